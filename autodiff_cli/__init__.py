@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from autodiff_cli import autograd as autograd
     from autodiff_cli import errors as errors
+    from autodiff_cli import func as func
     from autodiff_cli import linalg as linalg
     from autodiff_cli import nn as nn
     from autodiff_cli import optim as optim
@@ -18,7 +19,7 @@ else:
     from autodiff_cli.lazy import attach
 
     __getattr__, __dir__ = attach(
-        __name__, "autodiff_cli.public_names", ("autograd", "errors", "linalg", "nn", "optim", "special", "utils")
+        __name__, "autodiff_cli.public_names", ("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils")
     )
 
 __version__ = "0.2.0"

@@ -173,6 +173,14 @@ class NotPrecise(GraphError):
         self.what = what
 
 
+class VmapError(GraphError):
+    """An operation inside ``vmap`` that needs the value of a tensor, or whose result has another shape for each example."""
+
+
+class ValuesNeeded(VmapError):
+    """An operation inside ``vmap`` that reads the values of a tensor, which differ by example."""
+
+
 class ShapeError(AutodiffError, RuntimeError, ValueError):
     """Shapes that do not match."""
 

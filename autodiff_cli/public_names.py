@@ -33,6 +33,7 @@ from autodiff_cli.autograd.reverse.warn_once import is_warn_always_enabled as is
 from autodiff_cli.autograd.reverse.warn_once import set_warn_always as set_warn_always
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import is_inference as is_inference
+from autodiff_cli.autograd.transforms.vmap import vmap as vmap
 from autodiff_cli.compiler.program import Program as Program
 from autodiff_cli.derivatives.evaluate import Result as Result
 from autodiff_cli.derivatives.evaluate import evaluate as evaluate

@@ -25,9 +25,9 @@ BESIDE_FUNCTIONS = {
     *("is_inference", "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
     *("set_warn_always", "is_warn_always_enabled"),
     *("e", "inf", "nan", "pi"),
-    *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited"),
+    *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited", "vmap"),
     *("fit", "minimize", "propagate", "root"),
-    *("autograd", "errors", "linalg", "nn", "optim", "special", "utils"),
+    *("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils"),
 }
 
 
@@ -50,7 +50,7 @@ def test_the_page_of_functions_has_the_functions_that_are_public() -> None:
 
 def test_type_checkers_know_each_of_them() -> None:
     tree = ast.parse((ROOT / "autodiff_cli" / "public_names.py").read_text(encoding="utf-8"))
-    known = {"autograd", "errors", "linalg", "nn", "optim", "special", "utils"}
+    known = {"autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils"}
     for node in [part for one in tree.body for part in (one.body if isinstance(one, ast.If) else [one])]:
         if isinstance(node, ast.ImportFrom):
             star = node.names[0].name == "*"

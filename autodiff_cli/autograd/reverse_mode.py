@@ -10,13 +10,14 @@ import numpy as np
 
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
-from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.reverse.engine import run_backward
 from autodiff_cli.autograd.reverse.warn_once import warn_once
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
+from autodiff_cli.autograd.transforms.active import active_batches, running
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
+from autodiff_cli.lazy import named
 
 Differentiable = Tensor | GradientEdge
 Inputs = Differentiable | Sequence[Differentiable] | Mapping[Any, Differentiable]
@@ -126,16 +127,18 @@ def grad(
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        rows = []
-        batches = _batches(starts, grad_outputs)
-        for k, row in enumerate(batches):
-            rows.append(grad(starts, wanted, row, keep or k < len(batches) - 1, create_graph, allow_unused=True))
-        found: list[Tensor | None] = [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
-    elif (transformed := outermost((starts, wanted, gradients))) is not None:
-        options = (retain_graph, create_graph, allow_unused, materialize_grads)
-        found = list(transformed.differentiated(starts, wanted, grad_outputs, *options))
-        return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
+        examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(starts, grad_outputs))
+        with running(*active_batches(), examples):
+            batched = [None if each is None else examples.wrap(each) for each in gradients]
+            rows = grad(starts, wanted, batched, keep, create_graph, allow_unused=True)
+        found: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
     else:
+        transformed = outermost((starts, wanted, gradients))
+        if transformed is not None:
+            options = (retain_graph, create_graph, allow_unused, materialize_grads)
+            through = transformed.differentiated(starts, wanted, grad_outputs, *options)
+            if through is not NotImplemented:
+                return dict(zip(inputs, through, strict=True)) if isinstance(inputs, dict) else tuple(through)
         edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
         captured = run_backward(_roots(starts, grad_outputs, create_graph), keep, create_graph, edges, accumulates=False)
         found = [_owned(captured[edge]) if edge in captured else None for edge in edges]
@@ -238,11 +241,12 @@ def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_grap
             f"Mismatch in shape: grad_output[{index}] has a shape of {Size(gradient.shape)} and output[{index}] has a shape of "
             f"{Size(shape)}."
         )
-    return gradient if create_graph else gradient._data
+    # The array of a batched tensor has no values.
+    return gradient if create_graph or not isinstance(gradient._data, (np.ndarray, np.generic)) else gradient._data
 
 
-def _batches(outputs: list[Differentiable], grad_outputs: GradOutputs) -> list[list[Tensor | None]]:
-    """Return the initial gradients of the outputs for each position along the first dimension of ``grad_outputs``.
+def _batch_size(outputs: list[Differentiable], grad_outputs: GradOutputs) -> int:
+    """Return the length of the first dimension of ``grad_outputs``.
 
     Raises:
         ShapeError: if the first dimensions differ, or the others are not those of the outputs.
@@ -265,7 +269,8 @@ def _batches(outputs: list[Differentiable], grad_outputs: GradOutputs) -> list[l
     lengths = {batch.shape[0] if batch.shape else 0 for batch in batches if batch is not None}
     if len(lengths) != 1 or 0 in lengths:
         raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same nonzero length")
-    return [[None if batch is None else batch[k] for batch in batches] for k in range(*lengths)]
+    (size,) = lengths
+    return size
 
 
 def _backward_method(

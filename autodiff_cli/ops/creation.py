@@ -192,6 +192,9 @@ def _like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Numb
     for name in options:
         if name not in ("layout", "memory_format"):
             raise ArgumentError(f"{make.__name__}_like has no parameter '{name}'", hint="it has dtype, device and requires_grad")
+    if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
+        made = make(x.physical.shape, *given, dtype=x.dtype if kind is None else kind, device=device)
+        return x.batch.wrap(made)  # type: ignore[no-any-return]
     return make(x.shape, *given, dtype=x.dtype if kind is None else kind, device=device, requires_grad=requires_grad)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import shown
+from autodiff_cli.autograd.primitives.argument_kinds import example_by_example, shown
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, IndexOutOfRange, type_name
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ValuesNeeded, type_name
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.shape import unsqueeze
 
@@ -28,7 +28,10 @@ _alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", publ
 
 def getitem(x: Value, key: object) -> Any:
     """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""
-    region, gathered = sliced(x, key)
+    try:
+        region, gathered = sliced(x, key)
+    except ValuesNeeded:
+        return example_by_example(getitem, (x, key if isinstance(key, tuple) else (key,)), {})
     if gathered:
         return index_key(region, gathered)
     return _alias(region) if region is x else region

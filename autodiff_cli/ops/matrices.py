@@ -123,14 +123,14 @@ inv: TensorFunction = declare(
 # Linear equations
 
 
-def _is_vector(a_shape: Shape, b_shape: Shape) -> bool:
+def is_vector(a_shape: Shape, b_shape: Shape) -> bool:
     """Return whether the right-hand side consists of vectors according to PyTorch's rule."""
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
 
 
 def _solve(a: Array, b: Array) -> Any:
     check_matrix("linalg.solve", a)
-    vector = _is_vector(a.shape, b.shape)
+    vector = is_vector(a.shape, b.shape)
     right = b[..., None] if vector else b
     if right.ndim < 2 or right.shape[-2] != a.shape[-1]:
         shown = f"{right.shape[-2]}x{right.shape[-1]}" if right.ndim > 1 else "a number"
@@ -150,7 +150,7 @@ def _solve(a: Array, b: Array) -> Any:
 
 def _solve_matrix_vjp(g: Value, x: Value, out: Value) -> Any:
     right = solve(mT(x), g)
-    if _is_vector(x.shape, g.shape):
+    if is_vector(x.shape, g.shape):
         return -unsqueeze(right, -1) * unsqueeze(out, -2)
     return -matmul(right, mT(out))
 

@@ -18,6 +18,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.transforms.active import draws
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike
@@ -173,6 +174,7 @@ def _floating(name: str, dtype: DTypeLike | None) -> DType:
 # Random tensors
 
 
+@draws
 def rand(
     *size: Wholes,
     generator: Generator | None = None,
@@ -185,6 +187,7 @@ def rand(
     return leaf_of(np.asarray(drawing("rand", generator).random(shape_of("rand", size))).astype(kind), requires_grad, device)
 
 
+@draws
 def randn(
     *size: Wholes,
     generator: Generator | None = None,
@@ -199,6 +202,7 @@ def randn(
     )
 
 
+@draws
 def randint(
     low: int,
     high: int | Wholes | None = None,
@@ -226,6 +230,7 @@ def randint(
     return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
+@draws
 def randint_like(
     x: Tensor,
     low: int,
@@ -246,6 +251,7 @@ def _range(name: str, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
+@draws
 def randperm(
     n: int,
     *,
@@ -260,6 +266,7 @@ def randperm(
     return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
+@draws
 def rand_like(
     x: Tensor,
     *,
@@ -273,6 +280,7 @@ def rand_like(
     return rand(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
+@draws
 def randn_like(
     x: Tensor,
     *,
@@ -308,6 +316,7 @@ _BERNOULLI = _sample_of("bernoulli", ("x",), "BernoulliBackward0")
 _POISSON = _sample_of("poisson", ("x",), "PoissonBackward0")
 
 
+@draws
 def normal(
     mean: Value | Number,
     std: Value | Number = 1.0,
@@ -369,6 +378,7 @@ def _probabilities(p: Array) -> Array:
     return p
 
 
+@draws
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Return 1 with the probability that an element of ``x`` gives, else 0; with ``p``, ``x`` gives the shape only."""
     random = drawing("bernoulli", generator)
@@ -384,6 +394,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     return _BERNOULLI(x, values)  # type: ignore[no-any-return]
 
 
+@draws
 def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Return random numbers from the Poisson distributions with the rates ``x``."""
     rates = np.asarray(x._data)
@@ -393,6 +404,7 @@ def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     return _POISSON(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
 
 
+@draws
 @takes(num_samples=WHOLE, replacement=FLAG)
 def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Return positions drawn with the weights ``x``, a vector or the rows of a matrix.
@@ -525,5 +537,5 @@ def random_(self: Tensor, low: int | None = None, high: int | None = None, *, ge
 
 
 _METHODS: tuple[Any, ...] = (uniform_, normal_, log_normal_, cauchy_, exponential_, geometric_, bernoulli_, random_)
-for _method in (*_METHODS, bernoulli, multinomial):
+for _method in (*map(draws, _METHODS), bernoulli, multinomial):
     setattr(Tensor, _method.__name__, _method)

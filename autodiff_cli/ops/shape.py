@@ -82,7 +82,7 @@ def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
 def view(x: Value, *shape: Wholes) -> Any:
     """The elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths."""
     made = reshape(x, *shape)
-    if isinstance(x, Tensor) and x.numel() and not np.may_share_memory(made._data, x._data):
+    if isinstance(x, Tensor) and isinstance(x._data, np.ndarray) and x.numel() and not np.may_share_memory(made._data, x._data):
         raise ShapeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."

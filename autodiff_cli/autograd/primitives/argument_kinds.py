@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError
+from autodiff_cli.errors import ArgumentError, ValuesNeeded
 
 KEYWORD_ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "input": "x", "other": "y"}
 """Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
@@ -250,16 +250,32 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
-            values = converted(checked.__name__, checks, args) if len(args) > first else args
-            if kwargs:
-                kwargs = {k if k in names else KEYWORD_ALIASES.get(k, k): v for k, v in kwargs.items()}
-                kwargs = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in kwargs.items()}
-            return function(*values, **kwargs)
+            try:
+                values = converted(checked.__name__, checks, args) if len(args) > first else args
+                named = kwargs
+                if kwargs:
+                    named = {k if k in names else KEYWORD_ALIASES.get(k, k): v for k, v in kwargs.items()}
+                    named = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in named.items()}
+                return function(*values, **named)
+            except ValuesNeeded:
+                return example_by_example(checked, args, kwargs)
 
         checked.kinds = kinds  # type: ignore[attr-defined]
         return checked
 
     return decorate
+
+
+def example_by_example(function: Callable[..., Any], args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> Any:
+    """Call a function that needs the values of batched tensors, such as positions, once for each example of the outermost batch.
+
+    It is called while a ``ValuesNeeded`` error is handled, and raises this error again if no argument is batched.
+    """
+    given = [one for value in (*args, *kwargs.values()) for one in (value if isinstance(value, (list, tuple)) else (value,))]
+    batched: list[Any] = [value for value in given if hasattr(value, "applied_function")]
+    if not batched:
+        raise  # noqa: PLE0704
+    return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)
 
 
 def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:

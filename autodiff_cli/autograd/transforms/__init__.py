@@ -1,0 +1,1 @@
+"""Function transformations: ``vmap``, ``grad``, ``vjp``, ``jvp`` and the functions that combine them, as in ``torch.func``."""

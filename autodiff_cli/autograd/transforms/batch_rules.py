@@ -1,0 +1,210 @@
+"""Batch rules: how an operation is computed for all examples of ``vmap`` at once.
+
+Most rules are derived from declarations.  An elementwise operation is applied to the physical tensors with aligned dimensions.  An
+operation along a dimension is applied to the next dimension of the physical tensor.  Operations on shapes and positions, and
+products of matrices, have a rule of their own in ``RULES``.  All other operations are applied to one example after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import promote
+from autodiff_cli.autograd.primitives.argument_kinds import Argument
+from autodiff_cli.autograd.primitives.multi_output import MultiOutput
+from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.primitives.structural import cast, dimension, reshaped
+from autodiff_cli.autograd.primitives.types import Key, Shape
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.transforms.batched import Batch, Batched, dtype_of, without_dimensions
+
+BatchRule = Callable[..., Any]
+"""A function ``rule(function, batch, *args)`` that applies the function of an operation to physical tensors.  ``args`` are the
+arguments for one example.  It returns a physical result, or a tuple of them."""
+
+RULES: dict[str, BatchRule] = {}
+"""The rules of operations for which no rule can be derived, by the name of the operation."""
+
+_derived: dict[TensorFunction, BatchRule | None] = {}
+_DIMENSIONS = frozenset(("dim", "dim0", "dim1", "dim2", "dims"))
+_INDEPENDENT = frozenset(
+    ("keepdim", "reverse", "correction", "ord", "offset", "descending", "largest", "sorted", "stable", "k", "lengths", "shifts")
+)
+"""Names of plain parameters that mean the same for one example and for a batch."""
+
+
+def rule(*names: str) -> Callable[[BatchRule], BatchRule]:
+    """Return a decorator that makes a function the batch rule of operations."""
+
+    def register(made: BatchRule) -> BatchRule:
+        RULES.update(dict.fromkeys(names, made))
+        return made
+
+    return register
+
+
+def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
+    """Return the result of a primitive for all examples, as a batched tensor."""
+    function = primitive.function
+    if function not in _derived:
+        _derived[function] = _rule_of(primitive)
+    found = _derived[function]
+    if found is None or any(batch.holds(value) for value in args[1 if primitive.of_sequence else primitive.arity :]):
+        looped: Tensor = batch.loop(function, args)
+        return looped
+    return batch.wrap(found(function, batch, *args))
+
+
+def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
+    """Return the results of an operation with several results for all examples, as batched tensors."""
+    function = operation.function
+    if function not in _derived:
+        FUNCTIONS.complete()  # also imports the rules of the functions of the language
+        known = RULES.get(operation.name)
+        _derived[function] = known or (_along(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None)
+    found = _derived[function]
+    if found is None:
+        return batch.loop(function, args)  # type: ignore[no-any-return]
+    return [batch.wrap(part) for part in found(function, batch, *args)]
+
+
+def _rule_of(primitive: Primitive) -> BatchRule | None:
+    FUNCTIONS.complete()
+    if primitive.elementwise:
+        return broadcasting(primitive.arity)
+    if primitive.name in RULES:
+        return RULES[primitive.name]
+    if _has_dimension(primitive.parameters[primitive.arity :]) and not primitive.of_sequence:
+        return _along(primitive.parameters, primitive.arity)
+    return None
+
+
+def _has_dimension(plain: Sequence[str]) -> bool:
+    return bool(_DIMENSIONS.intersection(plain)) and _DIMENSIONS.union(_INDEPENDENT).issuperset(plain)
+
+
+def most_dimensions(values: Sequence[Argument]) -> int:
+    """Return the greatest number of dimensions of an example among tensors, arrays and numbers."""
+    return max(len(getattr(value, "shape", ())) for value in values)
+
+
+def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
+    """Return the physical tensors of arguments that broadcast against each other."""
+    ndim = most_dimensions(values)
+    physical = [batch.physical(value, ndim) for value in values]
+    types = {dtype for value in values if (dtype := dtype_of(value)) is not None}
+    return _of_one_type(values, physical) if len(types) > 1 else physical
+
+
+def _of_one_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
+    """Convert tensors to their common type for an example, in which a tensor without dimensions does not widen other tensors."""
+    common: Any = None
+    for value in values:
+        if dtype_of(value) is not None:
+            stand_in = np.zeros((1,) * (not without_dimensions(value)), dtype_of(value))
+            if common is not None:
+                wide = promote(common, stand_in)[0].dtype
+                stand_in = np.zeros((1,) * max(common.ndim, stand_in.ndim), wide)
+            common = stand_in
+    return [
+        cast(value, common.dtype) if isinstance(value, Tensor) and value._data.dtype.kind == "f" == common.dtype.kind else value
+        for value in physical
+    ]
+
+
+def broadcasting(arity: int = 1) -> BatchRule:
+    """Return the rule of an operation whose first ``arity`` arguments broadcast, if only before their last dimensions."""
+    if arity == 1:
+        return lambda function, batch, x, *plain: function(x.physical, *plain)
+    return lambda function, batch, *args: function(*aligned(batch, args[:arity]), *args[arity:])
+
+
+def _along(parameters: Sequence[str], arity: int) -> BatchRule:
+    """Return the rule of an operation along dimensions, which are the next ones of the physical tensor."""
+    named = parameters[arity:]
+    at = named.index("dim") if "dim" in named else None
+
+    def batched(function: TensorFunction, batch: Batch, *args: Argument) -> Any:
+        ndim = most_dimensions(args[:arity])
+        tensors = list(args[:arity]) if arity == 1 else [batch.wrap(batch.lift(value)) for value in args[:arity]]
+        tensors = [batch.physical(value, max(ndim, 1)) for value in tensors]
+        plain = list(args[arity:])
+        shape: Shape = tensors[0].shape
+        kept: Shape | None = None if ndim else (batch.size,)
+        if at is not None and (plain[at] is None or (isinstance(plain[at], (list, tuple)) and not plain[at])):
+            # All elements of an example are one dimension.
+            tensors = [reshaped(x, (batch.size, math.prod(shape[1:]))) for x in tensors]
+            plain[at] = 1
+            if "keepdim" in named and plain[named.index("keepdim")]:
+                kept = (batch.size, *(1,) * ndim)
+        else:
+            plain = [after_batch(value, ndim) if name in _DIMENSIONS else value for name, value in zip(named, plain, strict=True)]
+        found = function(*tensors, *plain)
+        if kept is None:
+            return found
+        return type(found)(*[reshaped(x, kept) for x in found]) if isinstance(found, tuple) else reshaped(found, kept)
+
+    return batched
+
+
+def after_batch(dim: Argument, ndim: int) -> Any:
+    """Return a dimension of an example, or a sequence of them, as dimensions of the physical tensor."""
+    if isinstance(dim, (list, tuple)):
+        return tuple([after_batch(each, ndim) for each in dim])
+    return dimension(dim, ndim) + 1
+
+
+def key_after_batch(batch: Batch, key: Key) -> Key:
+    """Return an index of an example as an index of the physical tensor."""
+    arrays = [i for i, part in enumerate(key) if isinstance(part, np.ndarray)]
+    if not arrays or arrays[-1] - arrays[0] + 1 == len(arrays):
+        return (slice(None), *key)
+    # NumPy moves the dimensions of arrays that are apart to the front, so the batch must be one of these arrays.
+    parts: list[Any] = []
+    for part in key:
+        parts += np.nonzero(part) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else [part]
+    depth = len(np.broadcast_shapes(*[part.shape for part in parts if isinstance(part, np.ndarray)]))
+    return (np.arange(batch.size).reshape(-1, *(1,) * depth), *parts)
+
+
+@rule("reshape")
+def _reshape_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    if -1 in shape or math.prod(shape) != math.prod(x.shape):
+        shape = function(np.broadcast_to(np.zeros(()), x.shape), shape).shape
+    return function(x.physical, (batch.size, *shape))
+
+
+@rule("expand")
+def _expand_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    shape = function(np.broadcast_to(np.zeros(()), x.shape), shape).shape
+    return function(batch.physical(x, len(shape)), (batch.size, *shape))
+
+
+@rule("sum_to")
+def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    extra = len(x.shape) - len(shape)
+    found = function(x.physical, (batch.size, *(1,) * max(extra, 0), *shape))
+    return reshaped(found, (batch.size, *shape)) if extra > 0 else found
+
+
+@rule("unindex", "diagonal_backward")
+def _into_zeros_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape, *places: Any) -> Any:
+    if len(places) == 1:
+        return function(x.physical, (batch.size, *shape), key_after_batch(batch, places[0]))
+    offset, *dims = places
+    return function(x.physical, (batch.size, *shape), offset, *[after_batch(dim, len(shape)) for dim in dims])
+
+
+@rule("select", "slice", "index")
+def _index_rule(function: TensorFunction, batch: Batch, x: Batched, key: Key) -> Any:
+    return function(x.physical, key_after_batch(batch, key))
+
+
+@rule("stack")
+def _stack_rule(function: TensorFunction, batch: Batch, tensors: Sequence[Tensor], dim: int) -> Any:
+    return function([batch.lift(x) for x in tensors], after_batch(dim, len(tensors[0].shape) + 1))

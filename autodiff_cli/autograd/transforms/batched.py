@@ -1,0 +1,324 @@
+"""Batched tensors: the tensors that a function receives inside ``vmap``.
+
+A batched tensor is written as one example, and wraps a physical tensor whose first dimension is the batch.  The physical tensor
+is an ordinary tensor, which may have a history, or a batched tensor of an outer ``vmap``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.primitives.argument_kinds import Argument
+from autodiff_cli.autograd.primitives.multi_output import MultiOutput
+from autodiff_cli.autograd.primitives.primitive import Primitive, next_level
+from autodiff_cli.autograd.primitives.structural import expanded, reshaped, select_key, stack
+from autodiff_cli.autograd.primitives.types import Value
+from autodiff_cli.autograd.printing import Size
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.transforms.active import active_batches, running
+from autodiff_cli.errors import ShapeError, ValuesNeeded, VmapError
+from autodiff_cli.lazy import named
+
+NO_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
+    "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
+    "a bug report."
+)
+NO_CONDITION = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+NO_VALUES = "Cannot access data pointer of Tensor that doesn't have storage"
+_new = object.__new__
+
+ABOVE_DUALS = 1 << 40
+"""What is added to the level of a batch: ``vmap`` is applied before forward mode, so that the tensors inside are dual tensors on
+physical tensors, whichever of the two transformations started first."""
+
+
+class ExampleValues:
+    """The stand-in for the array of a batched tensor: it has a shape and a type, but no values, because they differ by example."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return Size(self.shape).numel()
+
+    def item(self) -> NoReturn:
+        raise VmapError(NO_ITEM, hint="return the tensor from the function, and call item() on the results of vmap")
+
+    def tolist(self) -> NoReturn:
+        raise _no_values()
+
+    def __array__(self, dtype: DType | None = None, copy: bool | None = None) -> NoReturn:
+        raise _no_values()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _no_values()
+
+
+def _no_values() -> ValuesNeeded:
+    return ValuesNeeded(
+        NO_VALUES, hint="inside vmap a tensor has one value for each example: read the values of the results of vmap"
+    )
+
+
+class Batch:
+    """One call of a function under ``vmap``.
+
+    Attributes:
+        level: the level of the transformation.
+        depth: the number of calls of ``vmap`` around the function, including this one.
+        size: the number of examples.
+        randomness: ``error``, ``different`` or ``same``: whether random functions draw numbers for each example.
+    """
+
+    __slots__ = ("depth", "level", "randomness", "size")
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.level = next_level() + ABOVE_DUALS
+        self.depth = len(active_batches()) + 1
+        self.size = size
+        self.randomness = randomness
+
+    def wrap(self, physical: Tensor) -> Batched:
+        """Return the batched tensor on a physical tensor, whose first dimension is the batch."""
+        made = _new(Batched)
+        made._data = ExampleValues(physical.shape[1:], physical._data.dtype)
+        made._requires_grad = physical._requires_grad
+        made._edge = made._extra = None
+        made._level = self.level
+        made.batch = self
+        made.physical = physical
+        return made
+
+    def holds(self, value: Argument) -> bool:
+        """Return whether a value is a batched tensor of this batch."""
+        return type(value) is Batched and value.batch is self
+
+    def physical(self, value: Argument, ndim: int = 0) -> Any:
+        """Return the physical tensor of a batched tensor; return any other value unchanged.
+
+        Args:
+            value: an argument of an operation.
+            ndim: the least number of dimensions of an example; dimensions of length 1 are inserted after the batch.
+        """
+        if not self.holds(value):
+            return value
+        found = value.physical
+        missing = ndim - len(value.shape)
+        return reshaped(found, (self.size, *(1,) * missing, *value.shape)) if missing > 0 else found
+
+    def lift(self, value: Value) -> Tensor:
+        """Return the physical tensor of a value; a value that is not batched is repeated for every example."""
+        if self.holds(value):
+            return self.physical(value)  # type: ignore[no-any-return]
+        return expanded(value if isinstance(value, Tensor) else tensor_on(value), (self.size, *value.shape))  # type: ignore[no-any-return]
+
+    def result(self, tensor: Tensor, value: Tensor) -> Tensor:
+        """Return the physical result of an in-place operation on a batched tensor."""
+        if value.shape != tensor.shape:
+            raise ShapeError(
+                f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(value.shape)}",
+                hint="use the ordinary operation: an in-place operation cannot change the shape",
+            )
+        return self.lift(value)
+
+    def inside(self, value: Tensor) -> Tensor:
+        """Return the physical tensor of a cotangent in this batch; the cotangent may be inside batches that started later."""
+        if type(value) is Batched and value.batch.level > self.level:
+            return value.batch.wrap(_exchanged(self.inside(value.physical)))
+        return self.lift(value)
+
+    def around(self, value: Tensor) -> Tensor:
+        """Return a gradient as a batched tensor, inside the batches that started later; the inverse of ``inside``."""
+        if type(value) is Batched and value.batch.level > self.level:
+            return value.batch.wrap(self.around(_exchanged(value.physical)))
+        return self.wrap(value)
+
+    def example(self, value: Argument, i: int) -> Any:
+        """Return an argument for the i-th example; lists and tuples are searched for batched tensors."""
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.example(each, i) for each in value])
+        return select_key(value.physical, (i,)) if self.holds(value) else value
+
+    def loop(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument] | None = None) -> Any:
+        """Call a function once for each example and stack the results: the rule of functions without a batch rule."""
+        results = [
+            function(*[self.example(a, i) for a in args], **{k: self.example(a, i) for k, a in (kwargs or {}).items()})
+            for i in range(self.size)
+        ]
+        if not results:
+            raise ShapeError(
+                f"vmap: {function.__name__} has no batch rule, and cannot be called for a batch without examples",
+                hint="pass at least one example",
+            )
+        if isinstance(results[0], tuple):
+            parts = [self._stacked(function.__name__, list(each)) for each in zip(*results, strict=True)]
+            return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)
+        return self._stacked(function.__name__, results)
+
+    def draw(self, function: Callable[..., Any], args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
+        """Call a random function inside ``vmap``: once for all examples, or once for each of them.
+
+        Raises:
+            VmapError: if random functions are refused.
+        """
+        if self.randomness == "error":
+            raise VmapError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+                "randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+        with running(*active_batches()[:-1]):
+            if self.randomness == "same":
+                return function(*args, **kwargs)
+            if not function.__name__.endswith("_") or not self.holds(args[0]):
+                return self.loop(function, args, kwargs)
+            for i in range(self.size):  # the examples are views of the physical tensor
+                function(self.example(args[0], i), *args[1:], **kwargs)
+            return args[0]
+
+    def _stacked(self, name: str, results: list[Tensor]) -> Tensor:
+        if any(result.shape != results[0].shape for result in results):
+            raise VmapError(
+                "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+                f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
+                hint="replace the elements that are not wanted, as in where(mask, x, 0), instead of leaving them out",
+            )
+        return self.wrap(stack(results, 0))
+
+
+def _exchanged(value: Tensor) -> Tensor:
+    """Return a tensor with its first two dimensions exchanged."""
+    return value.permute((1, 0, *range(2, len(value.shape))))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _rules(function: str) -> Any:
+    """Return a function of the batch rules, which are computed with batched tensors themselves."""
+    return named(f"autodiff_cli.autograd.transforms.batch_rules:{function}")
+
+
+class Batched(Tensor):
+    """A tensor inside ``vmap``: one example of a physical tensor."""
+
+    __slots__ = ("_level", "batch", "physical")
+
+    batch: Batch
+    physical: Tensor
+
+    def applied(self, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
+        """Return the result of a primitive for all examples."""
+        found: Tensor = _rules("apply")(self.batch, primitive, args)
+        return found
+
+    def applied_several(self, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
+        """Return the results of an operation with several results for all examples."""
+        found: Sequence[Tensor] = _rules("apply_several")(self.batch, operation, args)
+        return found
+
+    def applied_function(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
+        """Return the result of a function that needs the values of a batched tensor, such as positions, for every example."""
+        return self.batch.loop(function, args, kwargs)
+
+    def differentiated(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
+    ) -> Sequence[Tensor | None]:
+        """Return the gradients of outputs, as ``reverse_mode.grad`` does, if one of its arguments is batched.
+
+        The result is ``NotImplemented`` if only cotangents are batched: then the backward pass computes with batched cotangents.
+        """
+        batches = {value.batch.level: value.batch for value in (*outputs, *inputs) if type(value) is Batched}
+        if not batches:
+            return NotImplemented  # type: ignore[no-any-return]
+        batch = batches[max(batches)]
+        starts = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
+        found = grad(
+            [batch.lift(value) for value in outputs],
+            [batch.physical(value) for value in inputs],
+            [
+                tensor_on(np.ones((batch.size,), y._data.dtype)) if v is None else batch.inside(v)
+                for y, v in zip(outputs, starts, strict=True)
+            ],
+            retain_graph=options[0],
+            create_graph=options[1],
+            allow_unused=options[2],
+            materialize_grads=options[3],
+        )
+        return [None if each is None else batch.around(each) for each in found]
+
+    def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
+        """Change this tensor in place, see ``ops.inplace.change``: change the physical tensor."""
+        batch = self.batch
+        change(self.physical, lambda old: batch.result(self, compute(batch.wrap(old))))
+        return self
+
+    def written_to(self, tensor: Tensor, change: Callable[..., Tensor]) -> Tensor:
+        """Refuse to write this tensor, the result of an in-place operation, into a tensor that all examples share."""
+        raise VmapError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
+            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
+            "vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside "
+            "the PyTorch framework, please file a bug report instead.",
+            hint="make the tensor from a batched tensor, as in zeros_like(x), or use the operation that returns a new tensor",
+        )
+
+    def __bool__(self) -> bool:
+        if self._data.size == 1:
+            raise VmapError(NO_CONDITION, hint="select with where(condition, a, b), which computes both branches")
+        return super().__bool__()
+
+    def __repr__(self) -> str:
+        value = "\n".join(f"    {line}" for line in repr(self.physical).splitlines())
+        return f"BatchedTensor(lvl={self.batch.depth}, bdim=0, value=\n{value}\n)"
+
+    def detach(self) -> Tensor:
+        return self.batch.wrap(self.physical.detach())
+
+    def is_contiguous(self) -> bool:
+        return self.physical.is_contiguous()
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        raise VmapError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+            "transformed instead."
+        )
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        raise _no_values()
+
+
+def innermost(value: Tensor) -> Tensor:
+    """Return the ordinary tensor inside batched tensors."""
+    while type(value) is Batched:
+        value = value.physical
+    return value
+
+
+def dtype_of(value: Argument) -> Any:
+    """Return the NumPy dtype of a tensor or an array; ``None`` for a plain number."""
+    return value._data.dtype if isinstance(value, Tensor) else getattr(value, "dtype", None)
+
+
+def without_dimensions(value: Argument) -> bool:
+    """Return whether a tensor or an array has no dimensions."""
+    return np.ndim(value._data if isinstance(value, Tensor) else value) == 0

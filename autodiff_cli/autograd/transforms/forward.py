@@ -1,0 +1,158 @@
+"""``jvp``, ``jacfwd``, ``hessian`` and ``linearize``: forward mode as transformations of functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.rules import zeros_of
+from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
+from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, standard_basis
+from autodiff_cli.autograd.transforms.through import dual_of, parts_of
+from autodiff_cli.autograd.transforms.vmap import moved, vmap
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+
+
+def jvp(
+    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Return the outputs of ``func``, and the product of its Jacobian with ``tangents``.
+
+    Args:
+        func: the function; its outputs are tensors, or tuples, lists and dictionaries of tensors.
+        primals: the inputs, as a tuple.
+        tangents: the tangents of the inputs, with the same structure.
+        strict: whether to raise an error, instead of returning zeros, if an output does not depend on the inputs.
+        has_aux: whether ``func`` returns a pair of its outputs and another result, which is the third result of ``jvp``.
+    """
+    name = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise GraphError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    if structure(primals) != structure(tangents):
+        raise GraphError(
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+            f"tensors, tangents also must be. Got primals with structure {structure(primals)} and tangents with structure "
+            f"{structure(tangents)}"
+        )
+    for what, tree in (("primals", primals), ("tangents", tangents)):
+        if not leaves(tree):
+            raise GraphError(f"{name}: Expected {what} to contain at least one Tensor.")
+        for value in leaves(tree):
+            if not isinstance(value, Tensor):
+                raise GraphError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
+    with Level() as level:
+        inputs = [_checked(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
+        output = func(*rebuilt(primals, inputs))
+        aux = None
+        if has_aux:
+            if not isinstance(output, tuple) or len(output) != 2:
+                raise GraphError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            output, aux = output
+        values, products = [], []
+        for value in leaves(output):
+            if not isinstance(value, Tensor):
+                raise GraphError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}")
+            primal, tangent = parts_of(value, level)
+            if tangent is None and strict:
+                raise GraphError(
+                    "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+                    "with strict=True."
+                )
+            values.append(primal)
+            products.append(zeros_of(primal) if tangent is None else tangent)
+        found = rebuilt(output, values), rebuilt(output, products)
+        return (*found, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else found
+
+
+def _checked(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    if tuple(primal.shape) != tuple(tangent.shape):
+        raise ShapeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    if not primal.is_floating_point():
+        raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
+    return dual_of(primal, tangent, level)
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Transformed:
+    """Return a function that computes the Jacobian of ``func`` by forward mode: one pass for all elements of the inputs at once.
+
+    Args:
+        func, argnums, has_aux: see ``jacrev``.
+        randomness: see ``vmap``.
+        chunk_size: the number of elements that are computed at once, to limit memory; all if left out.
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        chosen = argument_positions(argnums, len(args))
+        given = tuple(args[i] for i in chosen)
+        inputs = leaves(given)
+        for value in inputs:
+            if not isinstance(value, Tensor):
+                raise GraphError(f"jacfwd: Expected all inputs to be Tensors, got {type(value)}")
+        sizes = [math.prod(x.shape) for x in inputs]
+
+        def push(*units: Tensor) -> Any:
+            def of_chosen(*values: Any) -> Any:
+                whole = list(args)
+                for i, value in zip(chosen, values, strict=True):
+                    whole[i] = value
+                return func(*whole)
+
+            found = jvp(of_chosen, given, rebuilt(given, units), has_aux=has_aux)
+            return (found[1], found[2]) if has_aux else found[1]
+
+        swept = vmap(push, randomness=randomness, chunk_size=chunk_size)(*[tensor_on(unit) for unit in standard_basis(inputs)])
+        columns, aux = swept if has_aux else (swept, None)
+        made = []
+        for column in leaves(columns):
+            shape = tuple(column.shape[1:])
+            parts = []
+            for k, x in enumerate(inputs):
+                first = sum(sizes[:k])
+                part = moved(column[first : first + sizes[k]], len(shape))
+                parts.append(reshaped(part, (*shape, *x.shape)))
+            tree = rebuilt(given, parts)
+            made.append(tree if isinstance(argnums, tuple) else tree[0])
+        result = rebuilt(columns, made)
+        return (result, mapped(lambda x: x[0], aux)) if has_aux else result
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Transformed:
+    """Return a function that computes the second derivatives of ``func``: forward mode over reverse mode."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the outputs of ``func``, and a function from tangents of the inputs to tangents of the outputs.
+
+    The function runs forward mode again for every call.
+    """
+    output, _ = jvp(func, primals, mapped(zeros_of, primals))
+
+    def pushed(*tangents: Any) -> Any:
+        for i, (tangent, primal) in enumerate(zip(leaves(tangents), leaves(primals), strict=True)):
+            if tuple(tangent.shape) != tuple(primal.shape):
+                raise ShapeError(
+                    f"tangent:{i} with shape {tangent.shape!r} in flattened pytree doesn't match the shape {primal.shape!r} of the "
+                    "corresponding primal."
+                )
+        return jvp(func, primals, tangents)[1]
+
+    return output, pushed

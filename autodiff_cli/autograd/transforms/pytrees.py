@@ -1,0 +1,146 @@
+"""Nested structures of arguments and results: tuples, named tuples, lists and dictionaries with tensors as their leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from autodiff_cli.errors import GraphError
+
+Tree = Any
+"""A leaf, or a tuple, list or dictionary of trees."""
+
+
+def is_node(tree: Tree) -> bool:
+    """Return whether a tree is a tuple, a list or a dictionary rather than a leaf."""
+    return isinstance(tree, (tuple, list, dict))
+
+
+def children(tree: Tree) -> Sequence[Tree]:
+    """Return the children of a node."""
+    return list(tree.values()) if isinstance(tree, dict) else tree
+
+
+def with_children(tree: Tree, made: Iterable[Tree]) -> Tree:
+    """Return a node of the same kind with other children."""
+    if isinstance(tree, dict):
+        return type(tree)(zip(tree, made, strict=True))
+    return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+
+
+def leaves(tree: Tree) -> list[Any]:
+    """Return the leaves of a tree in order."""
+    found, waiting = [], [tree]
+    while waiting:
+        one = waiting.pop()
+        if is_node(one):
+            waiting.extend(reversed(children(one)))
+        else:
+            found.append(one)
+    return found
+
+
+def rebuilt(tree: Tree, made: Iterable[Any]) -> Tree:
+    """Return a tree of the same structure with other leaves, which are given in order."""
+    rest: Iterator[Any] = iter(made)
+    done: list[list[Tree]] = [[]]
+    open_nodes: list[tuple[Tree, Iterator[Tree]]] = [((), iter((tree,)))]
+    while True:
+        node, remaining = open_nodes[-1]
+        for child in remaining:
+            if is_node(child):
+                open_nodes.append((child, iter(children(child))))
+                done.append([])
+                break
+            done[-1].append(next(rest))
+        else:
+            open_nodes.pop()
+            parts = done.pop()
+            if not open_nodes:
+                return parts[0]
+            done[-1].append(with_children(node, parts))
+
+
+def mapped(function: Callable[[Any], Any], tree: Tree) -> Tree:
+    """Return a tree of the same structure whose leaves are ``function(leaf)``."""
+    return rebuilt(tree, map(function, leaves(tree)))
+
+
+def same_structure(one: Tree, other: Tree) -> bool:
+    """Return whether two trees have the same nodes."""
+    return structure(one) == structure(other)
+
+
+def structure(tree: Tree) -> str:
+    """Return the structure of a tree as text, in which a leaf is ``*``."""
+    waiting: list[Any] = [tree]
+    texts: list[str] = []
+    while waiting:
+        one = waiting.pop()
+        if type(one) is _Text:
+            texts.append(one.text)
+        elif not is_node(one):
+            texts.append("*")
+        else:
+            opening, closing = "()" if isinstance(one, tuple) else "[]" if isinstance(one, list) else "{}"
+            parts: list[Any] = [_Text(opening)]
+            for i, child in enumerate(children(one)):
+                parts.append(_Text((", " if i else "") + (f"{list(one)[i]!r}: " if isinstance(one, dict) else "")))
+                parts.append(child)
+            parts.append(_Text("," + closing if isinstance(one, tuple) and len(one) == 1 else closing))
+            waiting.extend(reversed(parts))
+    return "".join(texts)
+
+
+class _Text:
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
+    """Return one value for each leaf of ``tree`` from a prefix: a leaf of the prefix holds for all leaves below it.
+
+    The result is ``None`` if the structures do not fit.
+    """
+    found: list[Any] = []
+    waiting = [(prefix, tree)]
+    while waiting:
+        value, below = waiting.pop()
+        if not is_node(value):
+            found += [value] * len(leaves(below))
+        elif type(value) is not type(below) or len(value) != len(below):
+            return None
+        elif isinstance(value, dict):
+            if set(value) != set(below):
+                return None
+            waiting.extend(reversed([(value[key], below[key]) for key in below]))
+        else:
+            waiting.extend(reversed(list(zip(value, below, strict=True))))
+    return found
+
+
+def argument_positions(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Return the positions of the arguments that ``argnums`` names.
+
+    Raises:
+        GraphError: if a position is out of range, is not a whole number, or is named twice.
+    """
+    if isinstance(argnums, int):
+        return (_position(argnums, count),)
+    if not isinstance(argnums, tuple):
+        raise GraphError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if not argnums:
+        raise GraphError("argnums must be non-empty")
+    if len(set(argnums)) != len(argnums):
+        raise GraphError(f"argnums elements must be unique, got {argnums}")
+    return tuple(_position(number, count) for number in argnums)
+
+
+def _position(number: int, count: int) -> int:
+    if not isinstance(number, int):
+        raise GraphError(f"argnum must be int, got: {type(number)}")
+    if not -count <= number < count:
+        raise GraphError(f"Got argnum={number}, but only {count} positional inputs")
+    return number % count

@@ -1,0 +1,230 @@
+"""``grad``, ``grad_and_value``, ``vjp`` and ``jacrev``: reverse mode as transformations of functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
+from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
+from autodiff_cli.autograd.transforms.through import detached, fresh, gradients, lifted, reaches_others
+from autodiff_cli.autograd.transforms.vmap import vmap
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
+
+Argnums = int | tuple[int, ...]
+"""The position of the argument to differentiate by, or a tuple of positions."""
+Transformed = Callable[..., Any]
+
+
+class Recorded:
+    """A call of a function that was recorded, so that it can be differentiated.
+
+    Attributes:
+        output: the outputs of the function, with their graph.
+        aux: the additional result of the function.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        chosen: Sequence[int],
+        kwargs: dict[str, Any] | None = None,
+        aux: str = "",
+    ) -> None:
+        """Call ``func``; ``aux`` is the beginning of the error message if the function does not return a pair."""
+        self._outside = is_grad_enabled()
+        self._given = [args[i] for i in chosen]
+        self._leaves: list[Tensor] = []
+        for value in leaves(self._given):
+            if not isinstance(value, Tensor):
+                raise ArgumentError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        values = list(args)
+        with enable_grad():
+            for i in chosen:
+                values[i] = mapped(lambda x: fresh(lifted(x), self._leaves), args[i])
+            self.output = func(*values, **(kwargs or {}))
+        self.aux: Tree = None
+        if aux:
+            if not isinstance(self.output, tuple) or len(self.output) != 2:
+                raise GraphError(f"{aux}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            self.output, self.aux = self.output
+
+    def sweep(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tree]:
+        """Return the gradients of the chosen arguments, each with the structure of its argument."""
+        outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
+        with enable_grad():
+            found = iter(gradients(outputs, self._leaves, cotangents, create_graph=outer))
+        return [mapped(lambda _: next(found), tree) for tree in self._given]
+
+    def result(self, tree: Tree) -> Tree:
+        """Return outputs without a graph, unless the graph also belongs to tensors outside the function."""
+        return mapped(lambda x: self._settled(x) if isinstance(x, Tensor) else x, tree)
+
+    def _settled(self, x: Tensor) -> Tensor:
+        return x if self._outside and reaches_others([x], self._leaves) else detached(x)
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+    """Return a function that computes the gradient and the value of ``func``, which returns one number.
+
+    Args:
+        func: the function.
+        argnums: the positions of the arguments to differentiate by; a tuple gives a tuple of gradients.
+        has_aux: whether ``func`` returns a pair of the number and another result; the value is then this pair.
+    """
+    name = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        chosen = argument_positions(argnums, len(args))
+        call = Recorded(func, args, chosen, kwargs, name if has_aux else "")
+        output = call.output
+        if not isinstance(output, Tensor):
+            raise GraphError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.shape:
+            raise ShapeError(
+                f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe you wanted "
+                "to use the vjp or jacrev APIs instead?"
+            )
+        found = call.sweep([output], [tensor_on(np.ones((), output._data.dtype)[()])])
+        gradient = tuple(found) if isinstance(argnums, tuple) else found[0]
+        value = call.result(output)
+        return gradient, (value, call.result(call.aux)) if has_aux else value
+
+    return both
+
+
+def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+    """Return a function that computes the value and the gradient of ``func``, in the order of JAX; see ``grad_and_value``."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def value_first(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        gradient, value = both(*args, **kwargs)
+        return value, gradient
+
+    return value_first
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+    """Return a function that computes the gradient of ``func``, which returns one number.
+
+    Args:
+        func, argnums: see ``grad_and_value``.
+        has_aux: whether ``func`` returns a pair of the number and another result; then the pair of the gradient and this result.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return the outputs of ``func``, and a function from their cotangents to the cotangents of the inputs.
+
+    Args:
+        func: the function; its outputs are tensors, or tuples, lists and dictionaries of tensors.
+        primals: the inputs.
+        has_aux: whether ``func`` returns a pair of its outputs and another result, which is the third result of ``vjp``.
+
+    Returns:
+        The outputs and the function, which returns one cotangent for a single input and a tuple of cotangents for several inputs.
+    """
+    call, outputs = _recorded("vjp(f, *primals)", func, primals, tuple(range(len(primals))), has_aux)
+
+    def transposed(*cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        if structure(given) != structure(call.output):
+            raise GraphError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {structure(given)}, primal output: {structure(call.output)}"
+            )
+        starts = leaves(given)
+        for i, (start, output) in enumerate(zip(starts, outputs, strict=True)):
+            if tuple(start.shape) != tuple(output.shape):
+                raise ShapeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {start.shape!r} and output[{i}] has a shape of "
+                    f"{output.shape!r}."
+                )
+        return tuple(call.sweep(outputs, starts))
+
+    result = call.result(call.output)
+    return (result, transposed, call.result(call.aux)) if has_aux else (result, transposed)
+
+
+def _recorded(
+    name: str, func: Callable[..., Any], args: tuple[Any, ...], chosen: tuple[int, ...], has_aux: bool
+) -> tuple[Recorded, list[Tensor]]:
+    """Call a function with tensors as its outputs, and return the call and the outputs."""
+    call = Recorded(func, args, chosen, None, name if has_aux else "")
+    outputs = leaves(call.output)
+    if not outputs:
+        raise GraphError(f"{name}: Expected f to be a function that has non-empty output (got output = {call.output})")
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise GraphError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
+        if not output.is_floating_point():
+            raise DtypeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {output.dtype}"
+            )
+    return call, outputs
+
+
+def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Transformed:
+    """Return a function that computes the Jacobian of ``func`` by reverse mode: one sweep for all elements of the outputs at once.
+
+    Args:
+        func, argnums, has_aux: see ``grad``; the outputs of ``func`` are tensors, or tuples, lists and dictionaries of tensors.
+        chunk_size: the number of elements that are swept at once, to limit memory; all if left out.
+
+    Returns:
+        The function; its result has the structure of the outputs, and inside it the structure of the arguments.
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ArgumentError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        chosen = argument_positions(argnums, len(args))
+        call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)
+        sizes = [math.prod(output.shape) for output in outputs]
+        basis = [tensor_on(unit) for unit in standard_basis(outputs)]
+        sweep = vmap(lambda *units: call.sweep(outputs, units), chunk_size=chunk_size)
+        rows = sweep(*basis) if sum(sizes) else call.sweep(outputs, outputs)
+        trees = []
+        for k, output in enumerate(outputs):
+            first = sum(sizes[:k])
+            shape = tuple(output.shape)
+            parts = [
+                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])) if sum(sizes) else x, each)  # noqa: B023
+                for each in rows
+            ]
+            trees.append(tuple(parts) if isinstance(argnums, tuple) else parts[0])
+        found = rebuilt(call.output, trees)
+        return (found, call.result(call.aux)) if has_aux else found
+
+    return jacobian
+
+
+def standard_basis(tensors: Sequence[Tensor]) -> list[Array]:
+    """Return the unit vectors of the space of several tensors: an array for each tensor, whose first dimension counts them."""
+    sizes = [math.prod(x.shape) for x in tensors]
+    found, first = [], 0
+    for x, size in zip(tensors, sizes, strict=True):
+        unit = np.zeros((sum(sizes), size), x._data.dtype)
+        unit[first + np.arange(size), np.arange(size)] = 1
+        found.append(unit.reshape(sum(sizes), *x.shape))
+        first += size
+    return found

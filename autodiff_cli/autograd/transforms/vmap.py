@@ -1,0 +1,186 @@
+"""``vmap``: a function of one example becomes a function of a batch of examples."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.transforms.active import active_batches, running
+from autodiff_cli.autograd.transforms.batched import Batch
+from autodiff_cli.autograd.transforms.pytrees import Tree, broadcast, leaves, rebuilt, structure
+from autodiff_cli.errors import ArgumentError, GraphError
+
+Dims = int | Tree | None
+"""A dimension, or a tree of dimensions; ``None`` for an argument or a result without a batch."""
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Return a function that applies ``func`` to every example of a batch at once.
+
+    Args:
+        func: a function of tensors of one example, or of tuples, lists and dictionaries of tensors.
+        in_dims: the dimension of the examples in each argument, ``None`` for an argument that all examples share; one number for
+            all arguments, or a tuple with the structure of the arguments.
+        out_dims: the dimension of the examples in each result.
+        randomness: whether random functions are refused (``error``), draw numbers for each example (``different``) or draw the
+            same numbers for all (``same``).
+        chunk_size: the number of examples that are computed at once, to limit memory; all if left out.
+
+    Raises:
+        ArgumentError: if ``chunk_size`` is not positive.
+    """
+    if randomness not in _RANDOMNESS:
+        raise GraphError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and not chunk_size > 0:
+        raise ArgumentError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped_function(*args: Any, **kwargs: Any) -> Any:
+        _check_out_dims(func, out_dims)
+        size, values, dims = _examples(func, in_dims, args)
+        parts = (
+            [(0, size)] if chunk_size is None else [(i, min(i + chunk_size, size)) for i in range(0, size, chunk_size)] or [(0, 0)]
+        )
+        results = []
+        for start, end in parts:
+            part = (
+                values
+                if len(parts) == 1
+                else [v if d is None else v.narrow(d, start, end - start) for v, d in zip(values, dims, strict=True)]
+            )
+            batch = Batch(end - start, randomness)
+            with running(*active_batches(), batch):
+                inputs = [v if d is None else batch.wrap(at_front(v, d)) for v, d in zip(part, dims, strict=True)]
+                output = func(*rebuilt(args, inputs), **kwargs)
+            results.append(_unwrapped(func, batch, output, out_dims))
+        return results[0][0] if len(results) == 1 else _joined(results)
+
+    return mapped_function
+
+
+def at_front(x: Tensor, dim: int) -> Tensor:
+    """Return a tensor with a dimension moved to the front."""
+    if dim == 0:
+        return x
+    order = (dim, *(d for d in range(len(x.shape)) if d != dim))
+    return x.permute(order)  # type: ignore[no-any-return]
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """Return the name of a function for messages."""
+    if hasattr(func, "__name__"):
+        return func.__name__
+    return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+
+
+def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) -> tuple[int, list[Any], list[int | None]]:
+    """Return the number of examples, the leaves of the arguments, and the dimension of the examples in each leaf."""
+    name = name_of(func)
+    if not isinstance(in_dims, (int, tuple)):
+        raise ArgumentError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ArgumentError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
+            "with no inputs. The latter is unsupported."
+        )
+    values = leaves(args)
+    given = broadcast(in_dims, args)
+    beginning = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if given is None:
+        raise ArgumentError(
+            f"{beginning}in_dims is not compatible with the structure of `inputs`. in_dims has structure {structure(in_dims)} "
+            f"but inputs has structure {structure(args)}."
+        )
+    dims: list[int | None] = []
+    for value, dim in zip(values, given, strict=True):
+        if dim is None:
+            dims.append(None)
+            continue
+        if not isinstance(dim, int):
+            raise ArgumentError(f"{beginning}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        if not isinstance(value, Tensor):
+            raise ArgumentError(
+                f"{beginning}Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+                "arguments, please use None as the respective in_dim"
+            )
+        ndim = len(value.shape)
+        if not -ndim <= dim < ndim:
+            raise ArgumentError(
+                f"{beginning}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
+                f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+            )
+        dims.append(dim % ndim)
+    sizes = [value.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ArgumentError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        raise ArgumentError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0], values, dims
+
+
+def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
+    for dim in leaves(out_dims):
+        if dim is not None and not isinstance(dim, int):
+            raise ArgumentError(
+                f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                "representing where in the outputs the vmapped dimension should appear."
+            )
+
+
+def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: Dims) -> tuple[Tree, list[int | None]]:
+    """Return the results for all examples, and the dimension of the examples in each of them."""
+    name = name_of(func)
+    if isinstance(output, Tensor):
+        given = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+        dims = None if isinstance(given, (tuple, list, dict)) else [given]
+    else:
+        dims = broadcast(out_dims, output)
+    if dims is None:
+        raise ArgumentError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {structure(out_dims)} but outputs has structure {structure(output)}."
+        )
+    return rebuilt(output, [_result(name, batch, v, d) for v, d in zip(leaves(output), dims, strict=True)]), dims
+
+
+def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
+    if dim is None:
+        if isinstance(value, Tensor) and batch.holds(value):
+            raise ArgumentError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return value
+    if not isinstance(value, Tensor):
+        raise ArgumentError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None "
+            "for output?"
+        )
+    physical = batch.lift(value)
+    return moved(physical, dim)
+
+
+def moved(physical: Tensor, dim: int) -> Tensor:
+    """Return a tensor with its first dimension moved to another position."""
+    return physical if dim == 0 else physical.movedim(0, dim)
+
+
+def _joined(results: Sequence[tuple[Tree, list[int | None]]]) -> Tree:
+    """Join the results of several parts of a batch."""
+    cat = FUNCTIONS["cat"].function
+    columns = zip(*[leaves(tree) for tree, _ in results], strict=True)
+    first, dims = results[0]
+    return rebuilt(first, [v[0] if d is None else cat(list(v), d) for v, d in zip(columns, dims, strict=True)])

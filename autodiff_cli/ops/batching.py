@@ -1,0 +1,187 @@
+"""The batch rules of operations on shapes, positions and matrices, for which ``vmap`` cannot derive a rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import expanded, index_key, reshaped
+from autodiff_cli.autograd.primitives.types import Mask, Number, Operand, Positions, Shape
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.transforms.batch_rules import RULES, after_batch, aligned, broadcasting, key_after_batch, rule
+from autodiff_cli.autograd.transforms.batched import Batch, Batched
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.matrices import is_vector
+from autodiff_cli.ops.positions import index_select, masked_select
+from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.shape import transpose, unsqueeze
+
+__all__: list[str] = []
+
+RULES.update(dict.fromkeys(("alias", "clone", "fill", "zero", "tril", "triu", "pad"), broadcasting()))
+RULES.update(dict.fromkeys(("inv", "cholesky", "pinv", "matrix_exp", "det", "cofactors"), broadcasting()))
+RULES["copy"] = broadcasting(2)
+
+# Shapes
+
+
+@rule("permute")
+def _permute(function: TensorFunction, batch: Batch, x: Batched, dims: Shape) -> Any:
+    if len(dims) != len(x.shape):
+        function(np.broadcast_to(np.zeros(()), x.shape), dims)  # raises the error for one example
+    return function(x.physical, (0, *after_batch(tuple(dims), len(x.shape))))
+
+
+@rule("t")
+def _t(function: TensorFunction, batch: Batch, x: Batched) -> Any:
+    if len(x.shape) > 2:
+        function(np.broadcast_to(np.zeros(()), x.shape))
+    return transpose(x.physical, 1, 2) if len(x.shape) == 2 else function(x.physical)
+
+
+@rule("unsqueeze")
+def _unsqueeze(function: TensorFunction, batch: Batch, x: Batched, dim: int) -> Any:
+    return function(x.physical, after_batch(dim, len(x.shape) + 1))
+
+
+@rule("diag_embed")
+def _diag_embed(function: TensorFunction, batch: Batch, x: Batched, offset: int, dim1: int, dim2: int) -> Any:
+    ndim = len(x.shape) + 1
+    return function(x.physical, offset, after_batch(dim1, ndim), after_batch(dim2, ndim))
+
+
+@rule("squeeze")
+def _squeeze(function: TensorFunction, batch: Batch, x: Batched, *dim: Any) -> Any:
+    if dim and x.shape:
+        return function(x.physical, after_batch(dim[0], len(x.shape)))
+    return reshaped(x.physical, (batch.size, *(n for n in x.shape if n != 1 or dim)))
+
+
+@rule("cat")
+def _cat(function: TensorFunction, batch: Batch, tensors: Sequence[Tensor], dim: int) -> Any:
+    return function([batch.lift(x) for x in tensors], after_batch(dim, len(tensors[0].shape)))
+
+
+@rule("repeat")
+def _repeat(function: TensorFunction, batch: Batch, x: Batched, sizes: Sequence[int]) -> Any:
+    return function(batch.physical(x, len(sizes)), (1, *sizes))
+
+
+# Positions and masks.  Positions are plain arrays here; positions that differ by example are applied example by example.
+
+
+@rule("gather")
+def _gather(function: TensorFunction, batch: Batch, x: Batched, dim: int, index: Positions) -> Any:
+    if not x.shape:
+        return expanded(batch.physical(x, index.ndim), (batch.size, *index.shape))
+    return function(x.physical, dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
+
+
+@rule("scatter_add", "scatter", "index_add", "index_copy", "index_put", "index_fill")
+def _put(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
+    if len(rest) == 3 and isinstance(rest[0], tuple):  # (shape, dim, index): the derivative of gather
+        shape, dim, index = rest
+        if not shape:
+            return reshaped(sum(reshaped(batch.lift(x), (batch.size, -1)), 1), (batch.size,))
+        return function(batch.lift(x), (batch.size, *shape), dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
+    if isinstance(rest[0], tuple):  # (key, value): one number for all positions
+        return function(batch.lift(x), key_after_batch(batch, rest[0]), rest[1])
+    source, key, accumulate = rest
+    ndim = len(index_key(np.broadcast_to(np.zeros(()), x.shape), key).shape)
+    return function(batch.lift(x), batch.physical(source, ndim), key_after_batch(batch, key), accumulate)
+
+
+@rule("take")
+def _take(function: TensorFunction, batch: Batch, x: Batched, index: Positions) -> Any:
+    found = index_select(reshaped(x.physical, (batch.size, math.prod(x.shape))), 1, index.reshape(-1) % max(math.prod(x.shape), 1))
+    return reshaped(found, (batch.size, *index.shape))
+
+
+@rule("index_select")
+def _index_select(function: TensorFunction, batch: Batch, x: Batched, dim: int, index: Positions) -> Any:
+    return function(x.physical, dim + 1, index)
+
+
+@rule("masked_select")
+def _masked_select(function: TensorFunction, batch: Batch, x: Batched, mask: Mask) -> Any:
+    found = masked_select(x.physical, np.broadcast_to(mask, (batch.size, *x.shape)))
+    return reshaped(found, (batch.size, int(np.count_nonzero(mask))))
+
+
+@rule("masked_fill")
+def _masked_fill(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
+    mask, value = rest if isinstance(rest[0], np.ndarray) else (rest[1], rest[0])
+    x, value, mask = aligned(batch, (x, value, mask))
+    return function(x, mask, value) if rest[0] is mask else function(x, value, mask)
+
+
+# Products of matrices
+
+
+@rule("mm", "bmm")
+def _matrices(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    x, y = aligned(batch, (x, y))
+    return matmul(x, y)
+
+
+@rule("mv")
+def _matrix_and_vector(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    if not batch.holds(y):
+        return matmul(batch.physical(x), y)
+    if not batch.holds(x):
+        return matmul(batch.physical(y), transpose(x, 0, 1))
+    return reshaped(matmul(batch.physical(x), reshaped(batch.physical(y), (batch.size, -1, 1))), (batch.size, x.shape[0]))
+
+
+@rule("dot")
+def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    if x.shape != y.shape:
+        function(*[np.zeros(each.shape) for each in (x, y)])
+    x, y = batch.physical(x), batch.physical(y)
+    return sum(x * y, -1)
+
+
+@rule("addmm")
+def _addmm(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, z: Tensor, beta: Number, alpha: Number) -> Any:
+    x, product = aligned(batch, (x, batch.wrap(batch.lift(y) @ batch.physical(z))))
+    return x * beta + product * alpha
+
+
+@rule("einsum")
+def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: Shape, of_y: Shape, of_out: Shape) -> Any:
+    label = max((*of_x, *of_y, *of_out), default=-1) + 1
+    of_x, of_y = ((label, *of) if batch.holds(each) else of for each, of in ((x, of_x), (y, of_y)))
+    return function(batch.physical(x), batch.physical(y), of_x, of_y, (label, *of_out))
+
+
+@rule("solve")
+def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    vector = is_vector(x.shape, y.shape)
+    a, b = (
+        batch.physical(batch.wrap(batch.lift(each)), max(len(x.shape), len(y.shape) + vector))
+        for each in (x, unsqueeze(y, -1) if vector else y)
+    )
+    found = function(a, b)
+    return reshaped(found, found.shape[:-1]) if vector else found
+
+
+# Reductions that have no dimension
+
+
+@rule("trace")
+def _trace(function: TensorFunction, batch: Batch, x: Batched) -> Any:
+    if len(x.shape) != 2:
+        function(np.zeros(x.shape))
+    return sum(x.physical * np.eye(*x.shape, dtype=x._data.dtype), (1, 2))
+
+
+@rule("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+def _loss(function: TensorFunction, batch: Batch, x: Tensor, target: Operand, reduction: str, *rest: Any) -> Any:
+    found = function(*aligned(batch, (x, target)), "none", *rest)
+    if reduction == "none" or len(found.shape) == 1:
+        return found
+    return (mean if reduction == "mean" else sum)(found, tuple(range(1, len(found.shape))))
