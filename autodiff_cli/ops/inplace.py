@@ -22,6 +22,7 @@ from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
+from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem, sliced
 from autodiff_cli.ops.positions import index_putted
@@ -181,6 +182,39 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
     return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value), "")
 
 
+def _diagonal(shape: tuple[int, ...], wrap: bool) -> Any:
+    """Return the mask of the main diagonal; with ``wrap``, it begins again below a tall matrix."""
+    if len(shape) < 2:
+        raise ShapeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ShapeError("all dimensions of input must be of equal length")
+    mask = np.zeros(shape, np.bool_)
+    if len(shape) == 2 and wrap:
+        mask.reshape(-1)[:: shape[1] + 1] = True
+    else:
+        mask[(np.arange(min(shape)),) * len(shape)] = True
+    return mask
+
+
+def _outside_diagonal(g: Value, wrap: bool) -> Any:
+    return where(_diagonal(g.shape, wrap), 0.0, g)
+
+
+_diagonal_filled: Any = declare(
+    "fill_diagonal",
+    lambda x, value, wrap: np.where(_diagonal(x.shape, wrap), x.dtype.type(value), x),
+    {"x": _outside_diagonal},
+    node="CopySlices",
+    statics={"value": 0, "wrap": False},
+    public=False,
+)
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Set the elements of the main diagonal to one number in place."""
+    return change(self, lambda old: _diagonal_filled(old, fill_value, wrap))
+
+
 def copy_(self: Tensor, source: Tensor) -> Tensor:
     """Copy the values of another tensor, which may broadcast, in place."""
     return change(self, lambda old: _copied(old, source))
@@ -216,6 +250,12 @@ def _without_leading_ones(value: Value, ndim: int) -> Any:
     return reshape(value, value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
-for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):
+for _name, _method in (
+    ("zero_", zero_),
+    ("fill_", fill_),
+    ("copy_", copy_),
+    ("fill_diagonal_", fill_diagonal_),
+    ("__setitem__", setitem),
+):
     setattr(Tensor, _name, _method)
-METHODS = (*(f"{_name}_" for _name in _NAMES), "zero_", "fill_", "copy_")
+METHODS = (*(f"{_name}_" for _name in _NAMES), "zero_", "fill_", "copy_", "fill_diagonal_")

@@ -965,3 +965,16 @@ def test_assignment_from_a_position_in_a_tensor() -> None:
     y[torch.tensor(1)] = 5.0
     y[torch.tensor(2) :] = 7.0
     assert y.tolist() == [0.0, 5.0, 7.0]
+
+
+def test_fill_diagonal() -> None:
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = x * 2
+    assert y.fill_diagonal_(7.0) is y
+    assert y.tolist() == [[7, 4], [6, 7]]
+    assert type(y.grad_fn).__name__ == "CopySlices"
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0, 16], [24, 0]]
+    assert torch.zeros(4, 2).fill_diagonal_(1, wrap=True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0]]
+    with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
+        torch.zeros(2).fill_diagonal_(1)
