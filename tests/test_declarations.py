@@ -129,6 +129,7 @@ WITHOUT_DERIVATIVE = {
     *("lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
     *("zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like"),
     *("argmax", "argmin", "argsort", "count_nonzero", "one_hot"),
+    *("detach", "no_grad"),
 }
 
 
@@ -189,7 +190,8 @@ def missing(op: FunctionInfo) -> list[str]:
     everywhere_known = all(target.has(op.name) for target in TARGETS.values())
     if primitive is not None and primitive.elementwise and primitive.decomposition is None and not everywhere_known:
         lacks.append("decomposition=: an expression over simpler functions, for targets of export that do not have it")
-    if op.name not in getattr(sys.modules[f"autodiff_cli.ops.{op.section}"], "__all__", [op.name]):
+    # In Python, no_grad is a context manager.
+    if op.name != "no_grad" and op.name not in getattr(sys.modules[f"autodiff_cli.ops.{op.section}"], "__all__", [op.name]):
         lacks.append(f"'{op.name}' in __all__ of ops/{op.section}.py, for `import autodiff_cli as ad` and type checkers")
     return lacks
 

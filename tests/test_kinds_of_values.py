@@ -17,7 +17,7 @@ from tests.shell import streams
 
 MISTAKES = {
     "e(l;())": "';' ends a statement, and '(' is still open",
-    "print(x=1)": "a value is expected here, not a statement",
+    "print(x=1)": "print has no parameters with names",
     "show x += 1": "a value is expected here, not a statement",
     "show q, f(a)=1": "a value is expected here, not a statement",
     "torch.": "the expression is incomplete after '.'",

@@ -21,7 +21,7 @@ BESIDE_FUNCTIONS = {
     *("dtype", "bool", "int64", "long", "float32", "float", "float64", "double", "get_default_dtype", "set_default_dtype"),
     *("float16", "half", "int32", "int", "int16", "short", "int8", "uint8", "finfo", "iinfo", "device", "asarray"),
     *("can_cast", "promote_types", "result_type", "is_floating_point", "cuda"),
-    *("no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
+    *("enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
     *("is_inference", "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
     *("set_warn_always", "is_warn_always_enabled"),
     *("e", "inf", "nan", "pi"),

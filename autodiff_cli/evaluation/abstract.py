@@ -12,8 +12,7 @@ from autodiff_cli.errors import AutodiffError, MissingValue, setting
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
-from autodiff_cli.evaluation.operations import ATTRIBUTES
-from autodiff_cli.evaluation.stack_machine import Pending
+from autodiff_cli.evaluation.operations import ATTRIBUTES, Pending
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import Syntax
 

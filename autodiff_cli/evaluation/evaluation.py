@@ -222,9 +222,10 @@ class Evaluation:
         evaluator.tensors.listing = False
         return evaluator
 
-    def recomputed(self, leaves: Mapping[str, Tensor] | None = None) -> Tensor:
-        """Run the program again with some leaves replaced, and return its output."""
+    def recomputed(self, leaves: Mapping[str, Tensor] | None = None, constants: dict[Any, Any] | None = None) -> Tensor:
+        """Run the program again with some leaves replaced, and return its output; see ``Evaluator`` for ``constants``."""
         evaluator = self.again(leaves)
+        evaluator.constants = constants
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:

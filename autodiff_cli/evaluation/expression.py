@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, ParseError
+from autodiff_cli.errors import AutodiffError, ParseError, Span
 from autodiff_cli.evaluation.coercion import holds_tensor
-from autodiff_cli.evaluation.names import free_names, without_value
+from autodiff_cli.evaluation.names import CONSTANT, free_names, without_value
 from autodiff_cli.evaluation.stack_machine import Machine
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
@@ -24,6 +27,9 @@ class Evaluator(Machine):
 
     Attributes:
         tree: the tree of the program.
+        constants: the values of ``detach(...)`` and ``no_grad(...)`` at a point, by source, position and number of the call.  An
+            evaluation with a dictionary stores them, and later evaluations at other points use them: a derivative that is
+            computed from values then treats these parts as constants too.
     """
 
     most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
@@ -33,6 +39,8 @@ class Evaluator(Machine):
         super().__init__(source, variables, dtype)
         self.tree = tree or parse(source)
         self.variables = dict(variables)
+        self.constants: dict[Any, Any] | None = None
+        self._calls: Counter[Span] = Counter()
 
     def run(self) -> Any:
         """Evaluate all statements and return the value of the last one.
@@ -52,6 +60,13 @@ class Evaluator(Machine):
                 hint="add ';' and an expression that uses the function",
             )
         return value
+
+    def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        value = super().call_found(found, given, named, node)
+        if self.constants is None or found.name not in CONSTANT or isinstance(found, UserFunction):
+            return value
+        self._calls[node.span] += 1
+        return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)
 
     def as_tensor(self, value: object) -> Tensor:
         """Return the result of the program as a tensor."""

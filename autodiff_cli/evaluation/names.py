@@ -24,7 +24,8 @@ CONSTANTS: dict[str, float | bool | None] = {
 _MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names from programs of statements that are often used in expressions by mistake."""
-_WITHOUT_GRADIENT = ("detach", "detach_")
+CONSTANT = ("detach", "no_grad")
+"""The functions whose results are constants for derivatives; see ``ops.stop_gradient``."""
 
 
 def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
@@ -87,7 +88,6 @@ def function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
     if name in _STATEMENTS:
         return "run autograd statements with 'autodiff run' or 'autodiff repl'"
-    if name in _WITHOUT_GRADIENT:
-        constant = setting("const")
-        return f"use {constant} for a value without a derivative, or call {name} in a program for 'autodiff run'"
+    if name == "detach_":
+        return "write detach(x), or call detach_ in a program for 'autodiff run'"
     return suggestion(name, known) or "list all functions with 'autodiff functions'"

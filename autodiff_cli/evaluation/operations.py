@@ -1,9 +1,12 @@
-"""Operations on values: calls to functions, attributes and indices.  All operations are counted, listed and traced."""
+"""Operations on values: calls to functions, attributes and indices, and the work items of the evaluator that calls them.
+
+All operations are counted, listed and traced.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +34,29 @@ from autodiff_cli.wording import plural
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
 MOST_OPERATIONS = 10_000_000
 _WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
+
+
+class Work(NamedTuple):
+    """A work item.
+
+    Attributes:
+        node: the node to evaluate.
+        then: the function that computes the value from the operand values; ``None`` if the node is not visited yet.
+        operands: the number of operands.
+    """
+
+    node: Syntax
+    then: Callable[[Syntax, list[Any]], Any] | None = None
+    operands: int = 0
+
+
+class Pending(list[Work]):
+    """The work items that must be done before a value is available; the last item is done first."""
+
+
+def after(node: Syntax, operands: Sequence[Syntax], then: Callable[[Syntax, list[Any]], Any]) -> Pending:
+    """Return the work that evaluates operands, and then calls ``then`` with the node and the list of operand values."""
+    return Pending([Work(node, then, len(operands)), *map(Work, reversed(operands))])
 
 
 class Operations:

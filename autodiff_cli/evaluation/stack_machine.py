@@ -6,17 +6,19 @@ conversion to a tensor, a text, a tuple or ``none``.  Arithmetic between plain n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
 from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, nesting, number
 from autodiff_cli.evaluation.names import CONSTANTS, function_hint
-from autodiff_cli.evaluation.operations import Operations, as_slice
+from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
@@ -29,29 +31,6 @@ _MOST_DIMENSIONS = 32
 MOST_NESTED_CALLS = 100_000
 _OVER_INDEX = {"sum": ("add", 0), "prod": ("mul", 1)}
 """The functions that take an index: the operation that combines two terms, and the value without terms."""
-
-
-class Work(NamedTuple):
-    """A work item.
-
-    Attributes:
-        node: the node to evaluate.
-        then: the function that computes the value from the operand values; ``None`` if the node is not visited yet.
-        operands: the number of operands.
-    """
-
-    node: Syntax
-    then: Callable[[Syntax, list[Any]], Any] | None = None
-    operands: int = 0
-
-
-class Pending(list[Work]):
-    """The work items that must be done before a value is available; the last item is done first."""
-
-
-def after(node: Syntax, operands: Sequence[Syntax], then: Callable[[Syntax, list[Any]], Any]) -> Pending:
-    """Return the work that evaluates operands, and then calls ``then`` with the node and the list of operand values."""
-    return Pending([Work(node, then, len(operands)), *map(Work, reversed(operands))])
 
 
 class Machine(Operations):
@@ -78,6 +57,7 @@ class Machine(Operations):
         self.functions: dict[str, UserFunction] = {}
         self._scope: dict[str, Any] = {}
         self._depth = 0
+        self._open: list[AbstractContextManager[Any, Any]] = []
         self.current = new_tree("start")
 
     @property
@@ -137,6 +117,15 @@ class Machine(Operations):
         return self._run(found) if type(found) is Pending else found
 
     def _run(self, work: list[Work]) -> Any:
+        opened = len(self._open)
+        try:
+            return self._done(work)
+        except BaseException:
+            while len(self._open) > opened:  # the modes that an error left on
+                self._open.pop().__exit__(None, None, None)
+            raise
+
+    def _done(self, work: list[Work]) -> Any:
         values: list[Any] = []
         while work:
             node, then, count = work.pop()
@@ -211,7 +200,19 @@ class Machine(Operations):
                 parts.append(argument)
         # An unknown function is reported before the arguments are evaluated, which may fail for the same reason.
         self.find(name, node, method)
-        return after(node, parts, lambda node, values: self._call(node, name, keywords, values))
+        call = after(node, parts, lambda node, values: self._call(node, name, keywords, values))
+        return self._unrecorded(node, call) if name == "no_grad" and not method and name not in self.functions else call
+
+    def _unrecorded(self, node: Syntax, call: Pending) -> Pending:
+        """Return the work of a call of ``no_grad``, whose arguments are evaluated without recording."""
+        mode = set_grad_enabled(False)
+        self._open.append(mode)
+
+        def end(node: Syntax, values: list[Any]) -> Any:
+            self._open.pop().__exit__(None, None, None)
+            return values[0]
+
+        return Pending([Work(node, end, 1), *call])
 
     # Sums and products over an index
 

@@ -25,10 +25,11 @@ from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageErr
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.names import without_variable
+from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradcheck.verdicts import Tolerances, Verdict, rounded, worst
+from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
 from autodiff_cli.precise.reference import MOST_SECONDS, in_time
@@ -173,7 +174,18 @@ def _require_valid(order: int, eps: float | None, atol: float | None, rtol: floa
 
 def _notes(evaluation: Evaluation, entries: Sequence[Entry], order: int) -> list[dict[str, Any]]:
     derivatives = [(_derivative({"wrt": entry["wrt"]}), np.asarray(entry["analytic"])) for entry in entries]
-    return LazyNotes(evaluation, evaluation.notes(), lambda: derivatives, order).read()
+    notes = [*evaluation.notes(), *_constant_parts(evaluation)]
+    return LazyNotes(evaluation, notes, lambda: derivatives, order).read()
+
+
+def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return a note on the first part that the check holds constant, because it has no gradient."""
+    evaluator = evaluation.evaluator
+    for node in walk(evaluator.tree):
+        name = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
+        if name in CONSTANT and name not in evaluator.functions:
+            return [note("constant", f"the numeric derivatives hold the value of {name} constant, as the gradient does", node.span)]
+    return []
 
 
 def _names(entry: Entry) -> list[str]:

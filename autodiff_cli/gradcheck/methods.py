@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,10 +127,12 @@ class _InFloats:
     def __init__(self, evaluation: Evaluation, claims: Tolerances) -> None:
         self._evaluation = evaluation
         self._claims = claims
+        self._constants: dict[Any, Any] = {}
+        self._output()  # stores the constants at the point
 
     def _output(self) -> Tensor:
         with enable_grad():
-            return self._evaluation.recomputed()
+            return self._evaluation.recomputed(constants=self._constants)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         return self._judged(self._evaluation.variables[name], analytic, self._output)

@@ -23,7 +23,7 @@ FURTHER = (
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
     *("faddeeva", "numerical", "trigonometry", "airy", "elliptic", "bessel_orders"),
-    *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching"),
+    *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
 )
 
 

@@ -83,6 +83,7 @@ class Arithmetic:
         operations: the number of operations computed so far.
         short: whether more digits might give another result, because an addition lost a term or most of its digits, or because a
             function value near 1 or 2 was rounded to that integer.
+        constants: the values of the parts of a program that derivatives treat as constants; see ``Evaluator``.
     """
 
     def __init__(self, digits: int) -> None:
@@ -92,6 +93,7 @@ class Arithmetic:
         self.operations = 0
         self.short = False
         self.zero: Real = self.mp.mpf(0)
+        self.constants: dict[Any, Any] = {}
         self._gap = int(self.mp.prec) // 2
         self._random: random.Random | None = None
         self._reads = False

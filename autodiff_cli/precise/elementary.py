@@ -235,6 +235,8 @@ ELEMENTARY: dict[str, Entry] = {
     "silu": lambda m, x: x * _sigmoid(m, x),
     "softsign": lambda m, x: m.mp.sign(x) if m.mp.isinf(x) else x / (1 + abs(x)),
     "relu": lambda m, x: _maximum(m, x, m.zero),
+    "detach": lambda m, x: x,
+    "no_grad": lambda m, x: x,
     "leaky_relu": lambda m, x, slope: x if x > 0 else x * m.of(slope).value,
     "hardswish": lambda m, x: x * _clamp(m, x / 6 + m.mp.mpf(1) / 2, 0, 1),
     "hardshrink": lambda m, x, size: x if abs(x) > m.of(size).value else m.zero,

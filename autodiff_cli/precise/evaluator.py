@@ -80,6 +80,7 @@ class PreciseEvaluator(Evaluator):
         super().__init__(source, leaves, np.dtype(np.float64), tree)
         self.math = math
         self.tensors = _TensorLog(source, math, leaves.values(), listing)
+        self.constants = math.constants
 
     def run(self) -> Any:
         value: Any = None

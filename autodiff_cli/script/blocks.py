@@ -7,12 +7,14 @@ shows their output during the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from autodiff_cli.errors import ArgumentError, AutodiffError, ShapeError
 from autodiff_cli.evaluation.coercion import holds_tensor, whole
-from autodiff_cli.evaluation.stack_machine import Machine, after
+from autodiff_cli.evaluation.operations import after
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, new_token, new_tree
 from autodiff_cli.script.format_strings import formatted
@@ -36,7 +38,6 @@ class Blocks(Machine):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.expressions: dict[str, str] = {name: name for name in self.names}
-        self._running: list[Iterator[Syntax]] = []
         self._work: Mapping[str, Callable[[Syntax], Any]] = {
             "show": self._show,
             "lambda": self._lambda,
@@ -46,7 +47,7 @@ class Blocks(Machine):
             "definition": self._define,
             "definition_with_grad": self._define,
             "return": lambda node: after(node, node.children[1:], lambda node, values: values[0] if values else None),
-            "block": lambda node: self._sequence(node, iter(node.children)),
+            "block": lambda node: self._sequence(node, one_by_one(node.children)),
             **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
             **{kind: lambda node: after(node, _operands(node), self._effect) for kind in EFFECTS},
         }
@@ -57,7 +58,7 @@ class Blocks(Machine):
 
     # Blocks
 
-    def turns(self, node: Syntax) -> Iterator[Syntax]:
+    def turns(self, node: Syntax) -> Generator[Syntax]:
         """Yield the statements that a ``with`` or a ``for`` runs; the mode or the index is set before each statement.
 
         The iterator must be closed if a statement fails, so that the modes are restored.
@@ -96,9 +97,9 @@ class Blocks(Machine):
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
         return call(name, CONTEXTS[name], given, named, self._argument)
 
-    def _sequence(self, node: Syntax, statements: Iterator[Syntax]) -> Any:
+    def _sequence(self, node: Syntax, statements: Generator[Syntax]) -> Any:
         """Return the work that runs statements in a function; its value is that of the last one if it returns a value."""
-        self._running.append(statements)
+        self._open.append(closing(statements))  # the modes of a block end if a statement fails
         last: Syntax | None = None
 
         def step(node: Syntax, values: list[Any]) -> Any:
@@ -107,18 +108,10 @@ class Blocks(Machine):
             if statement is not None:
                 last = statement
                 return after(node, [statement], step)
-            self._running.pop()
+            self._open.pop()
             return values[0] if values and last is not None and last.kind in ("return", *COMPOUND) else None
 
         return step(node, [])
-
-    def close(self, outside: list[Iterator[Syntax]]) -> None:
-        """End the blocks that an error left open, the innermost first; ``outside`` are those outside of functions."""
-        for blocks in (self._running, outside):
-            while blocks:
-                statements: Any = blocks.pop()
-                if hasattr(statements, "close"):
-                    statements.close()
 
     # Names
 
@@ -188,6 +181,11 @@ class Blocks(Machine):
     def _argument(self, value: object) -> Any:
         """Convert a value of the language to an argument of a Python function."""
         raise NotImplementedError
+
+
+def one_by_one(statements: Sequence[Syntax]) -> Generator[Syntax]:
+    """Yield the statements of a block."""
+    yield from statements
 
 
 def _operands(node: Syntax) -> list[Syntax]:

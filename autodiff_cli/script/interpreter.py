@@ -28,7 +28,7 @@ from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import STATEMENTS, Syntax, unparse
-from autodiff_cli.script.blocks import Blocks, Index
+from autodiff_cli.script.blocks import Blocks, Index, one_by_one
 from autodiff_cli.script.display import display
 from autodiff_cli.script.history import History, notes_behind
 from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, CREATING, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
@@ -98,7 +98,7 @@ class Interpreter(Blocks):
         anomaly.set_anomaly_enabled(*self._anomaly)
         outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
-        levels: list[Iterator[Syntax]] = [iter(statements)]
+        levels = [one_by_one(statements)]
         self._operations = 0
         try:
             while levels:
@@ -116,7 +116,8 @@ class Interpreter(Blocks):
                     self._output.clear()
         finally:
             self._output.clear()
-            self.close(levels)
+            while levels:
+                levels.pop().close()
             self._scope, self._depth = {}, 0  # reset after an error inside a function
             self.dtype = self.tensors.dtype = default_type()
             set_default_dtype(before)
