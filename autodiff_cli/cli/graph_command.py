@@ -30,7 +30,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.command("graph", cls=ExpressionCommand)
 @options.evaluated_from
 @click.option("--backward", is_flag=True, help="Show the graph of the backward pass: grad_fn and next_functions.")
-@click.option("--saved", is_flag=True, help="Show what each node of the backward pass saves, and its memory; implies --backward.")
+@click.option("--saved", is_flag=True, help="Show what each node saves for the backward pass, and its memory; implies --backward.")
 @click.option("--of", metavar="NAME", help="Named step whose graph is shown; x.grad is the gradient of x.")
 @click.option(
     "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"

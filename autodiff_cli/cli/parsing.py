@@ -9,7 +9,7 @@ import click
 _SECTIONS = {
     "Values": "at const over samples wrt order dtype gradient vector",
     "Uncertainty": "u dof corr cov level k monte_carlo seed",
-    "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad",
+    "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad saved",
     "Solver": """fix bounds subject tie by share sigma sigma_x weights loss derive predict profile picture maximize stationary
         all_roots sensitivity max_steps trace thread_count""",
     "Input": "input_format lets columns on_error",

@@ -51,6 +51,8 @@ class _Page:
             self.sweep(result.sweep)
             self.heading(f"Accumulated in {self.code('.grad')}")
             self.accumulated(result.sweep, self.grad_of, self.none)
+            if result.memory is not None:
+                self.paragraph(result.memory.text)
         for second in result.seconds:
             self.second(result, second)
         self.lines.append(self.end)

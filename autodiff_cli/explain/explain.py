@@ -7,7 +7,7 @@ applied to a gradient of ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,17 +35,21 @@ from autodiff_cli.explain.rule_text import condition, in_words
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
 from autodiff_cli.limits import lifted
 
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.memory import SavedMemory
+
 MOST_SWEEPS = 24
 """The maximum number of backward passes for order 2; each element of the gradient takes one backward pass."""
 
 
-def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) -> Explanation:
+def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False, saved: bool = False) -> Explanation:
     """Explain the forward and the backward pass of an evaluation, step by step.
 
     Args:
         evaluation: the evaluated expression; the gradients of its variables must not have been computed yet.
         order: 1 for the first derivatives, 2 to include the second derivatives.
         conditions: whether to compute the condition number of every operation.
+        saved: whether to include the values that each node saves for the backward pass.
 
     Raises:
         UsageError: if the order is not 1 or 2.
@@ -56,7 +60,7 @@ def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) ->
         raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        result = _Explainer(evaluation).explained(order, conditions)
+        result = _Explainer(evaluation).explained(order, conditions, saved)
     result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 
@@ -78,7 +82,7 @@ class _Explainer:
         self.shown: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
 
-    def explained(self, order: int, conditions: bool) -> Explanation:
+    def explained(self, order: int, conditions: bool, saved: bool) -> Explanation:
         evaluation, names, output = self.evaluation, self.names, self.evaluation.output
         nodes = nodes_behind(output)
         self.operations.learn(nodes)
@@ -104,8 +108,19 @@ class _Explainer:
         ones = np.ones(output.shape, output.dtype)[()]
         start = ones if evaluation.gradient is None else evaluation.gradient._data
         result.sweep = self.followed(Sweep(symbol, start), output, visits, result.grad)
+        if saved:
+            result.memory = self.memory(result.sweep, visits)
         result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in recorded.items()]
         return result
+
+    def memory(self, sweep: Sweep, visits: Sequence[Visit]) -> SavedMemory:
+        """Fill in the values that each node saved, and return their memory."""
+        from autodiff_cli.autograd.saved.memory import SavedMemory
+
+        memory = SavedMemory(self.names.of_tensor, self.evaluation.leaves.values())
+        for step, visit in zip(sweep.steps, visits, strict=True):
+            step.saved = memory.of(visit.node, step.names[0])
+        return memory
 
     # Order 2: a recorded backward pass, and the backward passes through its operations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.language.tree import Syntax, unparse
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
 
 
 @dataclass(slots=True, eq=False)
@@ -112,6 +116,7 @@ class ExplainedStep:
         grad_fn: the name of the node in PyTorch.
         gradients: the upstream gradients, in the order of ``names``.
         contributions: the contributions to the gradients of the inputs.
+        saved: the values that the node saved in the forward pass; ``None`` if they were not requested.
     """
 
     names: list[str]
@@ -119,6 +124,7 @@ class ExplainedStep:
     grad_fn: str
     gradients: list[Array]
     contributions: list[CotangentContribution] = field(default_factory=list)
+    saved: list[SavedValue] | None = None
 
     def to_dict(self) -> dict[str, object]:
         several = len(self.names) > 1
@@ -128,6 +134,7 @@ class ExplainedStep:
             "grad_fn": self.grad_fn,
             "gradient": [plain(g) for g in self.gradients] if several else plain(self.gradients[0]),
             "contributions": [contribution.to_dict() for contribution in self.contributions],
+            **({} if self.saved is None else {"saved": [value.to_dict() for value in self.saved]}),
         }
 
 
@@ -218,6 +225,7 @@ class Explanation(DerivativeResult):
         grad: the gradient with respect to each variable.
         seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
         hessian: the second derivatives as arrays; empty for order 1.
+        memory: the memory of the values that the nodes of the first backward pass save; ``None`` if they were not requested.
         noted: the notes on the result.
     """
 
@@ -236,6 +244,7 @@ class Explanation(DerivativeResult):
     grad: dict[str, Array] = field(default_factory=dict)
     seconds: list[SecondDerivatives] = field(default_factory=list)
     hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
+    memory: SavedMemory | None = None
     noted: LazyNotes | None = None
 
     def numbers(self) -> list[tuple[str, Array]]:
@@ -259,6 +268,8 @@ class Explanation(DerivativeResult):
             **{key: sweep[key] for key in ("start", "steps", "ends")},
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
+        if self.memory is not None:
+            result["saved"] = self.memory.to_dict()
         if self.order == 2:
             result["second"] = [second.to_dict() for second in self.seconds]
             result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}

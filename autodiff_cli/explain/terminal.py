@@ -51,6 +51,8 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
     parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {LEGEND}", width)]
     parts += _sweep(result.sweep, width, notation)
     parts += [Text("\naccumulated in .grad", "bold italic"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
+    if result.memory is not None:
+        parts += [Text(""), *_paragraph(result.memory.text, width)]
     for second in result.seconds:
         parts += _second(result, second, width, notation)
     if result.hessian:

@@ -80,7 +80,8 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
     named = node.has_name and not backward
     found = [LabelLine(fitted(node.name if named else node.label), "title")]
     if backward and node.name:
-        stands_for = f"{node.name} = {node.expression}" if node.has_name and node.name != node.expression else node.expression
+        named = (node.has_name or graph.memory is not None) and node.name != node.expression
+        stands_for = f"{node.name} = {node.expression}" if named else node.expression
         found.append(LabelLine(fitted(stands_for), "detail"))
     elif node.expression not in ("", found[0].text) and (named or len(node.expression) <= WIDEST):
         found.append(LabelLine(fitted(node.expression), "detail"))
@@ -91,9 +92,9 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
     if node.grad is not None:
         found.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
     for value in node.saved or ():
-        if value.text:
+        if value.text():
             size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
-            found.append(LabelLine(fitted(f"saves {value.text}{size}", WIDEST + len(size)), "detail"))
+            found.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
     return found
 
 

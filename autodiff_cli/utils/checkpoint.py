@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
-from autodiff_cli.autograd.function import Function, FunctionCtx
+from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.reverse_mode import backward
@@ -210,11 +210,11 @@ class CheckpointFunction(Function):
     """A function that is called without recording, and again in a backward pass inside the backward pass."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
-        ctx.run_function = run_function  # type: ignore[attr-defined]
-        ctx.state = get_rng_state() if preserve_rng_state else None  # type: ignore[attr-defined]
-        ctx.others = {i: arg for i, arg in enumerate(args) if not isinstance(arg, Tensor)}  # type: ignore[attr-defined]
+        ctx.run_function = run_function
+        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.others = {i: arg for i, arg in enumerate(args) if not isinstance(arg, Tensor)}
         ctx.save_for_backward(*(arg for arg in args if isinstance(arg, Tensor)))
         with no_grad():
             return run_function(*args)

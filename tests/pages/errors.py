@@ -31,6 +31,10 @@ EXAMPLES = {
 }
 """A command line for each error class."""
 UNPROVOKED = {
+    "OutsideContext": "A backward pass in Python raises this error outside of the block of `allow_mutation_on_saved_tensors` in "
+    "which its graph was recorded.",
+    "CheckpointError": "A backward pass in Python raises this error if a function inside `utils.checkpoint.checkpoint` does "
+    "something else when it is called again.",
     "NoSeriesError": "This error is internal: the command then uses nested reverse mode.",
     "NotRecordable": "`ad.compile` raises this error. Commands catch it and evaluate the expression row by row.",
     "ProgramError": "`autodiff graph` raises this error if Graphviz's `dot` fails.",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.node import OUTPUT, Node
+from autodiff_cli.autograd.node import OUTPUT, Node, SavedOutput
 from autodiff_cli.autograd.primitives.saved_names import saved_name
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.wording import bytes_text, plural
@@ -43,13 +43,16 @@ class SavedValue:
     again: bool = False
     value: object = None
 
-    @property
-    def text(self) -> str:
-        """The value as text: ``self = x``; empty for sizes and indices, which take no memory and can be seen elsewhere."""
+    def text(self, mark: str = "") -> str:
+        """Return the value as text: ``self = x``; empty for sizes and indices, which can be seen elsewhere.
+
+        Args:
+            mark: the text before and after the name of a tensor.
+        """
         if self.shape is None:
             shown = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
             return f"{self.name} = {self.value}" if shown else ""
-        what = self.of or (f"{list(self.shape)}" if self.shape else self.dtype)
+        what = f"{mark}{self.of}{mark}" if self.of else f"{list(self.shape)}" if self.shape else self.dtype
         return f"{self.name} = {what}{' (again)' if self.again else ''}"
 
     def to_dict(self) -> dict[str, object]:
@@ -66,9 +69,9 @@ class SavedValue:
         }
 
 
-def text_of(values: Sequence[SavedValue]) -> str:
-    """Return the values as text, without sizes."""
-    return ", ".join(text for value in values if (text := value.text))
+def text_of(values: Sequence[SavedValue], mark: str = "") -> str:
+    """Return the values as text, without sizes; ``mark`` is the text before and after the names of tensors."""
+    return ", ".join(text for value in values if (text := value.text(mark)))
 
 
 def new_bytes(values: Sequence[SavedValue]) -> int:
@@ -100,7 +103,7 @@ class SavedMemory:
 
         Args:
             node: the node.
-            name: the name of its output.
+            name: the name of its first output.
         """
         if node._saved is None:
             return []
@@ -113,7 +116,9 @@ class SavedMemory:
             if not arrays:
                 found.append(SavedValue(shown, value=entry))
             for label, array in arrays:
-                of = name if edge == OUTPUT else self._name_of(entry) if isinstance(entry, Tensor) else ""
+                of = self._name_of(entry) if isinstance(entry, Tensor) else ""
+                if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
+                    of = name
                 found.append(self._counting(label, of, array))
         return sorted(found, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
 
