@@ -178,5 +178,6 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-FunctionCtx = BackwardCFunction = FunctionNode
+FunctionCtx = FunctionNode
+BackwardCFunction = FunctionNode
 """PyTorch's names for the type of ``ctx``."""
