@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import View, check_changeable, known_edge, mark_changed
+from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_recording
+from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.comparison import where
@@ -32,16 +33,28 @@ __all__: list[str] = []
 
 declare = Declarations(__name__)
 
-METHODS: tuple[str, ...]
-"""The names of all in-place methods."""
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "relu", "clamp", "floor", "ceil", "round", "trunc", "frac"),
     *("erf", "erfc", "erfinv", "lgamma", "digamma", "logit", "sinc", "xlogy", "hypot", "i0", "addcmul", "addcdiv", "lerp"),
     *("masked_fill", "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "tril", "triu"),
-    *("cumsum", "cumprod"),
+    *("cumsum", "cumprod", "addmm", "baddbmm", "atan2", "heaviside", "polygamma", "deg2rad", "rad2deg", "sgn", "clip"),
+    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "divide", "multiply", "negative"),
+    *("subtract", "true_divide", "logical_and", "logical_not", "logical_or", "logical_xor"),
 )
+_COMPARISONS = {
+    **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
+    **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
+}
+_SPELLED: dict[str, Callable[..., Tensor]] = {
+    "clamp_min": lambda old, min: old.clamp(min=min),
+    "clamp_max": lambda old, max: old.clamp(max=max),
+    "fix": lambda old: old.trunc(),
+}
+"""In-place methods whose ordinary operation has another name."""
+_RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
+"""Operations that return a view, whose in-place methods change the shape; and the number in the name of the node."""
 _OPERATORS = {
     "add": "iadd",
     "sub": "isub",
@@ -143,21 +156,113 @@ def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
     np.copyto(target, data, casting="unsafe")  # ``change`` has compared the types
 
 
-def _install(name: str) -> None:
+def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tensor], number: int) -> Tensor:
+    """Replace the shape of ``tensor`` with the shape of ``compute(old)``, a view of its memory, and record the operation.
+
+    Args:
+        tensor: the tensor.
+        name: the name of the in-place method.
+        compute: the ordinary operation.
+        number: the number that PyTorch adds to the name of the node.
+
+    Raises:
+        GraphError: as for ``change``.
+    """
+    if type(tensor) is not Tensor:
+        raise GraphError(f"{name} is not supported inside a transformation", hint=f"use {name.rstrip('_')}")
+    recording = is_recording() and tensor._requires_grad
+    view = None if tensor._extra is None else tensor._extra.view
+    if inference_used[0]:
+        check_changeable(tensor)
+    if recording:
+        _check_recorded(tensor, view)
+    old = tensor_on(shared_array(tensor), tensor._edge if recording else None)
+    if view is not None:
+        old.extra().view = view
+    result = compute(old)
+    made = tensor_on(result._data, result._edge)
+    mark_changed(tensor)
+    tensor._data = made._data
+    extra = tensor.extra()
+    extra.accumulator = None
+    if view is not None and result._extra is not None and result._extra.view is not None:
+        extra.view = result._extra.view
+        extra.view.stale = False
+    if made._edge is not None:
+        adopt(tensor, made)
+        node = made._edge[0]
+        node.__class__ = _renamed(type(node), number)
+    return tensor
+
+
+def _renamed(kind: type[Node], number: int) -> type[Node]:
+    """Return the class of nodes with the next name: ``TBackward1`` for ``TBackward0``."""
+    name = f"{kind.__name__[:-1]}{int(kind.__name__[-1]) + number}"
+    if name not in _RENAMED:
+        _RENAMED[name] = type(name, (kind,), {"__slots__": ()})
+    return _RENAMED[name]
+
+
+_RENAMED: dict[str, type[Node]] = {}
+
+
+def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
     overlap = f"{name}_" if name in ("masked_fill", "index_put") else None
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if ordinary is not None:
+            return change(self, lambda old: ordinary(old, *args, **kwargs), overlap)
         return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
 
-    method.__name__ = f"{name}_"
-    method.__doc__ = f"Apply ``{name}`` in place."
-    setattr(Tensor, f"{name}_", method)
+    _attach(name, method)
     if name in _OPERATORS:
         setattr(Tensor, f"__{_OPERATORS[name]}__", method)
 
 
+def _install_reshape(name: str, number: int) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return reshape_in_place(self, f"{name}_", lambda old: getattr(old, name)(*args, **kwargs), number)
+
+    _attach(name, method)
+
+
+def _install_operator(name: str) -> None:
+    def method(self: Tensor, other: Operand) -> Tensor:
+        return change(self, lambda old: getattr(old, f"__{name}__")(other))
+
+    method.__name__ = f"__i{name}__"
+    method.__doc__ = f"Apply ``{name}`` in place."
+    setattr(Tensor, method.__name__, method)
+
+
+def _attach(name: str, method: Callable[..., Tensor]) -> None:
+    method.__name__ = f"{name}_"
+    method.__doc__ = f"Apply ``{name}`` in place."
+    setattr(Tensor, f"{name}_", method)
+
+
+def _comparing(name: str) -> Callable[..., Tensor]:
+    """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
+    made = declare(
+        name,
+        lambda x, value: np.asarray(value).astype(x.dtype)[()],
+        {"x": lambda g: zeros_like(g)},
+        statics={"value": 0},
+        public=False,
+    )
+    return lambda old, other: made(old, getattr(old.detach(), name)(other)._data)
+
+
 for _name in _NAMES:
     _install(_name)
+for _name, _ordinary in _SPELLED.items():
+    _install(_name, _ordinary)
+for _name, _base in _COMPARISONS.items():
+    _install(_name, _comparing(_base))
+for _name, _number in _RESHAPED.items():
+    _install_reshape(_name, _number)
+for _name in ("and", "or", "xor"):
+    _install_operator(_name)
 
 _filled: Any = declare(
     "fill", lambda x, value: np.full_like(x, value), {"x": lambda g: zeros_like(g)}, statics={"value": 0}, public=False
@@ -250,12 +355,8 @@ def _without_leading_ones(value: Value, ndim: int) -> Any:
     return reshape(value, value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
-for _name, _method in (
-    ("zero_", zero_),
-    ("fill_", fill_),
-    ("copy_", copy_),
-    ("fill_diagonal_", fill_diagonal_),
-    ("__setitem__", setitem),
-):
-    setattr(Tensor, _name, _method)
-METHODS = (*(f"{_name}_" for _name in _NAMES), "zero_", "fill_", "copy_", "fill_diagonal_")
+for _method in (zero_, fill_, copy_, fill_diagonal_):
+    setattr(Tensor, _method.__name__, _method)
+setattr(Tensor, "__setitem__", setitem)  # noqa: B010
+METHODS = (*(f"{_name}_" for _name in (*_NAMES, *_SPELLED)), "zero_", "fill_", "copy_", "fill_diagonal_")
+"""The names of the in-place methods that do not change the shape."""

@@ -203,19 +203,21 @@ def _joined(g: list[Any], x_shape: Shape, lengths: Sequence[int], dim: int) -> A
     return cat([np.zeros(shape) if part is None else part for part, shape in zip(g, shapes, strict=True)], at)
 
 
-def _splitter(node: str) -> TensorFunction:
+def _splitter(node: str, view: Callable[..., Any] | None = _piece) -> TensorFunction:
     return declare.several(
         "split",
         lambda x, lengths, dim: [_piece(x, i, lengths, dim) for i in range(len(lengths))],
         _joined,
         node=node,
         statics={"lengths": (), "dim": 0},
-        view=_piece,
+        view=view,
         public=False,
     )
 
 
 _split, _split_with_sizes = _splitter("SplitBackward0"), _splitter("SplitWithSizesBackward0")
+_unsafe_split = _splitter("UnsafeSplitBackward0", None)
+_unsafe_split_with_sizes = _splitter("UnsafeSplitWithSizesBackward0", None)
 
 
 @takes(split_size=WHOLES, dim=DIMENSION)
@@ -242,6 +244,26 @@ def _install(name: str, method: Callable[..., Any]) -> None:
     setattr(Tensor, name, method)
 
 
+def split_with_sizes(x: Tensor, split_sizes: Wholes, dim: int = 0) -> Any:
+    """Parts of x along dim of the lengths in a list."""
+    return _split_with_sizes(x, _lengths(x, tuple(split_sizes), dim), dim)  # type: ignore[arg-type]
+
+
+def unsafe_split(x: Tensor, split_size: Wholes, dim: int = 0) -> Any:
+    """The parts of ``split``, which are not views: they may be changed in place, but x may not be used then."""
+    function = _unsafe_split if isinstance(split_size, int) else _unsafe_split_with_sizes
+    return function(x, _lengths(x, split_size, dim), dim)
+
+
+def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> Any:
+    """The parts of ``chunk``, which are not views; see ``unsafe_split``."""
+    lengths = [part.shape[dim] for part in chunk(x.detach(), chunks, dim)]
+    return _unsafe_split(x, lengths, dim)
+
+
+for _method in (split_with_sizes, unsafe_split, unsafe_chunk):
+    _install(_method.__name__, _method)
+_install("unsafe_split_with_sizes", unsafe_split)
 _install("__iter__", lambda self: iter(unbind(self)) if self.shape else _no_iteration())
 _install("view_as", lambda self, other: reshape(self, other.shape))
 _install("reshape_as", lambda self, other: reshape(self, other.shape))
