@@ -828,3 +828,129 @@ def test_the_contexts_cannot_be_nested() -> None:
         pass
     with quiet(), graph.allow_mutation_on_saved_tensors():
         pass
+
+
+def test_a_tensor_that_is_not_saved_any_more_is_not_copied() -> None:
+    with graph.allow_mutation_on_saved_tensors() as context:
+        a = leaf([1.0, 2.0]).clone()
+        out = (a**2).sum()
+        assert tracked(context) == 1
+        out.backward()
+        with torch.no_grad():
+            a.mul_(2)
+        assert cloned(context) == 0
+        out = (a**2).sum()
+        with torch.no_grad():
+            a.mul_(2)
+        assert cloned(context) == 1
+        del out
+        assert cloned(context) == 0
+
+
+def test_copies_die_with_their_graphs() -> None:
+    with graph.allow_mutation_on_saved_tensors() as context:
+        a = leaf([1.0, 2.0]).clone()
+        first = a**2
+        again = a**3
+        a.sin_()
+        assert cloned(context) == 1
+        second = a**2
+        a.sin_()
+        assert cloned(context) == 2
+        del first, again
+        assert cloned(context) == 1
+        del second
+        assert cloned(context) == 0
+
+
+def test_what_autograd_refuses_otherwise() -> None:
+    def run() -> Any:
+        a = leaf([[1.0, 2.0], [3.0, 4.0]])
+        b = a.clone()
+        c = b.view_as(b)
+        out = (b**2).sum()
+        c.sin_()
+        out.backward()
+        return a.grad
+
+    with pytest.raises(RuntimeError, match="variables needed for gradient computation has been modified by an inplace"):
+        run()
+    with graph.allow_mutation_on_saved_tensors():
+        assert run().tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_hooks_write_to_disk(tmp_path: Any) -> None:
+    def pack(x: Any) -> Any:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.txt"
+        path.write_text(repr(x.tolist()))
+        return path
+
+    def unpack(path: Any) -> Any:
+        return const([float(number) for number in path.read_text().strip("[]").split(", ")])
+
+    a = leaf([0.5, 1.5])
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = (a.sin() * a.exp()).sqrt()
+    assert len(list(tmp_path.iterdir())) == 5
+    y.sum().backward()
+    b = leaf([0.5, 1.5])
+    (b.sin() * b.exp()).sqrt().sum().backward()
+    assert torch.equal(a.grad, b.grad)
+
+
+def test_hooks_and_anomaly_mode() -> None:
+    a = leaf([1.0])
+    with quiet(), torch.autograd.detect_anomaly(), keeping():
+        y = (a.sin() * a).exp()
+        y.sum().backward()
+    assert a.grad is not None
+
+
+def test_hooks_and_a_hook_of_a_node() -> None:
+    seen = []
+    a = leaf([1.0, 2.0])
+    with keeping():
+        y = a * a
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append([x.tolist() for x in inputs]))
+    y.sum().backward()
+    assert seen == [[[1.0, 2.0], [1.0, 2.0]]]
+
+
+def test_hooks_and_gradients_of_some_inputs() -> None:
+    log = Log()
+    a, b = leaf([2.0]), leaf([3.0])
+    with log.on():
+        y = (a * b).sin()
+    (g,) = torch.autograd.grad(y.sum(), a, retain_graph=True)
+    assert g.item() == pytest.approx(3 * const(6.0).cos().item())
+    y.sum().backward(inputs=[b])
+    assert a.grad is None
+    assert b.grad.item() == pytest.approx(2 * const(6.0).cos().item())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: torch.where(x > 0.3, x.sqrt(), x),
+        lambda x: torch.maximum(x, 1 - x) * x,
+        lambda x: x.clamp(0.2, 0.6) ** 2,
+        lambda x: x.max() * x.min() + x.median(),
+        lambda x: x.sort().values.cumsum(0).prod(),
+        lambda x: torch.stack([x, x * x]).amax(0),
+        lambda x: x[torch.tensor([2, 0])].exp(),
+        lambda x: (x.outer(x) + torch.eye(3, dtype=torch.float64)).inverse().det(),
+        lambda x: torch.cat([x.softmax(0), x.log_softmax(0)]).norm(),
+        lambda x: torch.nn.functional.gelu(x).std(),
+    ],
+)
+def test_functions_under_hooks_have_the_same_gradients(make: Callable[[Any], Any]) -> None:
+    def gradients(hooks: Any) -> Any:
+        x = leaf([0.1, 0.5, 0.9])
+        with hooks:
+            (g,) = torch.autograd.grad(make(x).sum(), x, create_graph=True)
+            (h,) = torch.autograd.grad((g * const([1.0, 2.0, 3.0])).sum(), x, allow_unused=True)
+        return g, h
+
+    (g, h), (plain_g, plain_h) = gradients(graph.saved_tensors_hooks(lambda x: x.detach().clone(), same)), gradients(quiet())
+    assert torch.equal(g, plain_g)
+    assert (h is None and plain_h is None) or torch.allclose(h, plain_h, rtol=1e-12)
