@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.activation import logsigmoid, sigmoid, softplus
+from autodiff_cli.ops.activation import logsigmoid, relu, sigmoid, softplus
 from autodiff_cli.ops.attention import pairwise_distance
 from autodiff_cli.ops.comparison import clamp, minimum, where
 from autodiff_cli.ops.elementary import exp, log, sqrt, square
@@ -40,7 +40,8 @@ declare = Declarations(__name__)
 
 _X, _OTHER, _SIGNS = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5], [1.0, -1.0, -1.0]
 _ROWS, _OTHERS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]
-_HINGE = "the derivative where the margin is just met is that of a smaller margin (PyTorch)"
+_ACTIVE = "where a term just becomes 0, the derivative is that of the side where it is positive (PyTorch)"
+_INACTIVE = "where a term just becomes 0, the derivative is 0 (PyTorch)"
 
 # Densities
 
@@ -128,7 +129,7 @@ describe(
     methods=(),
     formula="1/n where target is 1, -1/n where target is -1 and x < margin",
     smooth="x != margin, or target = 1",
-    convention=_HINGE,
+    convention=_ACTIVE,
     kink=lambda x, target, margin: (target != 1) & (x == margin),
     samples=(([0.5, 1.5, -2.0], [1, -1, -1]), ([0.5, 1.5, -2.0], [-1, -1, 1], 2.0, "sum")),
     edges=((1.0, -1),),
@@ -151,7 +152,7 @@ describe(
     methods=(),
     formula="-target/n, target/n, (x2 - x1)/n where the loss is not 0",
     smooth="target*(x1 - x2) != margin",
-    convention=_HINGE,
+    convention=_ACTIVE,
     kink=lambda x1, x2, target, margin: target * (x1 - x2) == margin,
     samples=((_X, _OTHER, _SIGNS), (_X, _OTHER, _SIGNS, 0.5, "sum")),
     edges=((1.0, 1.0, 1.0),),
@@ -217,7 +218,7 @@ describe(
     methods=(),
     formula="the derivative of -c/n where target is 1, of c/n where target is -1 and c > margin",
     smooth="c != margin, or target = 1",
-    convention=_HINGE,
+    convention=_ACTIVE,
     kink=_cosine_at_margin,
     samples=((_ROWS, _OTHERS, [1, -1]), (_ROWS, [[0.5, -0.8, 1.0], [0.3, 0.5, -1.0]], [1, -1], 0.2, "sum"), (_X, _OTHER, 1)),
     edges=(([1.0, 0.0], [0.0, 1.0], -1),),
@@ -282,7 +283,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ArgumentError("only p == 1 and p == 2 supported")
     classes = _classes("multi_margin_loss", x, target)[..., np.newaxis]
-    gap = clamp(margin - gather(x, -1, classes) + x, 0.0)
+    gap = relu(margin - gather(x, -1, classes) + x)
     gap = where(np.arange(x.shape[-1]) == classes, 0.0, square(gap) if p == 2 else gap)
     loss = sum(gap, -1) / x.shape[-1]
     return reduce_loss(loss if weight is None else loss * weight[classes[..., 0]], reduction)
@@ -300,7 +301,7 @@ describe(
     methods=(),
     formula="p*max(0, margin - x[target] + x)**(p - 1)/(classes*n), and minus their sum at the target",
     smooth="p = 2, or x != x[target] - margin",
-    convention=_HINGE,
+    convention=_INACTIVE,
     kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 1),
     second_kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 2),
     samples=((_ROWS, [2, 0]), (_X, 1, 2, 0.7), (_ROWS, [0, 1], 1, 1.0, [0.5, 1.5, 2.0], "sum")),
@@ -323,7 +324,7 @@ def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean")
         row[labels[valid]] = True
     values = reshape(x, rows.shape)
     chosen = gather(values, -1, np.where(given, rows, 0))
-    gaps = clamp(1 - unsqueeze(chosen, 2) + unsqueeze(values, 1), 0.0)
+    gaps = relu(1 - unsqueeze(chosen, 2) + unsqueeze(values, 1))
     loss = sum(where(given[:, :, np.newaxis] & ~is_label[:, np.newaxis, :], gaps, 0.0), (1, 2)) / count
     return reduce_loss(loss if len(x.shape) == 2 else reshape(loss, ()), reduction)
 
@@ -334,7 +335,7 @@ describe(
     methods=(),
     formula="the number of labels within the margin of a class, over classes*n; minus that of classes at a label",
     smooth="no x[label] - x[other] is 1",
-    convention=_HINGE,
+    convention=_INACTIVE,
     kink=lambda x, target: _some_met(np.asarray(x), np.asarray(target)),
     samples=((_ROWS, [[2, 0, -1], [1, -1, -1]]), (_X, [1, -1, 0], "sum")),
     edges=(([1.0, 0.0], [0, -1]),),

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import torch
 
+from autodiff_cli.autograd.primitives.argument_kinds import POSITIONS
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from tests.pages.expressions_at_kinks import CASES
 from tests.pages.kinks import PART, RECORDS, case_key, edge_key, moving, numbers, orders, with_edges
@@ -127,6 +128,8 @@ def called(op: FunctionInfo, function: Callable[..., Any], edge: tuple[Any, ...]
         for name, value, moved in zip(op.parameters, edge, moves, strict=False):
             if moved:
                 positional.append(next(given))
+            elif op.kinds.get(name) is POSITIONS:
+                keywords[name] = torch.tensor(value)  # only PyTorch has functions of positions with edge points
             elif op.name in BY_POSITION:
                 positional.append(value)
             else:
