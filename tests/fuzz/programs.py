@@ -51,7 +51,10 @@ class Program:
         if self.random.random() < 0.6:
             self.lines.append(self.random.choice(("show", f"show {self._name()}", f"print({self._name()}.grad)", "show")))
         between = "\n" if self.random.random() < 0.85 else "; "
-        return between.join(self.lines) + "\n"
+        text = between.join(self.lines) + "\n"
+        if self.random.random() < 0.05:
+            text = "".join(f"{'...' if line[:1] in (' ', '') else '>>>'} {line}\n" for line in text.split("\n"))
+        return text
 
     def _new(self, shape: Shape) -> str:
         name = self.fresh.pop(0) if self.fresh else self._name()
@@ -94,6 +97,9 @@ class Program:
             (2, self._gradient),
             (1, self._block),
             (1, self._hook),
+            (1, self._loop),
+            (1, self._function),
+            (1, self._pasted),
             (1, self._action),
             (1, self.writer.definition),
             (0.5, self._leaf),
@@ -234,6 +240,53 @@ class Program:
         if self.random.random() < 0.4:
             return f"with {mode}: {self._assignment(recorded=False)}"
         return "\n    ".join([f"with {mode}:", *(self._line().replace("\n", "\n    ") for _ in range(self.random.randint(1, 3)))])
+
+    def _lines_of_a_block(self, header: str) -> str:
+        body = [self._line().replace("\n", "\n    ") for _ in range(self.random.randint(1, 3))]
+        if self.random.random() < self.loose:  # wrong indentation, or nothing in the block
+            return self.random.choice((header, "\n".join([header, *body]), "\n  ".join([header, *body, " " + body[0]])))
+        return "\n    ".join([header, *body])
+
+    def _loop(self) -> str:
+        limits = self.random.choice(
+            ("2", "1, 3", "3, 0, -1", "0", "len([1, 2])", self.writer.number() if self.random.random() < 0.3 else "2")
+        )
+        index = self.random.choice(("i", "step", "_"))
+        header = f"for {index} in range({limits}):"
+        name = self._one_of(self.leaves)
+        if self.random.random() < 0.4:
+            return f"{header} print({index}, f'{{{index} + 1:03d}}: {{{name}}}', {index}*2 // 3)"
+        return self._lines_of_a_block(header)
+
+    def _function(self) -> str:
+        name = self.random.choice(("f", "g", "loss"))
+        if self.random.random() < 0.3:
+            return f"{name} = lambda a: a*2 + {self.writer.number()}\n{name}({self._name()})"
+        result = self.random.choice(("a", "b", "b*a", "sum(a*b)", "a, b"))
+        lines = [f"def {name}(a):", f"    b = a*{self.writer.number()}", f"    return {result}"]
+        if self.random.random() < 0.3:
+            lines.insert(
+                2, self.random.choice(("    print(b)", "    with torch.no_grad(): b = b*2", "    for i in range(2): b = b + a"))
+            )
+        return "\n".join([*lines, f"{name}({self._name()})"])
+
+    def _pasted(self) -> str:
+        one, other = self._one_of(self.made + self.leaves), self._one_of(self.leaves)
+        ways = (
+            "import torch\nimport torch.nn.functional as F\nF.relu({0})",
+            "g, = torch.autograd.grad({0}.sum(), {1}, allow_unused=True)",
+            "(p, q) = {0}, {1}",
+            "p, q = {0}, {1}",
+            "params = [{0}, {1}]\ntorch.autograd.grad(sum({0}*{1}), params, allow_unused=True)",
+            "{0}.register_hook(lambda grad: print('hook', grad))",
+            "{0}.register_hook(lambda grad: 2*grad)",
+            "print(f'{{{0}}} {{{1}.grad}}')",
+            "with torch.autograd.detect_anomaly(): ({0}*1).sum().backward()",
+            "detach({0})*{1}",
+            "no_grad({0}*{1}) + {1}.detach()",
+            "opt = torch.optim.SGD([{1}], lr=0.1)\nopt.step()\nopt.zero_grad()",
+        )
+        return self.random.choice(ways).format(one, other)
 
     def _hook(self) -> str:
         function = self.random.choice(list(self.writer.functions) or ["sin"])
