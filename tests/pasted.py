@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent / "data" / "pasted"
 _MARK = "# prints:\n"
-_MODULES = ("torch", "torch.autograd", "torch.autograd.functional", "torch.nn", "torch.nn.functional", "torch.optim")
+_MODULES = (
+    *("torch", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad", "torch.nn", "torch.nn.functional"),
+    *("torch.optim", "torch.utils", "torch.utils.checkpoint"),
+)
 
 
 class Program(NamedTuple):

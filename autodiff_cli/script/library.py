@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli import optim
-from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
+from autodiff_cli.autograd import forward_ad, functional, gradient_check, graph, modes, reverse_mode
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
@@ -24,6 +26,7 @@ from autodiff_cli.evaluation.coercion import refused
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.utils.checkpoint import checkpoint
 
 Action = Callable[..., Any]
 
@@ -57,6 +60,7 @@ ACTIONS: dict[str, Action] = {
     "set_default_dtype": set_default_dtype,
     "set_detect_anomaly": anomaly.set_detect_anomaly,
     **{name: getattr(optim, name) for name in ("SGD", "Adam", "AdamW")},
+    **{f.__name__: f for f in (forward_ad.make_dual, forward_ad.unpack_dual, checkpoint)},
     "Parameter": lambda data, requires_grad=True: Parameter(data, requires_grad),
     "print": print,  # Interpreter shows the values
     "len": lambda x: len(x),
@@ -66,7 +70,8 @@ CONTEXTS: dict[str, Action] = {
     each.__name__: each
     for each in (
         *(modes.no_grad, modes.enable_grad, modes.set_grad_enabled, modes.inference_mode),
-        *(anomaly.detect_anomaly, anomaly.set_detect_anomaly),
+        *(anomaly.detect_anomaly, anomaly.set_detect_anomaly, forward_ad.dual_level),
+        *(graph.saved_tensors_hooks, graph.save_on_cpu, graph.disable_saved_tensors_hooks),
     )
 }
 """The context managers of programs, by name."""
@@ -130,7 +135,7 @@ def call(
     Raises:
         ArgumentError: if the arguments do not match the signature, or the function does not accept their values.
     """
-    signature = inspect.signature(action)
+    signature = _signature(action.__func__, True) if isinstance(action, MethodType) else _signature(action, False)
     try:
         signature.bind(*given, **named)
     except TypeError as error:
@@ -144,6 +149,13 @@ def call(
             raise
         values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
         raise refused(name, values, f"it is {_shown(name, signature)}") from error
+
+
+@functools.lru_cache(maxsize=1024)
+def _signature(function: Action, method: bool) -> inspect.Signature:
+    """Return the signature of a function, or that of a method without its first parameter."""
+    found = inspect.signature(function)
+    return found.replace(parameters=list(found.parameters.values())[1:]) if method else found
 
 
 def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
