@@ -9,9 +9,12 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from autodiff_cli.autograd.functional import jacobian_vector
+from autodiff_cli.autograd.functional import jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
+from autodiff_cli.derivatives import products
+from autodiff_cli.derivatives.products import product
+from autodiff_cli.evaluation.evaluation import Evaluation
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
@@ -90,3 +93,47 @@ def test_tangents_without_recording(op: FunctionInfo) -> None:
             found = _forward(op, arguments, _inputs(arguments), vectors)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+# Uses
+
+
+def _product(command: str, text: str, at: dict[str, Any], vector: dict[str, Any] | None = None) -> Any:
+    return product(command, Evaluation(text, at), vector or {}).found
+
+
+def test_a_tall_jacobian_is_computed_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, at = "[sin(x*y), cos(x), x**2, exp(y)]", {"x": 1.5, "y": 0.5}
+    by_rows = {name: _rows(text, at, name) for name in at}
+    monkeypatch.setattr(products, "jacobian_of", None)
+    found = _product("jacobian", text, at)
+    for name, rows in by_rows.items():
+        np.testing.assert_allclose(found[name], rows, rtol=1e-14)
+
+
+def _rows(text: str, at: dict[str, Any], name: str) -> Any:
+    evaluation = Evaluation(text, at)
+    return jacobian_of(evaluation.output, [evaluation.variables[name]])[0]._data
+
+
+def test_a_product_is_computed_in_forward_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "jacobian_vector", None)
+    assert _product("jvp", "sum(x**3)", {"x": [1.0, 2.0]}, {"x": [1.0, 10.0]}) == 123.0
+    assert _product("jvp", "x + floor(y)", {"x": 1.0, "y": 2.5}, {"y": 1.0}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sqrt(where(x > 0, x, 0))", 0.0),  # forward mode multiplies a zero by infinity
+        ("f(a) = a**2 with grad (3*a); f(x)", 0.0),  # there is only a VJP rule
+        ("sqrt([x, 0])[1]", 0.0),
+        ("sqrt(x)", np.inf),
+    ],
+)
+def test_reverse_mode_stands_in(text: str, expected: float) -> None:
+    assert _product("jvp", text, {"x": 0.0}, {"x": 1.0}) == expected
+
+
+def test_a_jacobian_with_an_infinite_element() -> None:
+    assert _product("jacobian", "[sqrt(x), x, 2*x]", {"x": 0.0})["x"].tolist() == [np.inf, 1.0, 2.0]

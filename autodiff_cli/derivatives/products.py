@@ -13,6 +13,7 @@ from autodiff_cli.autograd.higher_order import MOST_PARTIALS
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
+from autodiff_cli.derivatives.forward import jacobian_by_columns, product_with_jacobian
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
@@ -107,7 +108,10 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
     with np.errstate(all="ignore"):
         if command == "jvp":
             direction = _direction(command, evaluation, vector)
-            return Product(command, evaluation, jacobian_vector([evaluation.output], inputs, direction)[0]._data)
+            moved = product_with_jacobian(evaluation, direction)
+            if moved is None:
+                moved = jacobian_vector([evaluation.output], inputs, direction)[0]._data
+            return Product(command, evaluation, moved)
         if command == "hvp":
             direction = _direction(command, evaluation, vector)
             _require_scalar(evaluation, command)
@@ -172,6 +176,10 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
             hint=f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}",
         )
     if command == "jacobian":
+        # Forward mode needs a run for each element of the variables, reverse mode a pass for each element of the output.
+        columns = jacobian_by_columns(evaluation) if elements < evaluation.output.numel() else None
+        if columns is not None:
+            return dict(zip(evaluation.variables, columns, strict=True))
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
     first = jacobian_of(evaluation.output, inputs, create_graph=True)
     return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
