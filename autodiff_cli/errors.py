@@ -173,6 +173,10 @@ class NotPrecise(GraphError):
         self.what = what
 
 
+class NotSupported(GraphError, NotImplementedError):
+    """Options of a derivative that PyTorch does not support together."""
+
+
 class VmapError(GraphError):
     """An operation inside ``vmap`` that needs the value of a tensor, or whose result has another shape for each example."""
 

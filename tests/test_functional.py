@@ -105,7 +105,7 @@ def test_hessian_of_what_is_linear_is_zero(function: Any) -> None:
 def test_errors() -> None:
     with pytest.raises(ShapeError, match="should contain a single element"):
         functional.hessian(lambda x: x * 2, X)
-    with pytest.raises(ShapeError, match="it has shapes"):
+    with pytest.raises(ShapeError, match="v has invalid size: should be"):
         functional.vjp(lambda x: x * 2, X, ad.ones(2))
     with pytest.raises(ShapeError, match="can only be None"):
         functional.jvp(lambda x: x * 2, X)

@@ -13,6 +13,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.transforms.active import active_batches
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.through import detached, fresh, gradients, lifted, reaches_others
 from autodiff_cli.autograd.transforms.vmap import vmap
@@ -41,6 +42,7 @@ class Recorded:
     ) -> None:
         """Call ``func``; ``aux`` is the beginning of the error message if the function does not return a pair."""
         self._outside = is_grad_enabled()
+        self._batches = active_batches()
         self._given = [args[i] for i in chosen]
         self._leaves: list[Tensor] = []
         for value in leaves(self._given):
@@ -61,7 +63,7 @@ class Recorded:
         """Return the gradients of the chosen arguments, each with the structure of its argument."""
         outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
-            found = iter(gradients(outputs, self._leaves, cotangents, create_graph=outer))
+            found = iter(gradients(outputs, self._leaves, cotangents, outer, self._batches))
         return [mapped(lambda _: next(found), tree) for tree in self._given]
 
     def result(self, tree: Tree) -> Tree:

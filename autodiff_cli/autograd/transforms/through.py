@@ -81,7 +81,11 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
 
 
 def gradients(
-    outputs: Sequence[Tensor], leaves: Sequence[Tensor], cotangents: Sequence[Tensor], create_graph: bool
+    outputs: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    cotangents: Sequence[Tensor],
+    create_graph: bool,
+    batches: Sequence[Batch] = (),
 ) -> list[Tensor]:
     """Return the gradient of each leaf, with zeros for a leaf that the outputs do not depend on.
 
@@ -91,12 +95,12 @@ def gradients(
         cotangents: the cotangent of each output.  They may belong to a ``vmap`` that started after the function was called; then
             there is one backward pass for all of its examples.
         create_graph: whether the gradients are recorded.
+        batches: the batches of the inputs, the outermost first.
     """
-    batches = {value.batch.level: value.batch for value in outputs if type(value) is Batched}
     if batches:
-        batch = batches[max(batches)]
+        *outer, batch = batches
         starts = [batch.inside(value) for value in cotangents]
-        found = gradients([batch.lift(value) for value in outputs], leaves, starts, create_graph)
+        found = gradients([batch.lift(value) for value in outputs], leaves, starts, create_graph, outer)
         return [batch.around(value) for value in found]
     values = [settled(value) for value in outputs]
     levels = {level.number: level for value in (*values, *map(innermost, cotangents)) for level in _levels(value)}
