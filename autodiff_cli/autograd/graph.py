@@ -72,7 +72,7 @@ def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     try:
         return [tensors] if isinstance(tensors, Tensor) else list(tensors)
     except TypeError:
-        raise ArgumentError("increment_version expect a Iterable[Tensor] as input") from None
+        raise GraphError("increment_version expect a Iterable[Tensor] as input") from None
 
 
 class _MultiHandle:

@@ -417,3 +417,48 @@ def test_backward_inside_of_a_decorated_function() -> None:
         return float(x.item())
 
     assert step() == 0.0
+
+
+def test_set_grad_enabled_takes_a_flag() -> None:
+    for wrong in (1, "a", None):
+        with pytest.raises(TypeError, match=r"argument 'enabled' .position 1. must be bool, not "):
+            torch.set_grad_enabled(wrong)
+    with pytest.raises(TypeError):
+        torch.set_grad_enabled()
+    assert recording()
+
+
+def test_modes_make_others_of_their_kind() -> None:
+    assert torch.set_grad_enabled(True).clone().mode is True
+    assert torch.inference_mode(False).clone().mode is False
+    assert type(torch.no_grad().clone()) is type(torch.no_grad())
+    assert repr(torch.set_grad_enabled(True)) == "torch.autograd.grad_mode.set_grad_enabled(mode=True)"
+
+
+@pytest.mark.parametrize("decorate", [torch.no_grad(), torch.no_grad, torch.inference_mode()])
+def test_a_decorated_class_is_made_in_the_mode_and_used_outside(decorate: Any) -> None:
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated and will be disabled in future versions."):
+
+        @decorate
+        class Model:
+            def __init__(self) -> None:
+                self.inside = recording()
+
+            def later(self) -> bool:
+                return recording()
+
+    model = Model()
+    assert not model.inside
+    assert model.later()
+
+
+def test_a_decorated_class_under_set_grad_enabled() -> None:
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @torch.set_grad_enabled(False)  # type: ignore[misc]
+        class Model:
+            def __init__(self) -> None:
+                self.inside = recording()
+
+    assert recording()
+    assert not Model().inside
