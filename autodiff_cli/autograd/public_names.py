@@ -15,6 +15,7 @@ from autodiff_cli.autograd.reverse_mode import grad as grad
 from autodiff_cli.errors import GradcheckError as GradcheckError
 
 _later = {
+    "SavedTensor": "autodiff_cli.autograd.saved.packing:SavedTensor",
     "_force_original_view_tracking": "autodiff_cli.autograd.modes:force_original_view_tracking",
     "_unsafe_preserve_version_counter": "autodiff_cli.autograd.graph:preserve_versions",
 }

@@ -254,8 +254,9 @@ def test_errors_of_hooks() -> None:
     y = a * a
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         y.grad_fn._raw_saved_self.register_hooks(lambda x, b: x, same)
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        y.grad_fn._raw_saved_self.register_hooks(1, 2)
+    for hooks in ((1, 2), (same, 2), (same,)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            y.grad_fn._raw_saved_self.register_hooks(*hooks)
     y = a * a
     y.grad_fn._raw_saved_self.register_hooks(same, lambda x: 1)
     with pytest.raises(TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int"):
@@ -300,6 +301,14 @@ def test_what_a_raw_saved_tensor_shows() -> None:
     assert d.grad_fn._raw_saved_self.data is c
     assert d.grad_fn._raw_saved_self.unpack_hook is None
     assert b.grad_fn._raw_saved_self.unpack().tolist() == [4.0]
+
+
+def test_the_type_of_raw_saved_tensors() -> None:
+    a = leaf([2.0])
+    assert isinstance(a.sin().grad_fn._raw_saved_self, torch.autograd.SavedTensor)
+    assert isinstance((a * 2).grad_fn._raw_saved_self, torch.autograd.SavedTensor)
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        torch.autograd.SavedTensor()
 
 
 # Hooks of all tensors in a block
@@ -666,6 +675,30 @@ def test_hooks_of_a_custom_function() -> None:
     with pytest.raises(RuntimeError, match="after they have already been freed"):
         y.grad_fn._raw_saved_tensors  # noqa: B018
     assert Cube.apply(a, False).grad_fn._raw_saved_tensors == ()
+
+
+def test_saved_tensors_that_are_cleared_on_access() -> None:
+    class Once(torch.autograd.Function):  # type: ignore[name-defined,misc]
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            reference = weakref.ref(x)
+            del x
+            assert reference() is None
+            with pytest.raises(RuntimeError, match="saved_tensors can only be accessed once"):
+                ctx.saved_tensors  # noqa: B018
+            return g
+
+    x = leaf([1.0])
+    Once.apply(x.clone()).sum().backward()
+    assert x.grad.tolist() == [1.0]
 
 
 def test_a_leaf_that_a_custom_function_made_is_packed() -> None:

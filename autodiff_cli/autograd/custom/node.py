@@ -39,6 +39,7 @@ class FunctionNode(Node):
         self._saved = ()
         self._saved_for_forward: tuple[Tensor | None, ...] = ()
         self._in_jvp = False
+        self._cleared = False
         self._sealed = False
         self._edges = ()
         self._hooks = None
@@ -110,9 +111,15 @@ class FunctionNode(Node):
             return self._saved_for_forward
         if not self._sealed:
             return tuple(self._saved)
+        if self._cleared:
+            raise GraphError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+                "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
         self.check_saved()
         saved = tuple(self._unpack(entry) for entry in self._saved)
         if self._function.clear_saved_tensors_on_access:
+            self._cleared = True
             self.release()
         return saved
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 
-from autodiff_cli.autograd.saved.packing import PackHook, UnpackHook, check_hooks, hooks_in_effect, pop_hooks, push_hooks
+from autodiff_cli.autograd.saved.packing import PackHook, UnpackHook, hooks_in_effect, pop_hooks, push_hooks, wrong_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError
 
@@ -34,7 +34,8 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        check_hooks("saved_tensors_hooks", self.pack_hook, self.unpack_hook)
+        if not callable(self.pack_hook) or not callable(self.unpack_hook):
+            raise wrong_hooks("saved_tensors_hooks", self.pack_hook, self.unpack_hook)
         message = _disabled.get()
         if message is not None:
             raise GraphError(message)

@@ -278,7 +278,11 @@ class SavedTensor:
 
     __slots__ = ("_index", "_node")
 
-    def __init__(self, node: Node, index: int) -> None:
+    def __init__(self, node: Node | None = None, index: int = 0) -> None:
+        if node is None:
+            raise GraphError(
+                "Trying to create a SavedTensor object from Python is forbidden.", hint="read one from a node: node._raw_saved_self"
+            )
         self._node = node
         self._index = index
 
@@ -303,14 +307,15 @@ class SavedTensor:
         """Return the saved tensor with its history."""
         return saved_value(self._node, self._index)
 
-    def register_hooks(self, pack_hook: PackHook, unpack_hook: UnpackHook) -> None:
+    def register_hooks(self, pack_hook: PackHook, unpack_hook: UnpackHook | None = None) -> None:
         """Pack the saved tensor with ``pack_hook``; it is unpacked with ``unpack_hook`` whenever it is needed.
 
         Raises:
             GraphError: if the value was freed, is ``None`` or has hooks, or if ``pack_hook`` changes its input in place.
             DtypeError: if a hook is not a function.
         """
-        check_hooks("register_hooks", pack_hook, unpack_hook)
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise wrong_hooks("register_hooks", pack_hook, unpack_hook)
         node, index = self._node, self._index
         if node._saved is None:
             raise GraphError(_HOOKS_AFTER_FREED, hint=FREED_HINT)
@@ -332,17 +337,12 @@ class SavedTensor:
         _store(node, entries)
 
 
-def check_hooks(caller: str, pack_hook: object, unpack_hook: object) -> None:
-    """Check that both hooks are functions.
-
-    Raises:
-        DtypeError: if one of them is not.
-    """
-    if not (callable(pack_hook) and callable(unpack_hook)):
-        raise DtypeError(
-            f"{caller}(): incompatible function arguments: {type_name(pack_hook)} and {type_name(unpack_hook)}",
-            hint="pass two functions: pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
-        )
+def wrong_hooks(caller: str, pack_hook: object, unpack_hook: object) -> DtypeError:
+    """Return the error for a pair of hooks that are not both functions."""
+    return DtypeError(
+        f"{caller}(): incompatible function arguments: {type_name(pack_hook)} and {type_name(unpack_hook)}",
+        hint="pass two functions: pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
+    )
 
 
 class SavedInput:
