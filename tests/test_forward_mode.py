@@ -9,7 +9,9 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from autodiff_cli.autograd.forward_ad.products import analytic_jacobian_forward, jvp_of
 from autodiff_cli.autograd.functional import jacobian_of, jacobian_vector
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives import products
@@ -137,3 +139,75 @@ def test_reverse_mode_stands_in(text: str, expected: float) -> None:
 
 def test_a_jacobian_with_an_infinite_element() -> None:
     assert _product("jacobian", "[sqrt(x), x, 2*x]", {"x": 0.0})["x"].tolist() == [np.inf, 1.0, 2.0]
+
+
+# Functions of dual tensors
+
+
+def test_products_nest() -> None:
+    """The third directional derivative, by forward mode inside forward mode and by reverse mode."""
+
+    def function(x: Any) -> Any:
+        return (ad.softmax(x.sin() @ x.T, 0).prod() + ad.linalg.inv(x).exp().sum()) / x.norm()
+
+    def directional(function: Any) -> Any:
+        return lambda x: jvp_of(function, [x], [t])[1]
+
+    x, t = ad.tensor([[2.0, 1.0], [0.5, 3.0]]), ad.tensor([[1.0, -1.0], [0.3, 0.2]])
+    third = directional(directional(directional(function)))(x).item()
+    value: Any = function
+    leaf = x.clone().requires_grad_()
+    value = function(leaf)
+    for _ in range(3):
+        value = (ad.autograd.grad(value, leaf, create_graph=True)[0] * t).sum()
+    assert third == pytest.approx(value.item(), rel=1e-10)
+
+
+def test_the_jacobian_for_the_gradient_check() -> None:
+    x, y = ad.tensor([1.0, 2.0]), ad.tensor([3.0, 4.0])
+    product, total = analytic_jacobian_forward(lambda x, y, n: (x * y, (x + y).sum() * n), [x, y, 3], 0)
+    assert product.tolist() == [[3.0, 0.0], [0.0, 4.0]]
+    assert total.tolist() == [[3.0], [3.0]]
+
+
+ELEMENTWISE = [op for op in OPS if op.samples and op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise]
+
+
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
+    """The product of the second derivatives with a vector: the gradient of a dual tensor, and two backward passes."""
+    for sample in op.samples:
+        arguments = _arguments(op, sample)
+        inputs = _inputs(arguments)
+        vectors = _vectors(inputs)
+        output = op.function(*arguments)
+        if not output.requires_grad:
+            continue
+        first = ad.autograd.grad(output.sum(), inputs, create_graph=True, allow_unused=True, materialize_grads=True)
+        total = sum(((g * v).sum() for g, v in zip(first, vectors, strict=True)), ad.tensor(0.0))
+        expected = [None] * len(inputs)
+        if total.requires_grad:
+            expected = ad.autograd.grad(total, inputs, allow_unused=True)
+        place = {id(x): k for k, x in enumerate(inputs)}
+        with dual_level():
+            given = [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
+            found = ad.autograd.grad(op.function(*given).sum(), inputs, materialize_grads=True)
+            tangents = [unpack_dual(g).tangent for g in found]
+        for ours, theirs in zip(tangents, expected, strict=True):
+            ours, theirs = (0.0 if g is None else g.detach().numpy() for g in (ours, theirs))
+            scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
+            np.testing.assert_allclose(ours + 0 * theirs, theirs + 0 * ours, rtol=1e-9, atol=1e-10 * scale)
+
+
+@EACH
+def test_tangents_in_float32(op: FunctionInfo) -> None:
+    for sample in op.samples:
+        arguments = _arguments(op, sample, "float32")
+        inputs = _inputs(arguments)
+        vectors = _vectors(inputs)
+        place = {id(x): k for k, x in enumerate(inputs)}
+        with dual_level():
+            given = [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
+            for output in _outputs(op.function(*given)):
+                moved = unpack_dual(output).tangent
+                assert moved is None or (moved.dtype, moved.shape) == (output.dtype, output.shape)
