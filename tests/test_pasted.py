@@ -11,6 +11,7 @@ from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.script.interpreter import Interpreter
 from tests.pasted import Program, programs
+from tests.shell import ROOT
 
 PROGRAMS = list(programs())
 
@@ -185,3 +186,8 @@ def test_anomaly_mode_shows_the_line_of_the_forward_pass() -> None:
         list(Interpreter({}).run(text))
     assert "SqrtBackward0" in caught.value.message
     assert text[slice(*(caught.value.span or (0, 0)))] == "x.sqrt()"
+
+
+def test_the_program_of_the_tutorial_is_the_file() -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    assert f"```text\n{(ROOT / 'docs' / 'data' / 'slope.py').read_text(encoding='utf-8')}```" in page
