@@ -29,6 +29,22 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"|pixel_(un)?shuffle|embedding_bag|local_response_norm|feature_\w*|dropout[123]d|\w*rnn\w*|lstm\w*|gru\w*|multi_head_attention_forward",
         f"{_CONVOLUTIONS}; linear, einsum and pad are",
     ),
+    (
+        r"(nn\.functional)?",
+        r"ctc_loss",
+        "write the recursion over the labels with logsumexp: it is differentiable",
+    ),
+    (
+        r"(nn\.functional)?",
+        r"\w*alpha_dropout_?|native_dropout",
+        "use nn.functional.dropout",
+    ),
+    (
+        r"",
+        r"dropout_?|rrelu_?",
+        "use nn.functional, which has the functions that draw random numbers",
+    ),
+    (r"", r"random", "use manual_seed, Generator, get_rng_state and set_rng_state"),
     (r"optim", r"lr_scheduler", "schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups"),
     (r"optim", r"swa_utils", "averages of parameters are not part of autodiff: keep a copy and call lerp_ on it"),
     (r"optim", r"[A-Z]\w*", "autodiff has SGD, Adam and AdamW; minimize() and fit() find minima to full precision"),

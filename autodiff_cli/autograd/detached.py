@@ -102,10 +102,8 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
             hint="call detach() on the tensor first",
         )
-    made = _rebuilt(np.array(self._data)[()], self._requires_grad)
+    made = _rebuilt(np.array(self._data)[()], self._requires_grad, _is_parameter(self))
     memo[id(self)] = made
-    if self._extra is not None and self._extra.is_parameter:
-        made.extra().is_parameter = True
     if self._extra is not None and self._extra.grad is not None:
         made.grad = copy.deepcopy(self._extra.grad, memo)
     return made
@@ -113,17 +111,23 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Return a leaf that shares the values, for ``copy.copy``."""
-    return _rebuilt(shared_array(self), self._requires_grad)
+    return _rebuilt(shared_array(self), self._requires_grad, _is_parameter(self))
 
 
-def reduced(self: Tensor) -> tuple[Callable[[Array, bool], Tensor], tuple[Array, bool]]:
+def reduced(self: Tensor) -> tuple[Callable[[Array, bool, bool], Tensor], tuple[Array, bool, bool]]:
     """Return the values and ``requires_grad`` for a serialization protocol, without history, gradient and hooks."""
-    return _rebuilt, (np.asarray(self._data), self._requires_grad)
+    return _rebuilt, (np.asarray(self._data), self._requires_grad, _is_parameter(self))
 
 
-def _rebuilt(values: Array, requires_grad: bool) -> Tensor:
+def _is_parameter(tensor: Tensor) -> bool:
+    return tensor._extra is not None and tensor._extra.is_parameter
+
+
+def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
     made = tensor_on(values)
     made._requires_grad = requires_grad
+    if is_parameter:
+        made.extra().is_parameter = True
     return made
 
 

@@ -19,10 +19,13 @@ from autodiff_cli.ops import loss as _loss
 from autodiff_cli.ops import margin_losses as _margin_losses
 from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
+from autodiff_cli.ops.comparison import clamp as _clamp
+from autodiff_cli.ops.comparison import minimum as _minimum
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.elementary import abs as _abs
 from autodiff_cli.ops.elementary import square as _square
 from autodiff_cli.ops.elementary import tanh as tanh
+from autodiff_cli.ops.loss import reduce_loss as _reduced
 from autodiff_cli.ops.reduce import sum as _sum
 
 # Activation functions
@@ -82,7 +85,7 @@ softmin = _along(_gates.softmin)
 
 # Losses
 
-_REDUCED = "size_average reduce reduction"
+_REDUCTION = "size_average reduce reduction"
 
 
 def _weighted(function: _Any, elements: _Any) -> _Any:
@@ -97,25 +100,44 @@ def _weighted(function: _Any, elements: _Any) -> _Any:
     return call
 
 
-mse_loss = _with(_weighted(_loss.mse_loss, _square), f"input target {_REDUCED} weight")
-l1_loss = _with(_weighted(_loss.l1_loss, _abs), f"input target {_REDUCED} weight")
-smooth_l1_loss = _with(_loss.smooth_l1_loss, f"input target {_REDUCED} beta")
+mse_loss = _with(_weighted(_loss.mse_loss, _square), f"input target {_REDUCTION} weight")
+l1_loss = _with(_weighted(_loss.l1_loss, _abs), f"input target {_REDUCTION} weight")
+smooth_l1_loss = _with(_loss.smooth_l1_loss, f"input target {_REDUCTION} beta")
 huber_loss = _with(_loss.huber_loss, "input target reduction delta")
-binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCED}")
-binary_cross_entropy_with_logits = _with(_loss.binary_cross_entropy_with_logits, f"input target weight {_REDUCED} pos_weight")
+binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCTION}")
+binary_cross_entropy_with_logits = _with(_loss.binary_cross_entropy_with_logits, f"input target weight {_REDUCTION} pos_weight")
 nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
 cross_entropy = _with(_loss.cross_entropy, "input target weight size_average ignore_index reduce reduction label_smoothing")
-kl_div = _with(_loss.kl_div, f"input target {_REDUCED} log_target")
+kl_div = _with(_loss.kl_div, f"input target {_REDUCTION} log_target")
 gaussian_nll_loss = _with(_margin_losses.gaussian_nll_loss, "input target var full eps reduction")
 poisson_nll_loss = _with(_margin_losses.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
-hinge_embedding_loss = _with(_margin_losses.hinge_embedding_loss, f"input target margin {_REDUCED}")
-margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 target margin {_REDUCED}", input2="x2")
-soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCED}")
-cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCED}", input2="x2")
-triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCED}")
-multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCED}")
-multilabel_margin_loss = _with(_margin_losses.multilabel_margin_loss, f"input target {_REDUCED}")
-multilabel_soft_margin_loss = _with(_margin_losses.multilabel_soft_margin_loss, f"input target weight {_REDUCED}")
+hinge_embedding_loss = _with(_margin_losses.hinge_embedding_loss, f"input target margin {_REDUCTION}")
+margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCTION}")
+cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
+
+
+def triplet_margin_with_distance_loss(
+    anchor: _Any,
+    positive: _Any,
+    negative: _Any,
+    *,
+    distance_function: _Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> _Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d; see ``triplet_margin_loss``."""
+    distance = distance_function or pairwise_distance
+    far = distance(anchor, negative)
+    far = _minimum(far, distance(positive, negative)) if swap else far
+    return _reduced(_clamp(distance(anchor, positive) - far + margin, 0.0), reduction)
+
+
+multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
+multilabel_margin_loss = _with(_margin_losses.multilabel_margin_loss, f"input target {_REDUCTION}")
+multilabel_soft_margin_loss = _with(_margin_losses.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
 
 # Normalization, attention, and functions of vectors
 
@@ -129,6 +151,7 @@ one_hot = _with(_attention.one_hot, "tensor num_classes")
 embedding = _with(_attention.embedding, "input weight padding_idx")
 cosine_similarity = _with(_attention.cosine_similarity, "x1 x2 dim eps")
 pairwise_distance = _with(_attention.pairwise_distance, "x1 x2 p eps keepdim")
+pdist = _with(_attention.pdist, "input p")
 linear = _with(_linear, "input weight bias")
 bilinear = _with(_attention.bilinear, "input1 input2 weight bias", input2="x2")
 pad = _with(_pad, "input pad mode value")

@@ -31,6 +31,7 @@ from autodiff_cli.ops.comparison import clamp, where
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.norms import vector_norm
+from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import transpose
 
@@ -40,6 +41,7 @@ __all__ = [
     "embedding",
     "one_hot",
     "pairwise_distance",
+    "pdist",
     "scaled_dot_product_attention",
 ]
 
@@ -240,6 +242,29 @@ describe(
     methods=(),
     formula="(x1 - x2)/d, and its negative, for p = 2",
     samples=((_ROWS, _OTHERS), (_ROWS, _OTHERS, 3.0), (_ROWS, _OTHERS, 1.0, 1e-6, True), ([0.5, -1.0], [2.0, 0.1])),
+)
+
+
+@takes(x=TENSOR, p=NUMBER)
+def pdist(x: Value, p: float = 2.0) -> Any:
+    """p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
+    if len(x.shape) != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
+    if p < 0:
+        raise GraphError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(x.shape[0], 1)
+    return vector_norm(index_select(x, 0, first) - index_select(x, 0, second), p, 1)
+
+
+describe(
+    pdist,
+    methods=(),
+    formula="(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2",
+    smooth="no two rows are equal",
+    convention="the derivative of a distance that is 0 is 0 (PyTorch)",
+    kink=lambda x: len(np.unique(x, axis=0)) < len(x),
+    samples=((_KEYS,), (_KEYS, 3.0), (_KEYS, 1.0)),
+    edges=(([[1.0, 2.0], [1.0, 2.0]],),),
 )
 
 

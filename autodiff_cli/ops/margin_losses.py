@@ -312,7 +312,7 @@ describe(
 @takes(x=TENSOR, target=POSITIONS, reduction=TEXT)
 def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
     """Mean over the classes of max(0, 1 - x[label] + x[other]), summed over labels; the labels of a row end at the first -1."""
-    if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape):
+    if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape) or not x.shape[-1]:
         raise ShapeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(x.shape)}")
     count = x.shape[-1]
     if np.any((target < -1) | (target >= count)):

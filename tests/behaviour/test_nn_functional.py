@@ -255,6 +255,16 @@ def test_similarity_and_distance() -> None:
     )
 
 
+def test_distances_of_rows() -> None:
+    x, y = leaf(ROWS), leaf(ROWS)
+    found = F.pdist(x)
+    wanted = torch.stack([(y[0] - y[1]).norm(), (y[0] - y[2]).norm(), (y[1] - y[2]).norm()])
+    assert torch.allclose(found, wanted)
+    found.sum().backward()
+    wanted.sum().backward()
+    assert torch.allclose(x.grad, y.grad)
+
+
 def test_linear_and_bilinear() -> None:
     compare(lambda x, w, b: F.linear(x, w, b), lambda x, w, b: x @ w.T + b, ROWS, OTHERS, [0.1, 0.2, 0.3])
     weight = [[[0.3, 0.8], [-0.2, 0.4], [1.1, -0.6], [0.4, 0.9]]] * 2
@@ -576,3 +586,10 @@ def test_a_framework_s_part_is_not_hidden() -> None:
             assert not hasattr(F, name)
             with pytest.raises(AttributeError, match="convolutions, pooling and images are not part of autodiff"):
                 getattr(F, name)
+
+
+def test_a_distance_of_ones_own() -> None:
+    a, p, n = (leaf(rows) for rows in (ROWS, OTHERS, THIRD))
+    loss = F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: (x - y).abs().sum(1), margin=0.5)
+    wanted = torch.clamp((a - p).abs().sum(1) - (a - n).abs().sum(1) + 0.5, 0).mean()
+    assert loss.item() == pytest.approx(wanted.item())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 from importlib import import_module
 from typing import Any
 
@@ -59,10 +60,12 @@ def test_text() -> None:
     assert repr(p.detach()) == "tensor([1., 1.])"
 
 
-def test_a_copy_is_a_parameter() -> None:
-    p = copy.deepcopy(nn.Parameter(const([1.0, 2.0])))
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_a_copy_is_a_parameter(copied: Any) -> None:
+    p = copied(nn.Parameter(const([1.0, 2.0])))
     assert isinstance(p, nn.Parameter)
     assert p.requires_grad
+    assert p.tolist() == [1.0, 2.0]
 
 
 def test_constant_values() -> None:
