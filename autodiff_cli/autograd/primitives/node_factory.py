@@ -79,6 +79,7 @@ class NodeFactory:
                 "picks": self._picks,
                 "saved_slots": tuple(zip(self._names, edge_of, strict=True)),
                 "keeps_output": OUTPUT in edge_of,
+                "saves_statics": any(kind == "value" and at >= self._arity for kind, at, _ in self._saved_values),
                 "frees": any(kind == "output" or (kind == "value" and at < self._arity) for kind, at, _ in self._saved_values),
             }
             self._node_type = self.subclass(PairNode if self._edge_args == (0, 1) else OpNode, **attributes)

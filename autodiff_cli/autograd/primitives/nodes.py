@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import changes_since, last_change
 from autodiff_cli.autograd.node import OUTPUT, Cotangent, Node, recorded, restore
 from autodiff_cli.autograd.primitives.primitive import VjpRule
-from autodiff_cli.autograd.tensor import tensor_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
 
 class UnaryNode(Node):
@@ -132,6 +134,8 @@ class OpNode(Node):
     """For each VJP rule, the positions of its arguments in the list of saved values."""
     frees: ClassVar[bool]
     """Whether a saved value is a tensor, so that a backward pass frees the saved values."""
+    saves_statics: ClassVar[bool]
+    """Whether a saved value is a plain argument; if it contains an array, such as positions, the saved values are freed too."""
 
     def saved_entries(self) -> Sequence[Any]:
         entries: Sequence[Any] = self._saved
@@ -163,8 +167,12 @@ class OpNode(Node):
         return parts
 
     def release(self) -> None:
-        if self.frees:
+        if self.frees or (self.saves_statics and self._saved is not None and any(map(_has_array, self._saved))):
             self._saved = None
+
+
+def _has_array(value: object) -> bool:
+    return isinstance(value, (np.ndarray, Tensor)) or (isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value))
 
 
 class PairNode(OpNode):

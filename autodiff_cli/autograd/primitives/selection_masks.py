@@ -78,10 +78,14 @@ def _through(
 
     def pulled_back() -> Contributions:
         ones = np.ones(data.shape, data.dtype)[()] if mask is None else (~np.asarray(mask.mask)).astype(data.dtype)[()]
-        return node.apply_again(ones, needed)
+        return node.apply_again(ones, needed) if kept is None else node.run_rules(ones, kept, needed)
 
+    # The mask of an indexing operation is computed lazily, because it is only used if a later derivative is not finite.  The
+    # saved values of the node may be freed before.
+    kept: list[Any] | None = None
     if mask is None and _is_linear(node):
-        # Compute the mask of an indexing operation lazily: it is only used if a later derivative is not finite.
+        if isinstance(node, OpNode):
+            kept = [getattr(value, "_data", value) for value in node._saved]
         return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
     masks = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
     return list(map(_masked, parts, masks)), [*masks]
