@@ -368,11 +368,26 @@ describe(
 )
 
 
-def _with_alpha(operation: TensorFunction) -> TensorFunction:
-    """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``."""
+def _all_plain(*values: object) -> bool:
+    """Return whether an operation on these values is recorded as one node of PyTorch's name.
+
+    In other modes, such as a Taylor series or a tape, it is computed by simpler operations.
+    """
+    return all(type(value) is Tensor or not isinstance(value, Tensor) for value in values)
+
+
+def _with_alpha(operation: TensorFunction, fused: TensorFunction) -> TensorFunction:
+    """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``.
+
+    Args:
+        operation: the function without the keyword argument.
+        fused: the function with the factor as its third argument.
+    """
 
     def scaled(input: Operand, other: Operand, *, alpha: Number = 1) -> Any:
-        return operation(input, other if alpha == 1 else other * alpha)
+        if alpha == 1:
+            return operation(input, other)
+        return fused(input, other, alpha) if _all_plain(input, other) else operation(input, other * alpha)
 
     scaled.__name__ = scaled.__qualname__ = operation.__name__
     scaled.__doc__ = operation.__doc__
@@ -380,8 +395,73 @@ def _with_alpha(operation: TensorFunction) -> TensorFunction:
 
 
 # The operators + and - do not take alpha, so they keep the functions without alpha, which are faster.
-add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
-sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
+add = Tensor.add = _with_alpha(  # type: ignore[attr-defined]
+    add,
+    declare(
+        "add",
+        lambda x, y, alpha: x + alpha * y,
+        {"x": lambda g: g, "y": lambda g, alpha: g * alpha},
+        statics={"alpha": 1},
+        public=False,
+        decomposition="x + alpha*y",
+    ),
+)
+sub = Tensor.sub = _with_alpha(  # type: ignore[attr-defined]
+    sub,
+    declare(
+        "sub",
+        lambda x, y, alpha: x - alpha * y,
+        {"x": lambda g: g, "y": lambda g, alpha: -g * alpha},
+        statics={"alpha": 1},
+        public=False,
+        decomposition="x - alpha*y",
+    ),
+)
+
+_addcmul = declare(
+    "addcmul",
+    lambda x, tensor1, tensor2, value: x + value * tensor1 * tensor2,
+    {
+        "x": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * (tensor2 * value),
+        "tensor2": lambda g, tensor1, value: g * (tensor1 * value),
+    },
+    statics={"value": 1},
+    public=False,
+    decomposition="x + value*tensor1*tensor2",
+)
+_addcdiv = declare(
+    "addcdiv",
+    lambda x, tensor1, tensor2, value: x + value * (tensor1 / tensor2),
+    {
+        "x": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * (value / tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * (value * (tensor1 / tensor2) / tensor2),
+    },
+    statics={"value": 1},
+    public=False,
+    decomposition="x + value*(tensor1/tensor2)",
+)
+_lerp_number = declare(
+    "lerp",
+    lambda x, end, weight: x + weight * (end - x),
+    {"x": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight},
+    statics={"weight": 0.5},
+    public=False,
+    decomposition="x + weight*(end - x)",
+)
+_lerp_tensor = declare(
+    "lerp",
+    lambda x, end, weight: x + weight * (end - x),
+    {
+        "x": lambda g, weight: g * (1 - weight),
+        "end": lambda g, weight: g * weight,
+        "weight": lambda g, x, end: g * (end - x),
+    },
+    node="LerpBackward1",
+    public=False,
+    decomposition="x + weight*(end - x)",
+)
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
@@ -406,19 +486,25 @@ Tensor.div = true_divide = div  # type: ignore[attr-defined]
 @takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
 def addcmul(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     """x + value*tensor1*tensor2."""
+    if _all_plain(x, tensor1, tensor2):
+        return _addcmul(x, tensor1, tensor2, value)
     return x + value * tensor1 * tensor2
 
 
 @takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
 def addcdiv(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     """x + value*tensor1/tensor2."""
+    if _all_plain(x, tensor1, tensor2):
+        return _addcdiv(x, tensor1, tensor2, value)
     return x + value * (tensor1 / tensor2)
 
 
 @takes(x=TENSOR, end=TENSOR, weight=TENSOR)
 def lerp(x: Operand, end: Operand, weight: Operand) -> Any:
     """Linear interpolation x + weight*(end - x): x for weight 0, end for weight 1."""
-    return x + weight * (end - x)
+    if not _all_plain(x, end, weight):
+        return x + weight * (end - x)
+    return _lerp_number(x, end, _weak(weight)) if _is_number(weight) else _lerp_tensor(x, end, weight)
 
 
 _THREE = ((1.5, -0.5, 0.7),)

@@ -27,6 +27,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
@@ -98,6 +99,8 @@ def flipud(x: Value) -> Any:
 
 
 def _roll(x: Array, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    if not dims:
+        return np.roll(x, shifts)
     return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
 
 
@@ -118,7 +121,7 @@ def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
     if dims is None:
         if len(shifts) != 1:
             raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
-        return reshape(_rolled(reshape(x, (-1,)), shifts, (0,)), x.shape)
+        return _rolled(x, shifts, ()) if type(x) is Tensor else reshape(_rolled(reshape(x, (-1,)), shifts, (0,)), x.shape)
     dims = _listed(dims)
     if len(shifts) != len(dims):
         raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")

@@ -26,6 +26,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value, Wholes
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm
@@ -249,7 +250,10 @@ def vdot(x: Value, y: Value) -> Any:
     """Dot product of two vectors."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
-    return matmul(x, y)
+    return _vdot(x, y) if type(x) is Tensor and type(y) is Tensor else matmul(x, y)
+
+
+_vdot = declare("vdot", np.dot, {"x": lambda g, y: g * y, "y": lambda g, x: g * x}, node="VdotBackward0", public=False)
 
 
 @takes(x=TENSOR, y=TENSOR)
@@ -301,7 +305,22 @@ addmm = declare(
 @takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
 def baddbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*x + alpha*(batch1 @ batch2) for batches of matrices."""
+    if all(type(value) is Tensor for value in (x, batch1, batch2)):
+        return _baddbmm(x, batch1, batch2, beta, alpha)
     return x * beta + matmul(batch1, batch2) * alpha
+
+
+_baddbmm = declare(
+    "baddbmm",
+    lambda x, batch1, batch2, beta, alpha: x * beta + (batch1 @ batch2) * alpha,
+    {
+        "x": lambda g, beta: g * beta,
+        "batch1": lambda g, batch2, alpha: matmul(g, transpose(batch2, -2, -1)) * alpha,
+        "batch2": lambda g, batch1, alpha: matmul(transpose(batch1, -2, -1), g) * alpha,
+    },
+    statics={"beta": 1, "alpha": 1},
+    public=False,
+)
 
 
 @takes(x=TENSOR, weight=TENSOR, bias=optional(TENSOR))
