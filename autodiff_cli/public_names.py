@@ -65,6 +65,7 @@ from autodiff_cli.ops.bessel_orders import *  # noqa: F403
 from autodiff_cli.ops.casts import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
+from autodiff_cli.ops.counting import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.density import *  # noqa: F403
@@ -84,6 +85,7 @@ from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.normalization import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
+from autodiff_cli.ops.pieces import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
@@ -91,6 +93,7 @@ from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
+from autodiff_cli.ops.summaries import *  # noqa: F403
 from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403

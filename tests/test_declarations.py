@@ -128,6 +128,7 @@ WITHOUT_DERIVATIVE = {
     *("all", "allclose", "any", "equal", "isclose"),
     *("lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
     *("zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like"),
+    *("argwhere", "nonzero", "bincount", "bucketize", "searchsorted", "isin", "unique", "unique_consecutive"),
     *("argmax", "argmin", "argsort", "count_nonzero", "one_hot"),
     *("detach", "no_grad"),
 }

@@ -111,6 +111,8 @@ def _positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[i
 @takes(dim=DIMENSION, index=POSITIONS)
 def gather(x: Value, dim: int, index: Positions) -> Any:
     """Elements at positions along dim, one for each element of index."""
+    if not index.ndim and len(x.shape) == 1:
+        return reshape(gather(x, dim, index.reshape(1)), ())
     return picked(x, *_positions_along("gather", x, dim, index))
 
 

@@ -265,13 +265,13 @@ def over(g: Value, size: Value) -> Any:
     return where(size == 0, 0.0, g / where(size == 0, 1.0, size))
 
 
-_DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
+DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
 
 
 def _spread_measure(name: str, forward: Forward, vjp: VjpRule, **description: Unpack[Registration]) -> TensorFunction:
     made = declare(name, forward, {"x": vjp}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
 
-    @takes(dim=optional(_DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))
+    @takes(dim=optional(DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))
     def function(
         x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
     ) -> Any:

@@ -1,0 +1,313 @@
+"""Tensors taken apart and put together: parts at positions, windows, columns, blocks and products of sets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHOLE, WHOLES, Kind, optional, takes
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice_key
+from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes, array_of
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
+from autodiff_cli.ops.creation import zeros
+from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.shape import cat, reshape, stack, tensor_list, transpose, unsqueeze
+from autodiff_cli.ops.views import length_along, split
+
+__all__ = [
+    "adjoint",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "cartesian_prod",
+    "column_stack",
+    "combinations",
+    "diagflat",
+    "dsplit",
+    "hsplit",
+    "rot90",
+    "split_with_sizes",
+    "tensor_split",
+    "unfold",
+    "vander",
+    "vsplit",
+]
+
+declare = Declarations(__name__)
+
+_V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+_CUBE = [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]
+
+
+# Parts
+
+
+def _parts_or_positions(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        value = value.tolist()
+    return WHOLES.take(value)
+
+
+_PARTS = Kind("a number of parts, or a list of the positions between them", _parts_or_positions)
+
+
+@takes(indices_or_sections=_PARTS, dim=DIMENSION)
+def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
+    """Parts of x along dim: a number of parts that differ in length by at most 1, or the parts between positions."""
+    length, at = length_along("tensor_split", x, dim), dimension(dim, len(x.shape))
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise GraphError(f"number of sections must be larger than 0, got {indices_or_sections}")
+        small, more = divmod(length, indices_or_sections)
+        lengths = [small + 1] * more + [small] * (indices_or_sections - more)
+        between: Sequence[int] = list(itertools.accumulate(lengths))[:-1]
+    else:
+        between = indices_or_sections
+    before = (slice(None),) * at
+    return tuple(
+        slice_key(x, (*before, slice(start, stop))) for start, stop in zip([None, *between], [*between, None], strict=True)
+    )
+
+
+def _along(name: str, least: int, dim: int) -> Any:
+    def divided(x: Value, indices_or_sections: Wholes) -> Any:
+        if len(x.shape) < least:
+            raise GraphError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
+                f"but got a tensor with {len(x.shape)} dimensions!"
+            )
+        at = 0 if len(x.shape) == 1 else dim
+        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or x.shape[at] % indices_or_sections):
+            raise GraphError(
+                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {x.shape[at]} "
+                f"is not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(x, indices_or_sections, at)
+
+    divided.__name__ = divided.__qualname__ = name
+    return takes(indices_or_sections=_PARTS)(divided)
+
+
+hsplit, vsplit, dsplit = _along("hsplit", 1, 1), _along("vsplit", 2, 0), _along("dsplit", 3, 2)
+hsplit.__doc__ = "Parts of equal length, or the parts between positions, along the second dimension (of a vector, along the first)."
+vsplit.__doc__ = "Parts of equal length, or the parts between positions, along the first dimension."
+dsplit.__doc__ = "Parts of equal length, or the parts between positions, along the third dimension."
+
+
+@takes(split_sizes=WHOLES, dim=DIMENSION)
+def split_with_sizes(x: Value, split_sizes: Wholes, dim: int = 0) -> Any:
+    """Parts of x along dim with the lengths in a list."""
+    return split(x, [split_sizes] if isinstance(split_sizes, int) else list(split_sizes), dim)
+
+
+describe(tensor_split, tensors=("x",), samples=((_M, 2, 1), (_V, [1])))
+describe(hsplit, tensors=("x",), samples=((_M, 3),))
+describe(vsplit, tensors=("x",), samples=((_M, 2),))
+describe(dsplit, tensors=("x",), samples=((_CUBE, 2),))
+describe(split_with_sizes, tensors=("x",), samples=((_M, [2, 1], 1),))
+
+# Windows
+
+
+def _windows(length: int, size: int, step: int) -> Any:
+    """Return the positions of the windows, one window in each row."""
+    return np.arange(0, length - size + 1, step)[:, None] + np.arange(size)
+
+
+def _unfolded(x: Array, dim: int, size: int, step: int) -> Any:
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    at = dimension(dim, x.ndim)
+    if size > x.shape[at]:
+        raise ShapeError(f"maximum size for tensor at dimension {at} is {x.shape[at]} but size is {size}")
+    if step <= 0:
+        raise GraphError(f"step is {step} but must be > 0")
+    return np.moveaxis(x[(slice(None),) * at + (_windows(x.shape[at], size, step),)], at + 1, -1)
+
+
+def _folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if not shape:
+        return g.reshape(())[()]
+    at = dimension(dim, len(shape))
+    key = (slice(None),) * at + (_windows(shape[at], size, step),)
+    add_at(out, key, np.moveaxis(g, -1, at + 1))
+    return out
+
+
+_fold: TensorFunction = declare(
+    "unfold_backward",
+    _folded,
+    {"x": lambda g, dim, size, step: unfold(g, dim, size, step)},
+    statics={"shape": (), "dim": 0, "size": 1, "step": 1},
+    series="linear",
+    public=False,
+)
+unfold: TensorFunction = declare(
+    "unfold",
+    _unfolded,
+    {"x": lambda g, x_shape, dim, size, step: _fold(g, x_shape, dim, size, step)},
+    statics={"dim": 0, "size": 1, "step": 1},
+    kinds={"dim": DIMENSION, "size": WHOLE, "step": WHOLE},
+    series="linear",
+    summary="windows of the given size along dim, at distances of step, along a new last dimension",
+    samples=((_V, 0, 2, 1), (_M, 1, 2, 1)),
+)
+
+
+def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
+    """Return the windows of the given size along a dimension, at distances of ``step``, along a new last dimension."""
+    return unfold(self, dimension, size, step)
+
+
+Tensor.unfold = _unfold  # type: ignore[attr-defined]
+
+# Turned and transposed
+
+
+@takes(k=WHOLE, dims=WHOLES)
+def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
+    """x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    given = [dims] if isinstance(dims, int) else dims
+    plane = [dimension(d, len(x.shape)) for d in given]
+    if len(plane) != 2:
+        raise GraphError(f"expected total rotation dims == 2, but got dims = {len(plane)}")
+    if plane[0] == plane[1]:
+        raise GraphError(f"expected rotation dims to be different, but got dim0 = {plane[0]} and dim1 = {plane[1]}")
+    turns = k % 4
+    if turns == 2:
+        return flip(x, plane)
+    if turns == 1:
+        return transpose(flip(x, [plane[1]]), *plane)
+    return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
+
+
+def adjoint(x: Value) -> Any:
+    """The transposes of the matrices in the last two dimensions."""
+    if len(x.shape) == 1:
+        raise GraphError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(x, -2, -1) if x.shape else x
+
+
+describe(rot90, tensors=("x",), formula="rot90(g, -k)", samples=((_M,), (_M, 3), (_M, 2, [1, 0])))
+describe(adjoint, tensors=("x",), formula="transpose(g)", samples=((_M,),))
+
+# Joined
+
+
+def _at_least(x: Value, ndim: int) -> Any:
+    if not isinstance(x, (Tensor, np.ndarray)):
+        x = np.asarray(x)
+    while len(x.shape) < ndim:
+        x = unsqueeze(x, 0 if len(x.shape) < 2 else -1)
+    return x
+
+
+def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
+    given = x if isinstance(x, (list, tuple)) else (x, *more)
+    made = tuple(_at_least(one, ndim) for one in given)
+    return made if more or isinstance(x, (list, tuple)) else made[0]
+
+
+def atleast_1d(x: Value, *more: Value) -> Any:
+    """x with at least one dimension."""
+    return _each(x, more, 1)
+
+
+def atleast_2d(x: Value, *more: Value) -> Any:
+    """x with at least two dimensions: a vector is a row."""
+    return _each(x, more, 2)
+
+
+def atleast_3d(x: Value, *more: Value) -> Any:
+    """x with at least three dimensions."""
+    return _each(x, more, 3)
+
+
+for _function, _sample in ((atleast_1d, (_V,)), (atleast_2d, (_V,)), (atleast_3d, (_M,))):
+    describe(_function, parameters=("x",), tensors=("x",), formula="reshape(g, shape of x)", samples=(_sample,))
+
+
+def column_stack(*tensors: Value) -> Any:
+    """Vectors as the columns of a matrix, beside matrices."""
+    given = tensor_list("column_stack", "tensors", tensors)
+    return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in given], 1)
+
+
+def block_diag(*tensors: Value) -> Any:
+    """Matrices along the diagonal of a larger matrix, with zeros elsewhere."""
+    given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
+    for i, x in enumerate(given):
+        if len(x.shape) > 2:
+            raise GraphError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(x.shape)} dimensions"
+            )
+    width = sum(x.shape[1] for x in given)
+    rows, left = [], 0
+    for x in given:
+        rows.append(pad(x, [left, width - left - x.shape[1]]))
+        left += x.shape[1]
+    return cat(rows, 0)
+
+
+def cartesian_prod(*tensors: Value) -> Any:
+    """All combinations of one element from each vector, one combination in each row."""
+    given = tensor_list("cartesian_prod", "tensors", tensors)
+    for x in given:
+        if len(x.shape) != 1:
+            raise GraphError(f"Expect a 1D vector, but got shape {list(x.shape)}")
+    if len(given) == 1:
+        return given[0]
+    return stack([reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1)
+
+
+@takes(r=WHOLE, with_replacement=FLAG)
+def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
+    """All combinations of r elements of a vector, one combination in each row."""
+    if len(x.shape) != 1:
+        raise GraphError("Expect a 1D vector, but got shape " + str(list(x.shape)))
+    if r < 0:
+        raise GraphError(f"Expect a non-negative number, but got {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    count = math.comb(x.shape[0] + (r - 1 if with_replacement and r else 0), r)
+    positions = np.fromiter(itertools.chain.from_iterable(choose(range(x.shape[0]), r)), np.int64, count * r)
+    return getitem(x, positions.reshape(count, r))
+
+
+@takes(offset=WHOLE)
+def diagflat(x: Value, offset: int = 0) -> Any:
+    """A matrix with the elements of x on a diagonal and zeros elsewhere."""
+    return diag(reshape(x, (-1,)), offset)
+
+
+@takes(N=optional(WHOLE), increasing=FLAG)
+def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
+    """The matrix whose columns are powers of a vector; the number of columns is N, or the length of x."""
+    if len(x.shape) != 1:
+        raise GraphError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise GraphError("N must be non-negative.")
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    if not count:
+        return zeros(x.shape[0], 0, dtype=array_of(x).dtype)
+    return stack([x**power for power in powers], 1)
+
+
+describe(column_stack, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_V, [4.0, 5.0, 6.0]),))
+describe(block_diag, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_M, [[7.0]]),))
+describe(cartesian_prod, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_V, [4.0, 5.0]),))
+describe(combinations, tensors=("x",), samples=((_V,), (_V, 2, True)))
+describe(diagflat, tensors=("x",), formula="diagonal of g", samples=((_V,), (_M, 1)))
+describe(vander, tensors=("x",), formula="k*x**(k - 1) in each column", samples=((_V,), (_V, 4, True)))
