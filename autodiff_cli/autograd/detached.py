@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import note_change, share_memory
+from autodiff_cli.autograd.memory import Changed, note_change, share_memory
 from autodiff_cli.autograd.modes import inference_used
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
@@ -77,7 +77,11 @@ def version(self: Tensor) -> int:
     if self._inference:
         raise GraphError("Inference tensors do not track version counter.", hint=CLONE_INFERENCE)
     root = root_of(self)
-    return 0 if root._extra is None else root._extra.version
+    if root._extra is not None:
+        return root._extra.version
+    node = None if root._edge is None else root._edge[0]
+    # A saved output, as node._saved_result returns it, shares the memory of the output.
+    return node._saved.version if node is not None and node._outputs == 1 and isinstance(node._saved, Changed) else 0
 
 
 def base(self: Tensor) -> Tensor | None:

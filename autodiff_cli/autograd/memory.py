@@ -36,12 +36,20 @@ def note_change() -> int:
 
 
 class Changed:
-    """The placeholder of a saved value that was changed in place."""
+    """The placeholder of a saved output that was changed in place.
 
-    __slots__ = ("message",)
+    Args:
+        tensor: the output.
+        version: its version after the change.
+        expected: its version when it was saved.
+    """
 
-    def __init__(self, message: str) -> None:
-        self.message = message
+    __slots__ = ("expected", "message", "version")
+
+    def __init__(self, tensor: Tensor, version: int, expected: int) -> None:
+        self.message = changed_message(tensor, version, version - expected)
+        self.version = version
+        self.expected = expected
 
 
 Created = Literal["", "no_grad", "inference", "several", "function"]
@@ -235,8 +243,10 @@ def mark_changed(tensor: Tensor) -> None:
         edge = known_edge(changed)
         if edge is not None:
             node = edge[0]
-            if node.keeps_output and node._saved is not None and not isinstance(node._saved, Changed):
-                node._saved = Changed(changed_message(changed, extra.version, 1))
+            if node.keeps_output and node._saved is not None:
+                before = node._saved
+                expected = before.expected if isinstance(before, Changed) else extra.version - 1
+                node._saved = Changed(changed, extra.version, expected)
     source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
     for owner in (source,) if source is root else (source, root):
         if owner._requires_grad:

@@ -183,6 +183,20 @@ def test_a_saved_input_that_changed_cannot_be_looked_at() -> None:
         y.grad_fn._saved_self  # noqa: B018
 
 
+def test_a_saved_output_shares_the_version_of_the_output() -> None:
+    a = leaf([1.0, 2.0])
+    b = a.exp()
+    saved = b.grad_fn._saved_result
+    assert b._version == saved._version == 0
+    with torch.no_grad():
+        b += 1
+        b += 1
+    assert torch.equal(saved, b)
+    assert b._version == saved._version == 2
+    with pytest.raises(RuntimeError, match="is at version 2; expected version 0 instead"):
+        b.sum().backward()
+
+
 # Hooks of one saved tensor
 
 
@@ -727,6 +741,28 @@ def test_second_derivatives_of_a_custom_function_under_hooks() -> None:
         (g,) = torch.autograd.grad(y.sum(), a, create_graph=True)
     g.sum().backward()
     assert a.grad.tolist() == [12.0]
+
+
+def test_a_saved_view_that_was_changed_is_not_kept_alive() -> None:
+    class InPlace(torch.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            ctx.save_for_backward(x)
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    def scope() -> Any:
+        x = leaf(1.0).clone()
+        x = x.view_as(x)
+        InPlace.apply(x)
+        return weakref.ref(x)
+
+    gc.collect()
+    assert scope()() is None
 
 
 # save_on_cpu, disable_saved_tensors_hooks

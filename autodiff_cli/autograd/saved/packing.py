@@ -159,6 +159,8 @@ class PackedNode(Node):
     @property
     def keeps_output(self) -> bool:  # type: ignore[override]
         """Whether an output is stored without hooks, so that a change of the output in place is an error."""
+        if isinstance(self._saved, Changed):
+            return True
         entries = zip(self.saved_slots, self._saved or (), strict=False)
         return any(edge == OUTPUT and not isinstance(entry, Packed) for (_, edge), entry in entries)
 
