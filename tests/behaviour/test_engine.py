@@ -969,3 +969,49 @@ def test_a_leaf_is_a_root() -> None:
     autograd.backward([x, x * 3])
     assert x.grad.item() == 6.0
     assert seen == [1.0, 1.0, 1.0, 4.0]
+
+
+# What a pass frees
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x[torch.tensor([0, 1])],
+        lambda x: x[x > 0],
+        lambda x: x.gather(0, torch.tensor([1])),
+        lambda x: x.index_select(0, torch.tensor([1])),
+        lambda x: x.masked_fill(x > 1, 0.0),
+        lambda x: torch.index_put(x, (torch.tensor([0]),), const([1.0])),
+        lambda x: x * 3,
+        lambda x: x / 3,
+    ],
+)
+def test_saved_positions_and_numbers_are_freed(operation: Callable[[Any], Any]) -> None:
+    x = leaf([1.0, 2.0])
+    y = operation(x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x + 3,
+        lambda x: -x,
+        lambda x: x.sum(),
+        lambda x: x[0],
+        lambda x: x[1:],
+        lambda x: x.reshape(2, 1),
+        lambda x: x.mean(),
+    ],
+)
+def test_a_node_that_saves_no_tensor_is_not_freed(operation: Callable[[Any], Any]) -> None:
+    x = leaf([1.0, 2.0])
+    y = operation(x).sum()
+    y.backward()
+    first = x.grad.clone()
+    y.backward()
+    assert x.grad.tolist() == (2 * first).tolist()
