@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import Changed, note_change, share_memory
 from autodiff_cli.autograd.modes import inference_used
-from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, root_of, shared_array, tensor_on
+from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 
 
@@ -49,7 +49,7 @@ def data(self: Tensor) -> Tensor:
     """
     made = tensor_on(shared_array(self))
     if inference_used[0]:
-        made._inference = self._inference
+        made._inference = is_inference(self)
     return made
 
 
@@ -74,7 +74,7 @@ def version(self: Tensor) -> int:
     Raises:
         GraphError: if this tensor is an inference tensor.
     """
-    if self._inference:
+    if is_inference(self):
         raise GraphError("Inference tensors do not track version counter.", hint=CLONE_INFERENCE)
     root = root_of(self)
     if root._extra is not None:

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, vis
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
-from autodiff_cli.autograd.tensor import Tensor, root_of
+from autodiff_cli.autograd.tensor import Tensor, is_inference, root_of
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.postorder import postorder
 
@@ -49,7 +49,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count an in-place change that was made to a tensor outside autograd."""
     for one in _listed(tensor):
-        if not one._inference:
+        if not is_inference(one):
             mark_changed(one)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording, is_view_replay_enabled
-from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, root_of
+from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
 from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ function.  Only views of the first kind may be changed in place while operations
 class View:
     """The steps that make a view from its source, as a linked list: the last step, and the view that it was applied to.
 
-    An in-place change of the memory makes the histories of all views stale: their edges are deleted.  The next access to
-    the edge derives it from the source, see ``primitives.rebase_history``.
+    After an in-place change of the memory, the histories of all views are derived from the source again.
 
     Attributes:
         source: the tensor that owns the history.
@@ -70,14 +69,12 @@ class View:
         created: how the view was created.
         replays: whether a derived history repeats the steps, instead of one node ``AsStridedBackward0``.
         inherits: whether the view requires grad only because its source does; gradients then do not flow into the view.
-        stale: whether the edge of the view was deleted.
-        old_edge: the deleted edge.
     """
 
-    __slots__ = ("args", "before", "created", "function", "inherits", "old_edge", "replays", "source", "stale")
+    __slots__ = ("args", "before", "created", "function", "inherits", "replays", "source")
 
-    derive: ClassVar[Callable[[View, Tensor], Edge | None]]
-    """Restore the deleted edge; set by ``primitives.rebase_history``, because it needs primitives."""
+    recorded: ClassVar[Callable[[View], Edge | None]]
+    """Record the steps on the source, and return the edge of the result; set by ``primitives.rebase_history``."""
 
     def __init__(
         self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], created: Created
@@ -89,19 +86,21 @@ class View:
         self.created = created
         self.replays = is_view_replay_enabled()
         self.inherits = False
-        self.stale = False
-        self.old_edge: Edge | None = None
 
-    def expire(self, made: Tensor) -> None:
-        """Delete the edge of the view ``made``, because its memory was changed."""
-        if not self.stale:
-            self.old_edge, self.stale = made._edge, True
-            del made._edge
+    def renew(self, made: Tensor) -> None:
+        """Derive the history of the view ``made`` from its source, after an in-place change of its memory."""
+        if made._edge is None and not self.source._requires_grad:
+            return
+        if self.created:
+            made._edge = LostEdge(self, known_edge(made))
+        else:
+            adopt(made, self.recorded(), self.source._requires_grad)
+        self.inherits = False
+        made._requires_grad = True
 
     def follow(self, made: Tensor) -> None:
         """Update whether the view ``made`` requires grad, after a change of its source, unless it has its own history."""
-        edge = self.old_edge if self.stale else made._edge
-        if edge is None and (self.inherits or not made._requires_grad):
+        if made._edge is None and (self.inherits or not made._requires_grad):
             made._requires_grad = self.inherits = self.source._requires_grad
 
     def refusal(self, edge: Edge | None, indirect: bool) -> GraphError | None:
@@ -162,6 +161,30 @@ def operation_name(node: Node) -> str:
     return node.name().rstrip("0123456789").removesuffix("Backward")
 
 
+class LostEdge(tuple[Any, ...]):
+    """The edge of a view whose history was lost by an in-place change of its memory; each use raises an error.
+
+    Args:
+        view: the view.
+        edge: the edge before the change.
+    """
+
+    edge: Edge | None
+    _view: View
+
+    def __new__(cls, view: View, edge: Edge | None) -> Any:
+        lost = super().__new__(cls)
+        lost._view, lost.edge = view, edge
+        return lost
+
+    def _refuse(self, *_: object) -> Any:
+        refusal = self._view.refusal(self.edge, indirect=True)
+        assert refusal is not None
+        raise refusal
+
+    __bool__ = __getitem__ = __iter__ = _refuse
+
+
 class Version(NamedTuple):
     """The number of in-place changes of memory: in total, and since a node was recorded."""
 
@@ -175,7 +198,7 @@ def check_changeable(tensor: Tensor) -> None:
     Raises:
         GraphError: if the tensor is an inference tensor, and the mode is not enabled.
     """
-    if tensor._inference and not is_inference_mode_enabled():
+    if is_inference(tensor) and not is_inference_mode_enabled():
         raise GraphError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
             "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
@@ -190,7 +213,7 @@ def refuse_inference(saved: Sequence[Any]) -> None:
         GraphError: if one of the saved values is an inference tensor.
     """
     for value in saved:
-        if isinstance(value, Tensor) and value._inference:
+        if isinstance(value, Tensor) and is_inference(value):
             raise GraphError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
                 "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
@@ -210,8 +233,7 @@ def changes_since(saved: Any, sequence_nr: int) -> Version:
 def changed_message(tensor: Tensor, version: int, later: int) -> str:
     """Return PyTorch's message for a saved tensor that was changed in place ``later`` times since it was saved."""
     kind = tensor.dtype.scalar_name
-    view = None if tensor._extra is None else tensor._extra.view
-    edge = known_edge(tensor) if view is not None and view.created else tensor._edge
+    edge = known_edge(tensor)
     made = "" if edge is None else f", which is output {edge[1]} of {operation_name(edge[0])},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -221,15 +243,17 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
 
 
 def known_edge(tensor: Tensor) -> Edge | None:
-    """Return the edge of a tensor; for a view whose memory was changed, the edge that it had before."""
-    view = None if tensor._extra is None else tensor._extra.view
-    return tensor._edge if view is None or not view.stale else view.old_edge
+    """Return the edge of a tensor; for a view whose history was lost, the edge that it had before."""
+    edge = tensor._edge
+    return edge.edge if isinstance(edge, LostEdge) else edge
 
 
-def mark_changed(tensor: Tensor) -> None:
-    """Count an in-place change that is about to be made.
+def mark_changed(tensor: Tensor, renew: bool = True) -> None:
+    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``Changed``.
 
-    Saved outputs of nodes are replaced by ``Changed``, and the histories of the views of the changed memory become stale.
+    Args:
+        tensor: the tensor that is changed.
+        renew: whether to derive the histories of the views of the changed memory again.
     """
     for observe in change_observers:
         observe(tensor)
@@ -249,15 +273,14 @@ def mark_changed(tensor: Tensor) -> None:
                 node._saved = Changed(changed, extra.version, expected)
     source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
     for owner in (source,) if source is root else (source, root):
-        if owner._requires_grad:
-            expire_views(owner)
+        if renew and owner._requires_grad:
+            renew_views(owner)
 
 
-def expire_views(source: Tensor) -> None:
-    """Delete the edges of the views of a source whose memory or history was changed."""
+def renew_views(source: Tensor) -> None:
+    """Derive the histories of the views of a source whose memory or history was changed."""
     for made, view in live_views(source):
-        view.expire(made)
-        view.follow(made)
+        view.renew(made)
 
 
 def share_memory(made: Tensor, tensor: Tensor) -> Tensor:
@@ -273,7 +296,7 @@ def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Se
     """
     extra = share_memory(made, tensor).extra()
     if inference_used[0]:
-        made._inference = tensor._inference
+        made._inference = is_inference(tensor)
         if made._inference:
             return made
     before = None if tensor._extra is None else tensor._extra.view
@@ -302,12 +325,12 @@ def live_views(source: Tensor) -> list[tuple[Tensor, View]]:
     return [(made, made._extra.view) for made in found if made._extra is not None and made._extra.view is not None]
 
 
-def adopt(tensor: Tensor, made: Tensor) -> None:
-    """Give ``tensor`` the history of ``made``; if the gradient is retained, retain it at the new node."""
+def adopt(tensor: Tensor, edge: Edge | None, requires_grad: bool) -> None:
+    """Give ``tensor`` another history; if the gradient is retained, retain it at the new node."""
     retains = tensor.retains_grad
     if retains and tensor._edge is not None:
         node, output = tensor._edge
         node.ensure_hooks().retaining.pop(output, None)
-    tensor._edge, tensor._requires_grad = made._edge, made._requires_grad
+    tensor._edge, tensor._requires_grad = edge, requires_grad
     if retains and tensor._edge is not None:
         tensor.retain_grad()

@@ -131,6 +131,17 @@ class enable_grad(_Mode):
     mode = True
 
 
+class always_recording:
+    """A mode with recording even inside ``inference_mode``, for internal use."""
+
+    def __enter__(self) -> None:
+        self._before = _mode.get()
+        _mode.set(True)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _mode.set(self._before)
+
+
 class inference_mode(_Decorator):
     """A mode without recording, whose new tensors are inference tensors.
 

@@ -61,7 +61,7 @@ class Tensor(TensorValues):
 
     _requires_grad: bool
     _edge: Edge | None
-    """The edge to the node that computed the tensor; deleted while the history of a view is stale, see ``memory.View``."""
+    """The edge to the node that computed the tensor; ``memory.LostEdge`` for a view whose history was lost."""
     _extra: Extra | None
     _forward: Any
     """Of a dual tensor: its tangent, its level, and its primal if that is an instance of a transformation with a lower level."""
@@ -118,17 +118,6 @@ class Tensor(TensorValues):
     def __repr__(self) -> str:
         return tensor_repr(self)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute that is rarely set; ordinary attributes do not reach this method."""
-            if name == "_inference":
-                return False
-            if name == "_edge":  # deleted by an in-place change of the memory of this view
-                view = self._extra.view
-                return view.derive(self)
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
-
     # Position in the graph
 
     @property
@@ -162,7 +151,7 @@ class Tensor(TensorValues):
             if not requires_grad:
                 raise GraphError(LEAVES_ONLY + DETACH_INSTEAD, hint=LEAVES_ONLY_HINT)
             return self
-        if requires_grad and self._inference and not is_inference_mode_enabled():
+        if requires_grad and is_inference(self) and not is_inference_mode_enabled():
             raise GraphError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE
             )
@@ -184,12 +173,12 @@ class Tensor(TensorValues):
 
     def is_inference(self) -> bool:
         """Return whether the tensor was created in ``inference_mode``; such a tensor does not have a version counter."""
-        return self._inference
+        return is_inference(self)
 
     @property
     def is_leaf(self) -> bool:
         """Whether the tensor is a leaf: a tensor that was not computed by a recorded operation."""
-        return self._edge is None
+        return not self._edge
 
     @property
     def grad_fn(self) -> Node | None:
@@ -369,7 +358,7 @@ def new_tensor(data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTy
 
 def is_inference(tensor: Tensor) -> bool:
     """Return whether a tensor was created in ``inference_mode``."""
-    return tensor.is_inference()
+    return getattr(tensor, "_inference", False)
 
 
 def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:

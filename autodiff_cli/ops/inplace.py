@@ -114,9 +114,10 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
         )
     if recording and result._requires_grad and not tensor._requires_grad:
         _check_recorded(tensor, view)
-    mark_changed(tensor)
+    rebases = recording and (result._requires_grad or tensor._requires_grad)
+    mark_changed(tensor, renew=not rebases)
     _write(tensor, result._data, overlap)
-    if recording and (result.requires_grad or tensor.requires_grad):
+    if rebases:
         rebase_history(tensor, result)
     return tensor
 
@@ -187,9 +188,8 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     extra.accumulator = None
     if view is not None and result._extra is not None and result._extra.view is not None:
         extra.view = result._extra.view
-        extra.view.stale = False
     if made._edge is not None:
-        adopt(tensor, made)
+        adopt(tensor, made._edge, True)
         node = made._edge[0]
         node.__class__ = _renamed(type(node), number)
     return tensor

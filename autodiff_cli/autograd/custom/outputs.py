@@ -97,7 +97,7 @@ class Outputs:
             value = self._alias(value)
         view = _view_of(value)
         if view is not None:
-            view.inherits = view.stale = False
+            view.inherits = False
         value._edge, value._requires_grad = (self.node, number), True
         return value
 
