@@ -303,3 +303,8 @@ def test_an_input_changed_after_tanh_or_sigmoid_is_found_again(function: Any, va
         gradients.append((first.tolist(), second.tolist()))
     assert np.allclose(gradients[0][0], gradients[1][0], rtol=1e-6, atol=1e-15)
     assert np.allclose(gradients[0][1], gradients[1][1], rtol=1e-6, atol=1e-12)
+
+
+def test_attributes_of_tensors_are_read_without_a_hook() -> None:
+    assert not hasattr(ad.Tensor, "__getattr__")  # CPython reads the slots of such a class slowly
+    assert ad.Tensor.__getattribute__ is object.__getattribute__

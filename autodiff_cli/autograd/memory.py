@@ -245,7 +245,7 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
 def known_edge(tensor: Tensor) -> Edge | None:
     """Return the edge of a tensor; for a view whose history was lost, the edge that it had before."""
     edge = tensor._edge
-    return edge.edge if isinstance(edge, LostEdge) else edge
+    return edge.edge if type(edge) is LostEdge else edge
 
 
 def mark_changed(tensor: Tensor, renew: bool = True) -> None:
@@ -263,7 +263,7 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
     if extra.changes is None:
         extra.changes = deque(maxlen=_MOST_CHANGES)
     extra.changes.append(note_change())
-    for changed in (root, tensor):
+    for changed in (root,) if root is tensor else (root, tensor):
         edge = known_edge(changed)
         if edge is not None:
             node = edge[0]
@@ -279,8 +279,9 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
 
 def renew_views(source: Tensor) -> None:
     """Derive the histories of the views of a source whose memory or history was changed."""
-    for made, view in live_views(source):
-        view.renew(made)
+    if source._extra is not None and source._extra.views:
+        for made, view in live_views(source):
+            view.renew(made)
 
 
 def share_memory(made: Tensor, tensor: Tensor) -> Tensor:

@@ -98,17 +98,19 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     old = tensor_on(np.array(tensor._data)[()])
     if recording and tensor._requires_grad:
         _check_recorded(tensor, view)
-        # The old value of a view is derived again, so that hooks on the view do not see the gradient of its old value.
-        old._edge, old._requires_grad = tensor._edge if view is None else edge_from_source(view), True
+        edge: Any = tensor._edge
+        if view is not None and edge[0]._hooks is not None:  # hooks on the view must not see the gradient of its old value
+            edge = edge_from_source(view)
+        old._edge, old._requires_grad = edge, True
     result = compute(old)
     if type(result) is not Tensor:
         return result.written_to(tensor, change)  # type: ignore[no-any-return]
-    if result.shape != tensor.shape:
+    if result._data.shape != tensor._data.shape:
         raise ShapeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}",
             hint="use the ordinary operation: an in-place operation cannot change the shape",
         )
-    if not can_cast(result.dtype, tensor.dtype):
+    if result._data.dtype is not tensor._data.dtype and not can_cast(result.dtype, tensor.dtype):
         raise DtypeError(
             f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
         )
@@ -144,7 +146,9 @@ def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
         tensor._data = data.astype(tensor._data.dtype)
         return
     target = tensor._data
-    overlaps = any(step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True))
+    overlaps = 0 in target.strides and any(
+        step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True)
+    )
     if overlaps and overlap:
         warnings.warn(OVERLAP.format(overlap), UserWarning, stacklevel=4)
     if not target.flags.writeable:  # NumPy does not allow changes of a broadcast view
