@@ -176,7 +176,8 @@ def _floating(name: str, dtype: DTypeLike | None) -> DType:
 
 @draws
 def rand(
-    *size: Wholes,
+    *lengths: Wholes,
+    size: Wholes | None = None,
     generator: Generator | None = None,
     dtype: DTypeLike | None = None,
     device: DeviceLike = None,
@@ -184,12 +185,17 @@ def rand(
 ) -> Tensor:
     """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
     kind = _floating("rand", dtype)
-    return leaf_of(np.asarray(drawing("rand", generator).random(shape_of("rand", size))).astype(kind), requires_grad, device)
+    return leaf_of(
+        np.asarray(drawing("rand", generator).random(shape_of("rand", lengths if size is None else (size,)))).astype(kind),
+        requires_grad,
+        device,
+    )
 
 
 @draws
 def randn(
-    *size: Wholes,
+    *lengths: Wholes,
+    size: Wholes | None = None,
     generator: Generator | None = None,
     dtype: DTypeLike | None = None,
     device: DeviceLike = None,
@@ -198,7 +204,11 @@ def randn(
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
     kind = _floating("randn", dtype)
     return leaf_of(
-        np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", size))).astype(kind), requires_grad, device
+        np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", lengths if size is None else (size,)))).astype(
+            kind
+        ),
+        requires_grad,
+        device,
     )
 
 

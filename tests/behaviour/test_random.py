@@ -195,3 +195,7 @@ def test_reparameterised_samples_have_derivatives() -> None:
     (mean + deviation * noise).mean().backward()
     assert mean.grad.item() == pytest.approx(1.0)
     assert deviation.grad.item() == pytest.approx(noise.mean().item())
+
+
+def test_the_size_as_a_keyword() -> None:
+    assert shape(torch.rand(size=(2, 3))) == shape(torch.randn(size=[2, 3])) == [2, 3]
