@@ -95,7 +95,9 @@ class Function:
         transformed = outermost((args,))
         if transformed is not None and hasattr(transformed, "applied_function"):
             return transformed.applied_function(cls, args, kwargs)
-        return cls.run(args, kwargs)[0]
+        result, node = cls.run(args, kwargs)
+        node._dirty = node._constant = ()  # an output must not be part of a reference cycle through its node
+        return result
 
     @classmethod
     def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:

@@ -68,7 +68,6 @@ class Outputs:
                 )
         if self.recording:
             node.seal(outputs)
-        node._dirty = node._constant = ()  # an output must not be part of a reference cycle through its node
         return outputs
 
     def _is_differentiable(self, value: Output) -> bool:
