@@ -173,6 +173,10 @@ class NotPrecise(GraphError):
         self.what = what
 
 
+class InvalidCheck(GraphError, AssertionError):
+    """A check of a gradient that cannot be carried out."""
+
+
 class NotSupported(GraphError, NotImplementedError):
     """Options of a derivative that PyTorch does not support together."""
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.printing import tensor_repr
+from autodiff_cli.autograd.checks.derivative_check import CheckedFunction, DerivativeCheck, arguments_of, outputs_of
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, GradcheckError
-
-Outputs = Tensor | Sequence[Tensor]
-CheckedFunction = Callable[..., Outputs]
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import GradcheckError, InvalidCheck
 
 
 def gradcheck(
@@ -26,9 +22,16 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
-    **others: object,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
-    """Compare the analytic Jacobian of ``func`` at ``inputs`` with central differences.
+    """Compare the derivatives of ``func`` at ``inputs`` with central differences.
 
     Args:
         func: the function, which takes the inputs and returns a tensor or a tuple of tensors.
@@ -37,41 +40,40 @@ def gradcheck(
         atol, rtol: the absolute and the relative tolerance, combined as ``atol + rtol*abs(numerical)``.
         raise_exception: whether to raise an error instead of returning False.
         nondet_tol: the tolerance for the difference between two backward passes.
-        others: PyTorch's other options (``fast_mode``, ``check_undefined_grad``, ...), which have no effect: every element is
-            checked.
+        check_undefined_grad: whether to check backward passes in which the gradients of some outputs are missing.
+        check_grad_dtypes: whether to check the types of gradients.
+        check_batched_grad, check_batched_forward_grad: whether to check backward passes and forward mode under ``vmap``.
+        check_forward_ad, check_backward_ad: the modes that are checked.
+        fast_mode: whether to compare one number, the product of the Jacobian with random vectors on both sides, instead of all
+            elements of the Jacobian.
+        masked: accepted for compatibility with PyTorch; it concerns sparse tensors.
 
     Raises:
-        GradcheckError: if the Jacobians differ; the message contains both.
+        GradcheckError: if the derivatives differ; the message contains both Jacobians.
         ArgumentError: if no input requires grad.
+        InvalidCheck: if the outputs for neighbouring inputs differ in shape or type, or no mode is checked.
     """
-    _check_switches("gradcheck", others)
-    arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    checked = [(i, a) for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
-    if not checked:
-        raise ArgumentError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
-        )
-    if any(a.dtype.itemsize < 8 for _, a in checked):
-        warnings.warn(
-            "an input that requires grad is not a double precision floating point tensor: the differences will be inaccurate",
-            stacklevel=2,
-        )
+    if not (check_forward_ad or check_backward_ad):
+        raise InvalidCheck("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise InvalidCheck("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise InvalidCheck("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    check = DerivativeCheck(func, arguments_of(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    compare = check.compare_products if fast_mode else check.compare_jacobians
     try:
-        outputs = _outputs(func(*arguments))
-        for number, output in enumerate(outputs):
-            if not output.is_floating_point():
-                continue
-            for index, argument in checked:
-                analytic = analytic_jacobian(output, argument)
-                again = analytic_jacobian(output, argument)
-                if np.any(np.abs(analytic - again) > nondet_tol):
-                    raise GradcheckError(
-                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
-                        "multiple times gives different values"
-                    )
-                numeric = numeric_jacobian(lambda: _outputs(func(*arguments))[number], argument, eps)  # noqa: B023
-                if not np.allclose(analytic, numeric, rtol, atol):
-                    raise GradcheckError(mismatch(number, index, numeric, analytic))
+        if check_backward_ad:
+            compare(forward=False)
+        if check_forward_ad:
+            compare(forward=True)
+        if check_batched_forward_grad:
+            check.batched_tangents()
+        if check_backward_ad:
+            if check_batched_grad:
+                check.batched_gradients()
+            check.zero_gradients()
+            if check_undefined_grad:
+                check.undefined_gradients()
     except GradcheckError:
         if raise_exception:
             raise
@@ -87,90 +89,66 @@ def gradgradcheck(
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
-    **others: object,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
 ) -> bool:
-    """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``."""
-    _check_switches("gradgradcheck", others)
-    arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
+    """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``.
+
+    Args:
+        func, inputs, eps, atol, rtol, raise_exception, nondet_tol: see ``gradcheck``.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: see ``gradcheck``.
+        grad_outputs: the cotangents of the outputs; random numbers if left out.
+        gen_non_contig_grad_outputs: whether the random cotangents are not contiguous in memory.
+        check_fwd_over_rev, check_rev_over_rev: the modes of the outer derivative that are checked.
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise InvalidCheck("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    if check_batched_grad and not check_rev_over_rev:
+        raise InvalidCheck("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    arguments = arguments_of(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = [new_tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
+        given = []
+        for output in outputs_of(func(*arguments)):
+            if output.requires_grad:
+                wide = np.asarray(generator.uniform(-1, 1, (*output.shape, 2)), output._data.dtype)
+                values = wide[..., 0] if gen_non_contig_grad_outputs else wide[..., 0].copy()
+                given.append(tensor_on(values[()]).requires_grad_())
     else:
-        given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+        given = arguments_of(grad_outputs)
+    followed = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *given)]
 
-    def gradient(*everything: Tensor) -> tuple[Tensor, ...]:
-        values, starts = everything[: len(arguments)], everything[len(arguments) :]
-        results = [o for o in _outputs(func(*values)) if o.requires_grad]
-        wanted = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
-        found = grad(results, wanted, list(starts), create_graph=True, allow_unused=True)
+    def gradient(*everything: Any) -> tuple[Tensor, ...]:
+        # Forward mode detaches its inputs.
+        values = [v.requires_grad_() if follows else v for v, follows in zip(everything, followed, strict=True)]
+        results = [o for o in outputs_of(func(*values[: len(arguments)])) if o.requires_grad]
+        wanted = [v for v, follows in zip(values[: len(arguments)], followed, strict=False) if follows]
+        found = grad(results, wanted, values[len(arguments) :], create_graph=True, allow_unused=True)
         return tuple(f for f in found if f is not None)
 
-    tolerances = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
-    return gradcheck(gradient, [*arguments, *given], raise_exception=raise_exception, **tolerances)
-
-
-_SWITCHES = (
-    *("check_sparse_nnz", "check_undefined_grad", "check_grad_dtypes", "check_batched_grad", "check_batched_forward_grad"),
-    *("check_forward_ad", "check_backward_ad", "check_fwd_over_rev", "check_rev_over_rev", "fast_mode", "masked"),
-    "gen_non_contig_grad_outputs",
-)
-
-
-def _check_switches(name: str, given: Mapping[str, object]) -> None:
-    for switch in given:
-        if switch not in _SWITCHES:
-            raise ArgumentError(f"{name}() got an unexpected keyword argument '{switch}'")
-
-
-def _outputs(result: Outputs) -> list[Tensor]:
-    return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
-
-
-def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
-    """Return the derivative of every element of ``output`` with respect to every element of ``argument``.
-
-    The shape is (elements of ``argument``, elements of ``output``), as in PyTorch.
-    """
-    columns: Array = np.zeros((argument.numel(), output.numel()))
-    if not output.requires_grad:
-        return columns
-    for j in range(output.numel()):
-        unit = np.zeros(output.numel(), output.dtype)
-        unit[j] = 1
-        start = tensor_on(unit.reshape(output.shape)[()])
-        (found,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
-        if found is not None:
-            columns[:, j] = np.ravel(found._data)
-    return columns
-
-
-def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
-    """Return the Jacobian of ``function`` by central differences.
-
-    The values of ``argument`` are changed before each call to ``function``, and restored at the end.
-    """
-    original = argument._data
-    rows = []
-    try:
-        for i in range(argument.numel()):
-            ends = []
-            for step in (-eps, eps):
-                moved = np.array(original)
-                moved.reshape(-1)[i] += step
-                argument._data = moved[()] if moved.ndim == 0 else moved
-                ends.append(np.ravel(function()._data).astype(np.float64))
-            rows.append((ends[1] - ends[0]) / (2 * eps))
-    finally:
-        argument._data = original
-    return np.array(rows).reshape(argument.numel(), -1) if rows else np.zeros((0, function().numel()))
-
-
-def mismatch(output: int, argument: int, numeric: Array, analytic: Array) -> str:
-    """Return PyTorch's message for two Jacobians that differ."""
-    return (
-        f"Jacobian mismatch for output {output} with respect to input {argument},\n"
-        f"numerical:{tensor_repr(new_tensor(numeric))}\nanalytical:{tensor_repr(new_tensor(analytic))}\n"
+    return gradcheck(
+        gradient,
+        [*arguments, *given],
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
     )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.autograd.gradient_check import analytic_jacobian, mismatch
+from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.autograd.gradient_check import numeric_jacobian
+from autodiff_cli.autograd.checks.finite_differences import numeric_jacobian
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor

@@ -1,0 +1,263 @@
+"""One check of the derivatives of a function against finite differences; see ``gradient_check.gradcheck``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch, numeric_jacobians, two_sides
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.forward_ad.api import dual_level, make_dual, unpack_dual
+from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.primitives.node_factory import output_of
+from autodiff_cli.autograd.primitives.structural import stack
+from autodiff_cli.autograd.printing import tensor_repr
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
+from autodiff_cli.autograd.transforms.vmap import vmap
+from autodiff_cli.errors import ArgumentError, GradcheckError, GraphError
+
+Outputs = Tensor | Sequence[Tensor]
+CheckedFunction = Callable[..., Outputs]
+
+_NOT_DOUBLE = (
+    "Input #{} requires gradient and is not a double precision floating point or complex. This check will likely fail if all the "
+    "inputs are not of double precision floating point or complex. "
+)
+_OVERLAPS = (
+    "The {}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute "
+    "the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+)
+_NOT_REENTRANT = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
+    "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
+)
+_UNDEFINED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+    'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable '
+    "the feature"
+)
+_NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+_FAST = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. See: "
+    "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, we recompute numerical and "
+    "analytical jacobians in slow mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe max per-element difference (slow mode) is: {}.\n"
+)
+
+
+@dataclass
+class DerivativeCheck:
+    """One check of a function; see ``gradcheck`` for the attributes."""
+
+    func: CheckedFunction
+    arguments: list[Any]
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_grad_dtypes: bool
+
+    def __post_init__(self) -> None:
+        self.checked = [a for a in self.arguments if isinstance(a, Tensor) and a.requires_grad]
+        for i, argument in enumerate(self.arguments):
+            if not isinstance(argument, Tensor) or not argument.requires_grad:
+                continue
+            if argument._data.dtype != np.float64:
+                warnings.warn(_NOT_DOUBLE.format(i), stacklevel=4)
+            data = argument._data
+            if any(stride == 0 and n > 1 for stride, n in zip(getattr(data, "strides", ()), data.shape, strict=False)):
+                raise GraphError(_OVERLAPS.format(i))
+        if not self.checked:
+            raise ArgumentError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            )
+        self.all_outputs = self.call()
+        self.outputs = [o for o in self.all_outputs if o.requires_grad]
+
+    def numeric(self, argument: Tensor) -> list[Array]:
+        """Return the numerical Jacobian of each output that requires grad, or of each output if none does."""
+        blocks = numeric_jacobians(self.call, argument, self.eps)
+        return [b for b, o in zip(blocks, self.all_outputs, strict=True) if o.requires_grad or not self.outputs]
+
+    def call(self) -> list[Tensor]:
+        """Return the outputs for the current values of the arguments."""
+        return outputs_of(self.func(*self.arguments))
+
+    def compare_jacobians(self, forward: bool) -> None:
+        """Compare all elements of the Jacobians."""
+        numeric = [self.numeric(argument) for argument in self.checked]
+        if not self.outputs:
+            if any(np.any(block != 0) for blocks in numeric for block in blocks):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+            return
+        for i, output in enumerate(self.outputs):
+            for j, argument in enumerate(self.checked):
+                analytic = self._forward(i, j) if forward else self._backward(output, argument)
+                if not np.allclose(analytic, numeric[j][i], self.rtol, self.atol):
+                    raise GradcheckError(mismatch(i, j, numeric[j][i], analytic, forward))
+
+    def _backward(self, output: Tensor, argument: Tensor) -> Array:
+        analytic = analytic_jacobian(output, argument, self.check_grad_dtypes)
+        again = analytic_jacobian(output, argument)
+        if np.any(np.abs(analytic - again) > self.nondet_tol):
+            raise GradcheckError(_NOT_REENTRANT.format(self.nondet_tol))
+        return analytic
+
+    def _forward(self, i: int, j: int) -> Array:
+        """Return the Jacobian of output i with respect to input j by forward mode, one pass for each element of the input."""
+        argument, rows = self.checked[j], []
+        for unit in np.eye(argument.numel()):
+            rows.append(np.ravel(self._tangents(argument, unit.reshape(argument.shape))[i]._data))
+        return np.array(rows).reshape(argument.numel(), self.outputs[i].numel())
+
+    def _tangents(self, argument: Tensor, direction: Any, others: bool = True) -> list[Tensor]:
+        """Return the tangents of the outputs for a tangent of one input.
+
+        Args:
+            argument: the input with the tangent.
+            direction: the tangent, as an array or a tensor.
+            others: whether the other inputs have the tangent 0, instead of no tangent.
+        """
+        with dual_level():
+            values: list[Any] = []
+            for value in self.arguments:
+                if value is argument:
+                    like = direction if isinstance(direction, Tensor) else tensor_on(np.asarray(direction, value._data.dtype)[()])
+                    values.append(make_dual(value.detach(), like))
+                elif isinstance(value, Tensor) and value.requires_grad:
+                    zero = tensor_on(np.zeros(value.shape, value._data.dtype)[()])
+                    values.append(make_dual(value.detach(), zero) if others else value.detach())
+                else:
+                    values.append(value)
+            found = []
+            for k, (output, recorded) in enumerate(zip(outputs_of(self.func(*values)), self.all_outputs, strict=True)):
+                if not recorded.requires_grad:
+                    continue
+                primal, tangent = unpack_dual(output)
+                if tangent is not None and self.check_grad_dtypes and tangent.dtype != self.all_outputs[k].dtype:
+                    raise GradcheckError("Forward AD gradient has dtype mismatch.")
+                found.append(primal * 0.0 if tangent is None else tangent)
+        return found
+
+    def compare_products(self, forward: bool) -> None:
+        """Compare products of the Jacobians with random vectors on both sides."""
+        generator = np.random.default_rng(0)
+        weights = [generator.random(o.shape) for o in self.outputs]
+        for j, argument in enumerate(self.checked):
+            direction = np.asarray(generator.random(argument.shape))
+            direction /= np.linalg.norm(direction) or 1.0
+            slopes = two_sides(self.call, argument, self.eps, direction)
+            if not self.outputs:
+                if any(np.any(np.abs(slope) > self.nondet_tol) for slope in slopes):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+                continue
+            moving = [s for s, o in zip(slopes, self.all_outputs, strict=True) if o.requires_grad]
+            tangents = self._tangents(argument, direction) if forward else None
+            for i, (output, weight, slope) in enumerate(zip(self.outputs, weights, moving, strict=True)):
+                scale = np.sum(direction) * (1.0 if forward else np.sum(weight))
+                if tangents is not None:
+                    numeric, analytic = slope, np.asarray(tangents[i]._data)
+                else:
+                    start = tensor_on(np.asarray(weight, output._data.dtype)[()])
+                    first, again = (grad(output, argument, start, retain_graph=True, allow_unused=True)[0] for _ in range(2))
+                    if first is not None and np.any(np.abs(first._data - again._data) > self.nondet_tol):
+                        raise GradcheckError(_NOT_REENTRANT.format(self.nondet_tol))
+                    numeric = np.asarray(np.sum(slope * weight))
+                    analytic = np.asarray(0.0 if first is None else np.sum(first._data * direction))
+                if not np.allclose(analytic, numeric, self.rtol, self.atol * max(scale, 1e-3)):
+                    slow = self.numeric(argument)[i]
+                    exact = self._forward(i, j) if forward else analytic_jacobian(output, argument)
+                    details = _FAST.format(
+                        tensor_repr(new_tensor(slow)), tensor_repr(new_tensor(exact)), np.max(np.abs(slow - exact))
+                    )
+                    raise GradcheckError(mismatch(i, j, np.asarray(numeric), analytic, forward) + details)
+
+    def batched_gradients(self) -> None:
+        """Compare a backward pass with a batch of cotangents with single backward passes."""
+        generator = np.random.default_rng(0)
+        for i, output in enumerate(self.outputs):
+            starts = [tensor_on(np.asarray(generator.standard_normal(output.shape), output._data.dtype)[()]) for _ in range(2)]
+
+            def swept(start: Tensor, output: Tensor = output) -> tuple[Tensor, ...]:
+                return tuple(grad(output, self.checked, start, retain_graph=True, allow_unused=True, materialize_grads=True))
+
+            self._compare_batch(swept, starts, i)
+
+    def batched_tangents(self) -> None:
+        """Compare forward mode with a batch of tangents with single tangents."""
+        generator = np.random.default_rng(0)
+        for j, argument in enumerate(self.checked):
+            starts = [tensor_on(np.asarray(generator.standard_normal(argument.shape), argument._data.dtype)[()]) for _ in range(2)]
+            self._compare_batch(lambda t, argument=argument: tuple(self._tangents(argument, t, others=False)), starts, j)  # type: ignore[misc]
+
+    def _compare_batch(self, function: Callable[[Tensor], tuple[Tensor, ...]], starts: list[Tensor], number: int) -> None:
+        expected = [stack(list(parts), 0) for parts in zip(*map(function, starts), strict=True)]
+        try:
+            found = vmap(function)(stack(starts, 0))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+            if not np.allclose(one._data, other._data, 1e-5, 1e-8, equal_nan=True):
+                raise GradcheckError(
+                    f"For output {number} and input {k}:\n\ngradcheck or gradgradcheck failed while testing batched gradient "
+                    f"computation.\n\nGot:\n{one}\n\nExpected:\n{other}"
+                )
+
+    def zero_gradients(self) -> None:
+        """Check that zero cotangents give zero gradients."""
+        if not self.outputs:
+            return
+        starts = [tensor_on(np.zeros(o.shape, o._data.dtype)[()]) for o in self.outputs]
+        for gradient in grad(self.outputs, self.checked, starts, retain_graph=True, allow_unused=True):
+            if gradient is not None and np.any(gradient._data != 0):
+                raise GradcheckError("backward not multiplied by grad_output")
+
+    def undefined_gradients(self) -> None:
+        """Check backward passes in which the gradients of all outputs, or of one output, are missing."""
+        if not self.outputs:
+            return
+        count = len(self.outputs)
+        for missing in [set(range(count)), *({i} for i in range(count) if count > 1)]:
+            outputs = [o for o in self.call() if o.requires_grad]
+            starts = [tensor_on(np.zeros(o.shape, o._data.dtype)[()]) for o in outputs]
+            roots = [_undefined(o) if i in missing else o for i, o in enumerate(outputs)]
+            try:
+                found = grad(roots, self.checked, starts, allow_unused=True)
+            except RuntimeError as error:
+                warnings.warn(_UNDEFINED, stacklevel=4)
+                raise GradcheckError(f"Expected backward function to handle undefined output grads. {_NOTES}") from error
+            if any(gradient is not None and np.any(gradient._data != 0) for gradient in found):
+                warnings.warn(_UNDEFINED, stacklevel=4)
+                raise GradcheckError(
+                    f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}"
+                )
+
+
+def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
+    return [inputs] if isinstance(inputs, Tensor) else list(inputs)
+
+
+def outputs_of(result: Outputs) -> list[Tensor]:
+    return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
+
+
+class _UndefinedGrad(Node):
+    """The node of a tensor whose gradient is missing."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._saved = None
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return (None,)
+
+    apply_recorded = apply
+
+
+def _undefined(output: Tensor) -> Tensor:
+    return output_of(_UndefinedGrad(), (output._edge or leaf_edge(output),), output._data)

@@ -1,0 +1,102 @@
+"""Jacobians by finite differences and by backward passes, for checks of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.printing import Size, tensor_repr
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
+from autodiff_cli.errors import GradcheckError, InvalidCheck
+
+
+@contextmanager
+def moved(argument: Tensor, step: Array | float, element: int | None = None) -> Iterator[None]:
+    """Return a context in which the values of a tensor, or only one element, are increased by ``step``."""
+    original = argument._data
+    values = np.array(original)
+    if element is None:
+        values = values + step
+    else:
+        values.reshape(-1)[element] += step
+    argument._data = values[()] if values.ndim == 0 else values
+    try:
+        yield
+    finally:
+        argument._data = original
+
+
+def two_sides(
+    function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, step: Array | float = 1.0, element: int | None = None
+) -> list[Array]:
+    """Return the central difference of each output of ``function`` for a step of ``argument``; see ``moved``.
+
+    Raises:
+        InvalidCheck: if the shapes or the types of the outputs depend on the values of the argument.
+    """
+    ends: list[list[Any]] = []
+    for sign in (-eps, eps):
+        with moved(argument, step * sign, element):
+            ends.append([output._data for output in function()])
+    index = "" if element is None else f"on index {tuple(map(int, np.unravel_index(element, argument.shape)))} "
+    beginning = "Expected `func` to return outputs with the same {} when inputs are perturbed {}by {}, but got: {}s {} and {}."
+    for low, high in zip(*ends, strict=True):
+        if low.shape != high.shape:
+            raise InvalidCheck(beginning.format("shape", index, eps, "shape", Size(low.shape), Size(high.shape)))
+        if low.dtype != high.dtype:
+            types = (tensor_on(each).dtype for each in (low, high))
+            raise InvalidCheck(beginning.format("dtype", index, eps, "dtype", *types))
+    return [(np.asarray(high, np.float64) - np.asarray(low, np.float64)) / (2 * eps) for low, high in zip(*ends, strict=True)]
+
+
+def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float) -> list[Array]:
+    """Return the Jacobian of each output of ``function`` by central differences; see ``analytic_jacobian`` for the shape."""
+    rows = [two_sides(function, argument, eps, 1.0, i) for i in range(argument.numel())]
+    if not rows:
+        return [np.zeros((0, output.numel())) for output in function()]
+    return [np.array([np.ravel(part) for part in parts]).reshape(len(rows), -1) for parts in zip(*rows, strict=True)]
+
+
+def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
+    """Return the Jacobian of ``function``, which returns one tensor, by central differences.
+
+    The values of ``argument`` are changed before each call to ``function``, and restored at the end.
+    """
+    return numeric_jacobians(lambda: [function()], argument, eps)[0]
+
+
+def analytic_jacobian(output: Tensor, argument: Tensor, check_type: bool = False) -> Array:
+    """Return the derivative of every element of ``output`` with respect to every element of ``argument``.
+
+    The shape is (elements of ``argument``, elements of ``output``), as in PyTorch.
+
+    Raises:
+        GradcheckError: with ``check_type``, if a gradient does not have the type of the argument.
+    """
+    columns: Array = np.zeros((argument.numel(), output.numel()))
+    if not output.requires_grad:
+        return columns
+    for j in range(output.numel()):
+        unit = np.zeros(output.numel(), output._data.dtype)
+        unit[j] = 1
+        start = tensor_on(unit.reshape(output.shape)[()])
+        (found,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
+        if found is not None:
+            if check_type and found._data.dtype != argument._data.dtype:
+                raise GradcheckError("Gradient has dtype mismatch")
+            columns[:, j] = np.ravel(found._data)
+    return columns
+
+
+def mismatch(output: int, argument: int, numeric: Array, analytic: Array, forward: bool = False) -> str:
+    """Return PyTorch's message for two Jacobians that differ."""
+    mode = "computed with forward mode " if forward else ""
+    return (
+        f"Jacobian {mode}mismatch for output {output} with respect to input {argument},\n"
+        f"numerical:{tensor_repr(new_tensor(numeric))}\nanalytical:{tensor_repr(new_tensor(analytic))}\n"
+    )
