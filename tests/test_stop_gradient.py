@@ -128,3 +128,19 @@ def test_methods_and_functions_of_the_program() -> None:
     assert ad.evaluate("x*x.detach()", {"x": 3.0}).grad["x"] == 3.0
     assert ad.evaluate("detach(a) = 2*a; detach(x)", {"x": 3.0}).grad["x"] == 2.0
     assert ad.detach(ad.tensor(3.0, requires_grad=True)).requires_grad is False
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("y*detach(x)", [2, 11]),
+        ("y + no_grad(x**2)*y", [4, 17]),
+        ("k = x.detach(); k*y", [4, 14]),
+        ("y*detach(x) + x", None),
+        ("y*x", None),
+    ],
+)
+def test_a_note_tells_where_the_gradient_stops(text: str, span: list[int] | None) -> None:
+    notes = [one for one in ad.evaluate(text, POINT).notes if one["kind"] == "constant"]
+    assert [one["span"] for one in notes] == ([] if span is None else [span])
+    assert all("the derivative with respect to x is 0" in one["message"] for one in notes)

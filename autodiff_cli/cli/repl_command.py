@@ -24,6 +24,7 @@ Type expressions and autograd statements, one per line:
   y.backward()                          fills x.grad
   show x, y                             a table of these tensors; 'show' lists all
   with no_grad: w = x**2                is not recorded
+  for i in range(3): y = 2*y            a loop; an empty line ends an indented block
   f(a) = a**2 with grad (2*a)           a function with its own derivative
 
 help NAME explains a function; Ctrl-D or 'exit' ends the session.

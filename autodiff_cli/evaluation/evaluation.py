@@ -15,6 +15,7 @@ from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
 from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.names import cut_names
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import Syntax, walk
@@ -232,6 +233,12 @@ class Evaluation:
         """Return the notes that do not require derivatives."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
+        cut = cut_names(self.evaluator.tree, self.evaluator.functions) if self.differentiable else {}
+        for name in self.wrt:
+            if name in cut:
+                function, span = cut[name]
+                message = f"the derivative with respect to {name} is 0, because '{name}' occurs only inside {function}(...)"
+                notes.append(note("constant", message, span))
         if self.wrt and not self.differentiable and not self.no_grad:
             notes.append(note("constant", "the output does not depend on a variable through recorded operations"))
         return notes

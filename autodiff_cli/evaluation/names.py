@@ -52,6 +52,33 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
     return found
 
 
+def cut_names(tree: Syntax, functions: Iterable[str]) -> dict[str, tuple[str, Span]]:
+    """Return the names that occur only in parts without a gradient, each with the function and the position of the first part.
+
+    Args:
+        tree: the program.
+        functions: the names of the functions that the program defines.
+    """
+    hidden = {*CONSTANT} - {*functions}
+    inside: dict[str, tuple[str, Span]] = {}
+    outside: set[str] = set()
+    stack: list[tuple[Syntax, tuple[str, Span] | None]] = [(tree, None)]
+    while stack:
+        node, part = stack.pop()
+        if node.kind == "name":
+            name = node.children[0].text
+            if part is None:
+                outside.add(name)
+            else:
+                inside.setdefault(name, part)
+            continue
+        called = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
+        if part is None and called in hidden:
+            part = called, node.span
+        stack.extend((child, part) for child in reversed(node.children))
+    return {name: part for name, part in inside.items() if name not in outside}
+
+
 def element_names(name: str, shape: Sequence[int]) -> list[str]:
     """Return the name of each element of a variable: ``x`` for a scalar, ``x[0]`` or ``x[0, 1]`` for an array."""
     return [f"{name}[{', '.join(map(str, place))}]" if shape else name for place in itertools.product(*map(range, shape))]

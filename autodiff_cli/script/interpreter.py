@@ -31,7 +31,19 @@ from autodiff_cli.language.tree import STATEMENTS, Syntax, unparse
 from autodiff_cli.script.blocks import Blocks, Index, one_by_one
 from autodiff_cli.script.display import display
 from autodiff_cli.script.history import History, notes_behind
-from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, CREATING, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
+from autodiff_cli.script.library import (
+    ACTIONS,
+    AS_GIVEN,
+    ATTRIBUTES,
+    CONTEXTS,
+    CREATING,
+    DTYPES,
+    METHODS,
+    SETTABLE,
+    SILENT,
+    call,
+    kind_of,
+)
 from autodiff_cli.script.namespaces import PACKAGE, Namespaces
 from autodiff_cli.script.statements import COMPOUND, read, without_prompts
 from autodiff_cli.suggest import suggestion
@@ -174,8 +186,8 @@ class Interpreter(Blocks):
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""
-        words = ("show", "print", "with", "no_grad", "true", "false", "none")
-        return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *DTYPES, *CONSTANTS, *words}
+        words = ("show", "with", "for", "def", "return", "lambda", "import", "true", "false", "none")
+        return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *words}
 
     def members(self, name: str) -> set[str]:
         """Return the methods and attributes of the value of a name, for completion."""

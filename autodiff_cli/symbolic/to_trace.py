@@ -40,7 +40,8 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     tensors = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     values: dict[Formula, TracedValue] = {}
     FUNCTIONS.complete()
-    private = {primitive.name: function for function, primitive in PRIMITIVES.items() if not is_function(primitive)}
+    # A formula is a number, so its operations are elementwise; in-place comparisons have the names of the comparisons.
+    private = {one.name: function for function, one in PRIMITIVES.items() if one.elementwise and not is_function(one)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for node in in_order([formula]):
             values[node] = _value(node, values, tensors, private)
