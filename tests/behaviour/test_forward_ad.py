@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -664,3 +665,100 @@ def test_duals_in_lists_and_slices() -> None:
         rows = [row * (i + 1) for i, row in enumerate(dual([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]))]
         assert moved(torch.stack(rows)).tolist() == [[1.0, 0.0], [0.0, 2.0]]
         assert shape(rows[0]) == [2]
+
+
+def test_the_parts_share_memory_and_version() -> None:
+    x, t = const([1.0, 2.0]), const([3.0, 4.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, t)
+        x.add_(1)
+        primal, found = fw.unpack_dual(d)
+        assert primal._version == d._version == x._version == 1
+        primal.mul_(2)
+        assert d.tolist() == x.tolist() == [4.0, 6.0]
+        assert found.tolist() == [3.0, 4.0]
+        t.mul_(2)
+        assert moved(d).tolist() == [6.0, 8.0]
+
+
+def test_gradients_pass_through_the_parts() -> None:
+    x, t = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    with fw.dual_level():
+        primal, found = fw.unpack_dual(fw.make_dual(x, t))
+        gx, gt = torch.autograd.grad(primal.sum(), (x, t), allow_unused=True)
+        assert (gx.tolist(), gt) == ([1.0, 1.0], None)
+        gx, gt = torch.autograd.grad(found.sum(), (x, t), allow_unused=True)
+        assert (gx, gt.tolist()) == (None, [1.0, 1.0])
+
+
+def test_no_grad_records_neither_part() -> None:
+    with fw.dual_level():
+        d = fw.make_dual(leaf([1.0]), leaf([2.0]))
+        with torch.no_grad():
+            primal, found = fw.unpack_dual(d * 3)
+        assert not primal.requires_grad
+        assert not found.requires_grad
+        assert found.tolist() == [6.0]
+
+
+def test_detaching_in_place_drops_the_tangent() -> None:
+    with fw.dual_level():
+        d = fw.make_dual(leaf([1.0]), const([2.0])).clone()
+        d.detach_()
+        assert not d.requires_grad
+        assert moved(d * 2) is None
+
+
+def test_a_detached_tensor_is_not_a_view_in_forward_mode() -> None:
+    with fw.dual_level():
+        x = const([1.0, 2.0])
+        y = x.detach()
+        y += dual([1.0, 1.0], [3.0, 4.0])
+        assert moved(y).tolist() == [3.0, 4.0]
+        assert moved(x) is None
+        assert x.tolist() == [2.0, 3.0]
+
+
+def test_the_primal_of_a_dual_is_not_changed_into_a_dual() -> None:
+    x = const([1.0, 2.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, const([3.0, 4.0]))
+        d *= 2
+        assert moved(x) is None
+        assert moved(fw.unpack_dual(d).primal) is None
+        assert x.tolist() == [2.0, 4.0]
+        view = d.narrow(0, 0, 1)
+        view *= 2
+        assert moved(d).tolist() == [12.0, 8.0]
+        assert moved(x) is None
+
+
+def test_in_inference_mode_only_the_values_change() -> None:
+    x = const([1.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, const([3.0]))
+        with torch.inference_mode():
+            d += 1
+        assert x.tolist() == [2.0]
+        with fw._set_fwd_grad_enabled(False):
+            d *= 10
+        assert d.tolist() == [20.0]
+        assert moved(d).tolist() == [3.0]
+
+
+def test_the_current_level_can_be_asked_for() -> None:
+    assert fw._current_level == -1
+    with fw.dual_level():
+        assert fw._current_level == 0
+        assert fw._is_fwd_grad_enabled()
+
+
+def test_a_tangent_lives_as_long_as_its_dual() -> None:
+    with fw.dual_level():
+        t = const([1.0])
+        reference = weakref.ref(t)
+        d = fw.make_dual(const([1.0]), t)
+        del t
+        assert reference() is not None
+        del d
+        assert reference() is None

@@ -44,6 +44,12 @@ class Dual(Tensor):
     def detach(self) -> Tensor:
         return stripped(self).detach()
 
+    def detach_(self) -> Tensor:
+        super().detach_()
+        self.__class__ = Tensor  # type: ignore[assignment]
+        del self._forward
+        return self
+
     def __repr__(self) -> str:
         tangent, level, _ = self._forward
         return tensor_repr(self, f"tangent={tangent}") if level.is_open else tensor_repr(self)
@@ -151,3 +157,21 @@ def take(tensor: Tensor, changed: Tensor) -> None:
     tensor._data, tensor._extra = changed._data, changed._extra
     if changed._extra is None or changed._extra.view is None:
         tensor._edge, tensor._requires_grad = changed._edge, changed._requires_grad
+
+
+def join_views(made: Tensor, tensor: Tensor, primal: Tensor) -> None:
+    """Register a view of the primal of a dual tensor as a view of the dual tensor.
+
+    Args:
+        made: the view.
+        tensor: the dual tensor.
+        primal: its alias, of which the view was taken.
+    """
+    extra = made._extra
+    if extra is None or extra.view is None:
+        return
+    tensor._data, tensor._extra = primal._data, primal._extra
+    if extra.view.source is primal:
+        extra.view.source = tensor
+    if extra.base is primal:
+        extra.base = tensor

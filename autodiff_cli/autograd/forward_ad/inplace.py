@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.forward_ad.dual import Dual, Nested, alias, attach, primal_of, settled, split, take
-from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
@@ -46,7 +46,8 @@ def _change_dual(tensor: Dual, compute: Callable[[Tensor], Tensor], change: Chan
     change(primal, compute_primal)
     if under is None:
         take(tensor, primal)
-    _put(tensor, zeros_of(tensor) if new[0] is None else new[0], level, change)
+    if is_forward_enabled():
+        _put(tensor, zeros_of(tensor) if new[0] is None else new[0], level, change)
     return tensor
 
 
@@ -64,7 +65,7 @@ def _put(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
     """Write a tangent into a tensor, with the type of the tensor."""
     before = split(tensor, level)[1]
     view = None if tensor._extra is None else tensor._extra.view
-    if before is None and view is not None:
+    if before is None and view is not None and split(view.source, level)[1] is None:
         _set(view.source, zeros_of(view.source), level)
         before = split(tensor, level)[1]
     if before is not None and (type(before) is not Tensor or _is_writable(before._data)):

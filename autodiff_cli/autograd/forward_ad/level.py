@@ -45,4 +45,5 @@ def set_forward_enabled(mode: bool) -> bool:
 
 
 def is_forward_enabled() -> bool:
+    """Return whether results have tangents."""
     return _enabled.get() and not is_inference_mode_enabled()

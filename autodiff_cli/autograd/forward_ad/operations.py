@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
-from autodiff_cli.autograd.forward_ad.dual import Dual, attach, dual, settled, split, take
+from autodiff_cli.autograd.forward_ad.dual import Dual, attach, dual, join_views, settled, split, take
 from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.forward_ad.reverse import gradients
 from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents
@@ -43,7 +43,7 @@ def applied(self: Dual, primitive: Primitive, args: Sequence[Any]) -> Any:
         return out
     made = attach(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
     if out._extra is not None and out._extra.view is not None:
-        _join_views(made, self, primals[0])
+        join_views(made, self, primals[0])
     return made
 
 
@@ -59,7 +59,7 @@ def applied_several(self: Dual, operation: MultiOutput, args: Sequence[Any]) -> 
     for out, part in zip(outs, several_tangents(operation, outs, primals, tangent), strict=True):
         made.append(out if part is None else attach(out, part, level))
         if out._extra is not None and out._extra.view is not None:
-            _join_views(made[-1], self, primal)
+            join_views(made[-1], self, primal)
     return made
 
 
@@ -166,24 +166,6 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     made._edge = made._extra = None
     made._forward = (tensor_on(found), level, None)
     return made  # type: ignore[no-any-return]
-
-
-def _join_views(made: Tensor, tensor: Tensor, primal: Tensor) -> None:
-    """Register a view of the primal of a dual tensor as a view of the dual tensor.
-
-    Args:
-        made: the view.
-        tensor: the dual tensor.
-        primal: its alias, of which the view was taken.
-    """
-    extra = made._extra
-    if extra is None or extra.view is None:
-        return
-    tensor._data, tensor._extra = primal._data, primal._extra
-    if extra.view.source is primal:
-        extra.view.source = tensor
-    if extra.base is primal:
-        extra.base = tensor
 
 
 for _method in (applied, applied_several, applied_function, differentiated):
