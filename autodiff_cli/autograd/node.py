@@ -265,7 +265,8 @@ class AccumulateGrad(Node):
         self._edges = ()
         self._saved = None
         self._shape = variable.shape
-        self._dtype = variable._data.dtype
+        wanted = variable.extra().grad_dtype
+        self._dtype = variable._data.dtype if not wanted else wanted.dtype
         self.sequence_nr = 0
         self._hooks = None
 

@@ -1015,3 +1015,36 @@ def test_a_node_that_saves_no_tensor_is_not_freed(operation: Callable[[Any], Any
     first = x.grad.clone()
     y.backward()
     assert x.grad.tolist() == (2 * first).tolist()
+
+
+# The type of a gradient
+
+
+def test_a_leaf_may_have_a_gradient_of_another_type() -> None:
+    x = leaf(1.0)
+    assert x.grad_dtype is torch.float64
+    y = x * 2
+    x.grad_dtype = torch.float32
+    y.backward()
+    assert x.grad.dtype is torch.float32
+    assert autograd.grad(x * 2, x)[0].dtype is torch.float32
+    with pytest.raises(RuntimeError, match="because there is already a gradient with dtype 'float'"):
+        x.grad_dtype = torch.float64
+
+
+def test_any_type_of_a_gradient_may_be_allowed() -> None:
+    x = leaf(1.0)
+    with pytest.raises(RuntimeError, match="a gradient with dtype 'float' to a tensor with grad_dtype 'Double'"):
+        x.grad = torch.tensor(1.0, dtype=torch.float32)
+    x.grad_dtype = None
+    x.grad = torch.tensor(1.0, dtype=torch.float32)
+    assert x.grad_dtype is None
+    assert x.grad.dtype is torch.float32
+
+
+def test_only_leaves_have_a_type_of_their_gradient() -> None:
+    with pytest.raises(RuntimeError, match=r"grad_dtype can only be accessed on leaf tensors."):
+        _ = (leaf(1.0) * 2).grad_dtype
+    x = leaf(1.0)
+    with pytest.raises(RuntimeError, match=r"grad_dtype must be a torch.dtype or None, but got int"):
+        x.grad_dtype = 3
