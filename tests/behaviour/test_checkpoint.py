@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import warnings
 import weakref
 from collections.abc import Callable
@@ -694,6 +695,66 @@ def test_variants_inside_each_other(use_reentrant: bool) -> None:
 
     found = grad_of(lambda x: checkpoint(lambda x: inner(x).sin(), x, use_reentrant=use_reentrant), [0.5])
     assert torch.allclose(found, grad_of(lambda x: curve(x).sin(), [0.5]))
+
+
+@VARIANTS
+def test_nothing_is_returned(use_reentrant: bool) -> None:
+    assert checkpoint(lambda x: None, leaf([1.0]), use_reentrant=use_reentrant) is None
+
+
+@VARIANTS
+def test_an_input_is_returned(use_reentrant: bool) -> None:
+    x = leaf([1.0])
+    out = checkpoint(lambda x: x, x, use_reentrant=use_reentrant)
+    assert (out is x) is not use_reentrant
+    out.sum().backward()
+    assert x.grad.tolist() == [1.0]
+
+
+@VARIANTS
+def test_values_that_change_in_place_inside(use_reentrant: bool) -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        y.sin_()
+        return y.exp()
+
+    found = grad_of(lambda x: checkpoint(f, x, use_reentrant=use_reentrant), [1.0, 2.0])
+    assert torch.equal(found, grad_of(f, [1.0, 2.0]))
+
+
+def test_two_backward_passes_through_two_outputs() -> None:
+    counted = Calls(lambda x: (x.sin().exp(), x.cos().exp()))
+    x = leaf([1.0, 2.0])
+    a, b = checkpoint(counted, x, use_reentrant=False)
+    a.sum().backward()
+    b.sum().backward()
+    assert counted.count == 3
+    assert torch.allclose(x.grad, grad_of(lambda x: x.sin().exp() + x.cos().exp(), [1.0, 2.0]))
+    a, b = checkpoint(counted, x, use_reentrant=True)
+    a.sum().backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        b.sum().backward()
+
+
+@VARIANTS
+def test_backward_in_another_thread(use_reentrant: bool) -> None:
+    x = leaf([1.0, 2.0])
+    out = checkpoint(curve, x, use_reentrant=use_reentrant).sum()
+    thread = threading.Thread(target=out.backward)
+    thread.start()
+    thread.join()
+    assert torch.equal(x.grad, grad_of(curve, [1.0, 2.0]))
+
+
+def test_derivatives_of_programs_with_checkpoints() -> None:
+    def f(x: Any) -> Any:
+        return checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False).sum()
+
+    x = leaf([1.0, 2.0])
+    assert torch.autograd.gradcheck(f, (x,))
+    assert torch.autograd.gradgradcheck(f, (x,))
+    hessian = torch.autograd.functional.hessian(f, x.detach())
+    assert torch.allclose(hessian, torch.autograd.functional.hessian(lambda x: x.sin().exp().sum(), x.detach()))
 
 
 # checkpoint_sequential and small functions

@@ -539,6 +539,23 @@ def test_the_unpacked_tensor_does_not_share_the_version_of_the_saved_tensor() ->
     assert a._version == 0
 
 
+def test_an_unpacked_tensor_of_another_shape_or_type() -> None:
+    a = leaf([1.0, 2.0])
+    with graph.saved_tensors_hooks(same, lambda x: const([1.0, 2.0, 3.0])):
+        y = a.sin()
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+    with graph.saved_tensors_hooks(same, lambda x: None):
+        y = a.sin()
+    with pytest.raises(TypeError, match="got result of type NoneType"):
+        y.sum().backward()
+    with graph.saved_tensors_hooks(same, lambda x: x.float()):
+        y = a.sin()
+    y.sum().backward()
+    assert a.grad.dtype == torch.float64
+    assert torch.allclose(a.grad, a.detach().cos(), atol=1e-6)
+
+
 class Boom(Exception):
     pass
 

@@ -30,7 +30,7 @@ from autodiff_cli.autograd.node import (
     recorded,
 )
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import DtypeError, GraphError, type_name
+from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
 
 PackHook = Callable[[Tensor], object]
 UnpackHook = Callable[[Any], Tensor]
@@ -135,7 +135,7 @@ class Packed:
                 _set_stack(stack)
         if not isinstance(data, Tensor):
             raise DtypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type_name(data)}",
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}",
                 hint="return the tensor that the pack hook received, computed from the object that it returned",
             )
         edge = self._edge if self._output is None or node is None else (node, self._output)
@@ -175,7 +175,15 @@ class PackedNode(Node):
         self.check_saved()
         with no_grad():
             values = [getattr(value, "_data", value) for value in self._unpacked()]
-        return self.run_rules(grad, values, needed)
+        try:
+            return self.run_rules(grad, values, needed)
+        except ValueError as error:  # NumPy's error about shapes that do not fit
+            if isinstance(error, AutodiffError):
+                raise
+            raise ShapeError(
+                f"{self.name()}: the unpacked values do not fit: {error}",
+                hint="return a tensor with the shape of the packed tensor from the unpack hook",
+            ) from None
 
     def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         node, values = _latest.get()
