@@ -476,3 +476,66 @@ def test_outputs_may_change_afterwards() -> None:
         y.backward()
     assert x.grad.tolist() == [2.0]
     assert shape(x.grad) == [1]
+
+
+def test_a_call_in_a_narrow_part_changes_the_base() -> None:
+    class Add(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.add_(y)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, g * 3
+
+    x, y = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([5.0])
+    z = x * 2
+    Add.apply(z.narrow(1, 1, 1).narrow(0, 0, 1), y)
+    assert z.tolist() == [[2.0, 9.0], [6.0, 8.0]]
+    z.sum().backward()
+    assert x.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert y.grad.tolist() == [3.0]
+
+
+def test_outputs_without_a_derivative_as_none() -> None:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.detach()
+        ctx.mark_non_differentiable(y)
+        ctx._materialize_non_diff_grads = False
+        return x * 2, y
+
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        seen.append(second)
+        return first
+
+    function(forward, backward).apply(leaf([1.0]))[0].backward()
+    assert seen == [None]
+
+
+def test_one_changed_input_returned_twice() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x, x
+
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    first, second = function(forward, lambda ctx, g, h: g * 2 + h * 2).apply(y)
+    assert first is second is y
+    (first + second).sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_saved_outputs_must_not_change() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x * 2
+        ctx.save_for_backward(y)
+        return y
+
+    y = function(forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(leaf([1.0]))
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=r"which is output 0 of Own(Backward)?, is at version 1; expected version 0 instead"):
+        y.backward()

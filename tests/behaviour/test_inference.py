@@ -338,3 +338,12 @@ def test_backward_inside_of_a_graph_recorded_outside() -> None:
 def test_backward_inside_of_what_was_made_inside() -> None:
     with torch.inference_mode(), pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
         (leaf(1.0) * 2).backward()
+
+
+def test_a_view_of_an_inference_leaf_is_a_leaf() -> None:
+    with torch.inference_mode():
+        x = leaf([[1.0, 2.0]])
+        assert not x.view(-1).requires_grad
+    y = x.view(-1)
+    assert y.is_inference()
+    assert y.is_leaf

@@ -32,6 +32,10 @@ class FunctionNode(Node):
     _takes_tensors: tuple[bool, ...]
     """Whether each argument of ``forward`` was a tensor."""
     needs_input_grad: tuple[bool, ...]
+    _differentiable: Sequence[bool]
+    """Whether each output is differentiable."""
+    _materialize_non_diff_grads: bool = True
+    """Whether ``backward`` receives zeros for outputs that are not differentiable; PyTorch's name."""
     runs_undefined = True
 
     def __init__(self, function: type[Function]) -> None:
@@ -182,7 +186,10 @@ class FunctionNode(Node):
         grads = grad if self._outputs != 1 else [grad]
         tensors = [None if each is None else as_tensor(each) for each in grads]
         if self._materialize:
-            tensors = [self._zeros(i) if each is None else each for i, each in enumerate(tensors)]
+            tensors = [
+                self._zeros(i) if each is None and (self._materialize_non_diff_grads or self._differentiable[i]) else each
+                for i, each in enumerate(tensors)
+            ]
         rule = self._function._backward()
         result = rule(self, tensors) if self._function.boxed_grads_call else rule(self, *tensors)
         parts = list(result) if isinstance(result, tuple) else [result]

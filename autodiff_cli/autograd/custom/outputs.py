@@ -53,7 +53,7 @@ class Outputs:
             mark_changed(tensor)
         if self.recording:
             node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
-        differentiable = [self._is_differentiable(value) for value in outputs]
+        differentiable = node._differentiable = [self._is_differentiable(value) for value in outputs]
         for i, value in enumerate(outputs):
             if isinstance(value, Tensor):
                 outputs[i] = self._with_history(value, i) if differentiable[i] else self._without_history(value)

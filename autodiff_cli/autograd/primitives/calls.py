@@ -14,7 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
-from autodiff_cli.autograd.modes import is_recording
+from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
@@ -22,7 +22,7 @@ from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
 from autodiff_cli.autograd.primitives.saved_names import node_class
-from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, is_inference, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError
 
 _new = object.__new__
@@ -212,7 +212,8 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         except UNFIT as error:
             raise mismatch(name, error, [source]) from None
         recording = is_recording()
-        made = nodes.record(args, data) if x._requires_grad and recording else tensor_on(data)
+        recorded = x._requires_grad and recording and not (inference_used[0] and is_inference(x))
+        made = nodes.record(args, data) if recorded else tensor_on(data)
         if not shares(data, source):
             return made
         return view_of(made, x, function, args[1:], "" if recording else created_now())
