@@ -16,7 +16,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
@@ -248,9 +248,10 @@ def _attach(name: str, method: Callable[..., Tensor]) -> None:
 def _comparing(name: str) -> Callable[..., Tensor]:
     """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
     made = declare(
-        name,
+        f"{name}_in_place",
         lambda x, value: np.asarray(value).astype(x.dtype)[()],
         {"x": lambda g: zeros_like(g)},
+        node=node_name(name),
         statics={"value": 0},
         public=False,
     )
