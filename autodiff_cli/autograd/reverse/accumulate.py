@@ -32,11 +32,11 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
     if not leaf._requires_grad:
         return
     extra = leaf._extra or leaf.extra()
+    if create_graph:  # without the lock, because recording may call hooks
+        extra.grad = _copied(gradient) if extra.grad is None else extra.grad + gradient
+        return
     with _adding:
         before = extra.grad
-        if create_graph:
-            extra.grad = _copied(gradient) if before is None else before + gradient
-            return
         if before is None:
             extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
             return
