@@ -459,11 +459,9 @@ def test_the_help_and_the_error_have_the_formats_of_the_command(
     assert "unknown format 'latex'" in capsys.readouterr().err
 
 
-def test_detach_is_of_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "y = x**2; y.detach()*x", "--at", "x=3"]) == 2
-    message = capsys.readouterr().err
-    assert "unknown function 'detach'" in message
-    assert "hint: use --const for a value without a derivative, or call detach in a program for 'autodiff run'" in message
+def test_the_chain_rule_stops_at_detach(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "y = x**2; y.detach()*x", "-a", "x=3")
+    assert [part["to"] for step in answer["steps"] for part in step.get("contributions", [])] == ["x"]
 
 
 def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,8 +25,8 @@ MISTAKES = {
     "x = tensor([1, 2], requires_grad=true)\nx.data = [1, 2] > 1": (
         "data set to a tensor that requires gradients must be floating point or complex dtype"
     ),
-    "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be true or false",
-    "u = tensor([1, 2])\nu.requires_grad_(none)": "requires_grad must be true or false",
+    "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be a bool",
+    "u = tensor([1, 2])\nu.requires_grad_(none)": "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not None",
     "u = tensor(2, requires_grad=true)\ninf -= u": "'inf' is a constant and cannot be changed",
     "pi += 1": "'pi' is a constant and cannot be changed",
     "zz += 1": "'zz' has no value here",
