@@ -71,6 +71,14 @@ def _repeat(function: TensorFunction, batch: Batch, x: Batched, sizes: Sequence[
     return function(batch.physical(x, len(sizes)), (1, *sizes))
 
 
+@rule("roll")
+def _roll(function: TensorFunction, batch: Batch, x: Batched, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    if dims and x.shape:
+        return function(x.physical, shifts, after_batch(tuple(dims), len(x.shape)))
+    found = function(reshaped(x.physical, (batch.size, math.prod(x.shape))), (np.sum(shifts),), (1,))
+    return reshaped(found, (batch.size, *x.shape))
+
+
 # Positions and masks.  Positions are plain arrays here; positions that differ by example are applied example by example.
 
 

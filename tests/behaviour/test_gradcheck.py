@@ -1,0 +1,210 @@
+"""Checks of gradients against finite differences: options, failures, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.behaviour import const, leaf, torch
+
+gradcheck: Any = torch.autograd.gradcheck
+gradgradcheck: Any = torch.autograd.gradgradcheck
+GradcheckError: Any = (
+    torch.autograd.GradcheckError
+    if hasattr(torch.autograd, "GradcheckError")
+    else torch.autograd.gradcheck.__globals__["GradcheckError"]
+)
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+ALL = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True, "check_grad_dtypes": True}
+EACH = pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
+
+
+class Halved(torch.autograd.Function):
+    """A square whose derivative is half of what it should be."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0]
+
+
+class NotMultiplied(torch.autograd.Function):
+    """A function whose backward adds something to the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g + 1e-7
+
+
+class Drifting(torch.autograd.Function):
+    """A function whose backward gives another gradient every time."""
+
+    calls = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        Drifting.calls += 1
+        return g * (1 + 1e-7 * Drifting.calls)
+
+
+class NeedsBoth(torch.autograd.Function):
+    """A function whose backward does not accept a missing gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        if a is None or b is None:
+            raise RuntimeError("undefined")
+        return a * 2 + b * 3
+
+
+def hooked(x: Any) -> Any:
+    def hook(g: Any) -> None:
+        if g is None:
+            raise RuntimeError("undefined")
+
+    y = x.clone()
+    y.register_hook(hook)
+    return y
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("function", "inputs"),
+    [
+        (torch.sin, ([1.0, 2.0],)),
+        (torch.sin, (2.0,)),
+        (lambda a, b: a @ b, ([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, 0.0]])),
+        (lambda a, b: (a * b, a.sum()), ([1.0, 2.0], [3.0, 4.0])),
+        (lambda a, b: a * 2, ([1.0, 2.0], [3.0])),
+        (lambda a: torch.softmax(a, 0).prod(), ([1.0, 2.0],)),
+    ],
+    ids=range(6),
+)
+def test_right_derivatives_pass_every_check(fast: bool, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    assert gradcheck(function, tuple(map(leaf, inputs)), fast_mode=fast, **ALL)
+
+
+@EACH
+def test_arguments_that_are_not_checked(fast: bool) -> None:
+    assert gradcheck(lambda a, b, k: a * b * k, (leaf([1.0, 2.0]), const([3.0, 4.0]), 2.0), fast_mode=fast, **ALL)
+
+
+@EACH
+def test_second_derivatives(fast: bool) -> None:
+    matrices = (leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([[0.5, 1.0], [2.0, 0.0]]))
+    options = {"check_fwd_over_rev": True, "check_batched_grad": True, "gen_non_contig_grad_outputs": True}
+    assert gradgradcheck(lambda a, b: (a @ b).sin(), matrices, fast_mode=fast, **options)
+    assert gradgradcheck(torch.sin, leaf([1.0, 2.0]), leaf([1.0, -1.0]), fast_mode=fast)
+    only = {"check_rev_over_rev": False, "check_fwd_over_rev": True, "check_undefined_grad": False}
+    assert gradgradcheck(torch.sin, leaf([1.0, 2.0]), fast_mode=fast, **only)
+
+
+@EACH
+def test_a_wrong_derivative(fast: bool) -> None:
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0,"):
+        gradcheck(Halved.apply, leaf([1.0, 2.0]), fast_mode=fast)
+    assert not gradcheck(Halved.apply, leaf([1.0, 2.0]), fast_mode=fast, raise_exception=False)
+
+
+def test_fast_mode_shows_the_whole_jacobians() -> None:
+    with pytest.raises(
+        GradcheckError, match=r"(?s)quantities relating the numerical and analytical jacobians.*The max per-element"
+    ):
+        gradcheck(Halved.apply, leaf([1.0, 2.0]), fast_mode=True)
+
+
+@EACH
+def test_a_backward_that_is_not_linear(fast: bool) -> None:
+    with pytest.raises(GradcheckError, match="backward not multiplied by grad_output"):
+        gradcheck(NotMultiplied.apply, leaf([1.0, 2.0]), fast_mode=fast)
+
+
+@EACH
+def test_a_backward_that_is_not_deterministic(fast: bool) -> None:
+    with pytest.raises(GradcheckError, match="Backward is not reentrant"):
+        gradcheck(Drifting.apply, leaf([1.0, 2.0]), fast_mode=fast)
+    assert gradcheck(Drifting.apply, leaf([1.0, 2.0]), fast_mode=fast, nondet_tol=1.0)
+
+
+@EACH
+@pytest.mark.parametrize("function", [hooked, NeedsBoth.apply], ids=["hook", "function"])
+def test_missing_gradients(fast: bool, function: Callable[..., Any]) -> None:
+    with (
+        pytest.warns(UserWarning, match="New undefined gradient support checking feature"),
+        pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"),
+    ):
+        gradcheck(function, leaf([1.0, 2.0]), fast_mode=fast)
+    assert gradcheck(function, leaf([1.0, 2.0]), fast_mode=fast, check_undefined_grad=False)
+
+
+@EACH
+def test_outputs_that_change_their_shape_or_type(fast: bool) -> None:
+    with pytest.raises(AssertionError, match="return outputs with the same shape when inputs are perturbed"):
+        gradcheck(lambda x: x * 1 if x[0].item() > 1 else (x * 1)[:2], leaf([1.0, 2.0, 3.0]), fast_mode=fast)
+    with pytest.raises(AssertionError, match="return outputs with the same dtype when inputs are perturbed"):
+        gradcheck(lambda x: x * 1 if x[0].item() > 1 else (x * 1).float(), leaf([1.0, 2.0, 3.0]), fast_mode=fast)
+
+
+@EACH
+def test_outputs_that_should_require_grad(fast: bool) -> None:
+    with pytest.raises(GradcheckError, match="Numerical gradient for function expected to be zero"):
+        gradcheck(lambda x: x.detach(), leaf([1.0, 2.0]), fast_mode=fast)
+    assert gradcheck(lambda x: x.detach() * 0, leaf([1.0, 2.0]), fast_mode=False)
+
+
+@EACH
+def test_inputs_that_cannot_be_checked(fast: bool) -> None:
+    with pytest.raises(ValueError, match="expects at least one input tensor to require gradient"):
+        gradcheck(torch.sin, const([1.0]), fast_mode=fast)
+    with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
+        gradcheck(torch.sin, const([1.0]).expand(3).requires_grad_(), fast_mode=fast)
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point"):
+        gradcheck(torch.sin, torch.ones(2, dtype=torch.float32, requires_grad=True), eps=1e-2, atol=1e-1, fast_mode=fast)
+
+
+@pytest.mark.parametrize(
+    ("check", "options", "words"),
+    [
+        (gradcheck, {"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+        (
+            gradcheck,
+            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+            "check_batched_grad=True requires check_backward_ad",
+        ),
+        (gradcheck, {"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad"),
+        (gradgradcheck, {"check_rev_over_rev": False}, "at least one of check_fwd_over_rev or check_rev_over_rev"),
+        (
+            gradgradcheck,
+            {"check_rev_over_rev": False, "check_fwd_over_rev": True},
+            "check_undefined_grad=True requires check_rev_over_rev",
+        ),
+    ],
+    ids=range(5),
+)
+def test_options_that_cannot_be_combined(check: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        check(torch.sin, leaf([1.0]), **options)
+
+
+def test_an_unknown_option() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        gradcheck(torch.sin, leaf([1.0]), foo=1)
