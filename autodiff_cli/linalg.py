@@ -8,4 +8,8 @@ from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.linalg import matmul as matmul
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.norms import vector_norm as vector_norm
+from autodiff_cli.ops.pieces import vander as vander
+from autodiff_cli.ops.systems import _solve_triangular as solve_triangular
+from autodiff_cli.ops.systems import lstsq as lstsq
+from autodiff_cli.ops.systems import vecdot as vecdot
 from autodiff_cli.ops.views import diagonal as diagonal

@@ -94,6 +94,7 @@ from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
 from autodiff_cli.ops.summaries import *  # noqa: F403
+from autodiff_cli.ops.systems import *  # noqa: F403
 from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403

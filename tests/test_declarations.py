@@ -159,7 +159,7 @@ def missing(op: FunctionInfo) -> list[str]:
     everywhere = ("", "everywhere")
     lacks = []
     # A matrix as a whole has a domain: outside of it there is an error, and no value to be noted.
-    of_matrices = op.section in ("matrices", "determinants", "decompose")
+    of_matrices = op.section in ("matrices", "determinants", "decompose", "systems")
     if op.inside is not None and op.domain in everywhere:
         lacks.append("domain=: it has inside=, so say in words where the value exists")
     if op.inside is None and op.domain not in everywhere and not of_matrices:

@@ -158,6 +158,13 @@ def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = Fa
     return self
 
 
+def _stride(self: Tensor, dim: int | None = None) -> Any:
+    """Return the distances between neighbouring elements along each dimension or one dimension, in elements."""
+    array = np.asarray(self._data)
+    steps = tuple(step // array.itemsize for step in array.strides)
+    return steps if dim is None else steps[dim]
+
+
 for _name, _value in {
     "to": _to,
     "type": _type,
@@ -172,6 +179,13 @@ for _name, _value in {
     "is_complex": lambda self: False,
     "is_signed": lambda self: self.dtype.is_signed,
     "get_device": lambda self: -1,
+    "ndimension": lambda self: self.ndim,
+    "itemsize": property(lambda self: self.dtype.itemsize, doc="The size of one element in bytes."),
+    "nbytes": property(lambda self: self.numel() * self.dtype.itemsize, doc="The size of all elements in bytes."),
+    "stride": _stride,
+    "data_ptr": lambda self: int(np.asarray(self._data).ctypes.data),
+    "is_nonzero": lambda self: bool(self),
+    "is_same_size": lambda self, other: self.shape == other.shape,
     "pin_memory": _cpu,
 }.items():
     setattr(Tensor, _name, _value)

@@ -99,6 +99,22 @@ CASES: dict[str, Case] = {
     "corrcoef": (MATRIX, lambda x: torch.corrcoef(x)),
     "cumulative_trapezoid": (VECTOR, lambda x: torch.cumulative_trapezoid(x, dx=0.5)),
     "cumulative_trapezoid at points": (MATRIX, lambda x: torch.cumulative_trapezoid(x, t([0.0, 1.0, 3.0]))),
+    # systems
+    "solve_triangular": (SQUARE, lambda x: torch.linalg.solve_triangular(x, t(MATRIX).T, upper=True)),
+    "solve_triangular lower": (SQUARE, lambda x: torch.linalg.solve_triangular(x, x, upper=False)),
+    "solve_triangular right": (SQUARE, lambda x: torch.linalg.solve_triangular(x, t(MATRIX), upper=True, left=False)),
+    "solve_triangular unit": (SQUARE, lambda x: torch.linalg.solve_triangular(x, t(SQUARE), upper=False, unitriangular=True)),
+    "cholesky_solve": (SQUARE, lambda x: torch.cholesky_solve(t(MATRIX).T, torch.linalg.cholesky(x))),
+    "cholesky_solve upper": (SQUARE, lambda x: t(MATRIX).T.cholesky_solve(torch.triu(x), upper=True)),
+    "cholesky_inverse": (SQUARE, lambda x: torch.cholesky_inverse(torch.tril(x))),
+    "lstsq": (MATRIX, lambda x: torch.linalg.lstsq(x.T, t([[1.0], [2.0], [4.0]])).solution),
+    "vecdot": (MATRIX, lambda x: torch.linalg.vecdot(x, x**2)),
+    "cdist": (MATRIX, lambda x: torch.cdist(x, t([[0.0, 1.0, 2.0]]))),
+    "cdist with p": (MATRIX, lambda x: torch.cdist(x, t([[0.0, 1.0, 2.0]]), p=1.0)),
+    "dist": (VECTOR, lambda x: torch.dist(x, t([1.0, 2.0, 3.0, 4.0]), 3)),
+    "addmv": (VECTOR, lambda x: torch.addmv(x[:2], t(MATRIX), x[1:], beta=0.5, alpha=2)),
+    "addr": (VECTOR, lambda x: torch.addr(t(MATRIX), x[:2], x[1:], beta=2, alpha=3)),
+    "addbmm": (CUBE, lambda x: torch.addbmm(x[0], x, x**2)),
 }
 
 CONSTANTS: dict[str, Callable[[], Any]] = {
@@ -148,7 +164,10 @@ def outcome(case: Case) -> dict[str, Any]:
     (first,) = torch.autograd.grad(total, x, create_graph=True)
     second = None
     if first.requires_grad:
-        (second,) = torch.autograd.grad((first * first.detach()).sum(), x, allow_unused=True)
+        try:
+            (second,) = torch.autograd.grad((first * first.detach()).sum(), x, allow_unused=True)
+        except NotImplementedError:  # PyTorch does not have the second derivative
+            return {"value": listed(results), "first": listed(first)}
     return {"value": listed(results), "first": listed(first), "second": None if second is None else listed(second)}
 
 

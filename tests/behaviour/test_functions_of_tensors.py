@@ -33,6 +33,8 @@ def test_values_and_derivatives(name: str) -> None:
     found, wanted = outcome(CASES[name]), RECORDED["cases"][name]
     assert near(found["value"], wanted["value"])
     assert near(found["first"], wanted["first"])
+    if "second" not in wanted:
+        return
     assert near(zero_if_none(found["second"], found["first"]), zero_if_none(wanted["second"], wanted["first"]))
 
 

@@ -330,3 +330,19 @@ def test_the_device():
 def test_words_of_linear_algebra_about_integers():
     with pytest.raises(RuntimeError, match=r"linalg\.vector_norm: Expected a floating point or complex tensor as input\. Got Long"):
         torch.linalg.vector_norm(torch.tensor([1, 2]))
+
+
+def test_how_elements_are_stored() -> None:
+    x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
+    assert x.stride() == (3, 1)
+    assert x.T.stride() == (1, 3)
+    assert x.stride(0) == 3
+    assert (x.itemsize, x.nbytes, x.ndimension(), x.nelement(), len(x)) == (8, 48, 2, 6, 2)
+    assert x.data_ptr() == x.view(6).data_ptr()
+    assert x.T.is_contiguous() is False
+    assert x.T.contiguous().stride() == (2, 1)
+    assert x.is_same_size(torch.ones(2, 3))
+    assert torch.tensor([2.0]).is_nonzero()
+    assert x.size(1) == x.size(-1) == 3
+    assert f"{torch.tensor(1.5):.2f}" == "1.50"
+    assert [10, 20, 30][torch.tensor(1)] == 20

@@ -1,0 +1,173 @@
+"""Triangular systems, least squares, ranks and distances: functions of matrices that are composed of others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, NUMBER, TENSOR, TEXT, optional, takes
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.types import Number, Value
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.ops.arrange import tril, triu
+from autodiff_cli.ops.linalg import matmul, outer
+from autodiff_cli.ops.matrices import inv, pinv, solve
+from autodiff_cli.ops.norms import vector_norm
+from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.shape import transpose, unsqueeze
+
+__all__ = ["addbmm", "addmv", "addr", "cdist", "cholesky_inverse", "cholesky_solve", "dist", "solve_triangular", "vecdot"]
+
+declare = Declarations(__name__)
+
+_V, _W, _M = [1.0, -2.0], [0.5, 3.0], [[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]]
+_L, _U = [[2.0, 0.0], [0.5, 1.5]], [[2.0, 0.5], [0.0, 1.5]]
+
+
+def _check_square(name: str, A: Value) -> None:
+    if len(A.shape) < 2 or A.shape[-1] != A.shape[-2]:
+        raise ShapeError(f"{name}: A must be batches of square matrices, but they are {list(A.shape)} in size")
+
+
+@takes(A=TENSOR, B=TENSOR, upper=FLAG, left=FLAG, unitriangular=FLAG)
+def solve_triangular(A: Value, B: Value, upper: bool = True, left: bool = True, unitriangular: bool = False) -> Any:
+    """The solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored."""
+    _check_square("linalg.solve_triangular", A)
+    if len(B.shape) < 2:
+        raise ShapeError(f"linalg.solve_triangular: B must have at least two dimensions, but it has {len(B.shape)}")
+    kept = triu(A, int(unitriangular)) if upper else tril(A, -int(unitriangular))
+    if unitriangular:
+        kept = kept + np.eye(A.shape[-1])
+    return solve(kept, B) if left else transpose(solve(transpose(kept), transpose(B)))
+
+
+def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """Call ``solve_triangular``; as in PyTorch, the options are keywords and ``upper`` is required."""
+    return solve_triangular(A, B, upper, left, unitriangular)
+
+
+@takes(B=TENSOR, L=TENSOR, upper=FLAG)
+def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
+    """The solution X of A @ X = B for a matrix A with the Cholesky factor L."""
+    _check_square("cholesky_solve", L)
+    if upper:
+        return solve_triangular(L, solve_triangular(transpose(L), B, False))
+    return solve_triangular(transpose(L), solve_triangular(L, B, False))
+
+
+@takes(upper=FLAG)
+def cholesky_inverse(L: Value, upper: bool = False) -> Any:
+    """The inverse of a matrix with the Cholesky factor L."""
+    _check_square("cholesky_inverse", L)
+    factor = inv(triu(L) if upper else tril(L))
+    return matmul(factor, transpose(factor)) if upper else matmul(transpose(factor), factor)
+
+
+class LeastSquares(NamedTuple):
+    """The result of ``lstsq``."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+@takes(A=TENSOR, B=TENSOR, rcond=optional(NUMBER), driver=optional(TEXT))
+def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = None) -> Any:
+    """The X that minimizes the norm of A @ X - B, with the squares of the residuals, the rank and the singular values."""
+    if len(A.shape) < 2 or len(B.shape) < 1 or A.shape[-2] != B.shape[-2 if len(B.shape) > 1 else -1]:
+        raise ShapeError(
+            f"linalg.lstsq: the shapes {list(A.shape)} and {list(B.shape)} do not fit", hint="B has a row for each row of A"
+        )
+    solution = matmul(pinv(A, rcond), B)
+    rows, columns = A.shape[-2:]
+    if not isinstance(A, Tensor) or type(A) is not Tensor:
+        return solution
+    rank = np.linalg.matrix_rank(A._data) if rcond is None else np.linalg.matrix_rank(A._data, rtol=rcond)
+    empty = tensor_on(np.zeros(0, A._data.dtype))
+    fits = rows > columns and bool(np.all(rank == columns))
+    left = matmul(A, solution) - B
+    residuals = sum(left * left, -2 if len(B.shape) > 1 else -1) if fits else empty
+    return LeastSquares(solution, residuals, tensor_on(np.asarray(rank)[()]), empty)
+
+
+@takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
+def vecdot(x: Value, y: Value, dim: int = -1) -> Any:
+    """The dot products of the vectors along dim."""
+    return sum(x * y, dim)
+
+
+@takes(x1=TENSOR, x2=TENSOR, p=NUMBER, compute_mode=optional(TEXT))
+def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None) -> Any:
+    """The p-norm distances between each row of x1 and each row of x2."""
+    for name, rows in (("X1", x1), ("X2", x2)):
+        if len(rows.shape) < 2:
+            raise GraphError(f"cdist only supports at least 2D tensors, {name} got: {len(rows.shape)}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise GraphError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise GraphError("cdist only supports non-negative p values")
+    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
+
+
+@takes(x=TENSOR, y=TENSOR, p=NUMBER)
+def dist(x: Value, y: Value, p: Number = 2) -> Any:
+    """The p-norm of x - y."""
+    return vector_norm(x - y, p)
+
+
+def _scaled(value: Any, factor: Number) -> Any:
+    return value if factor == 1 else value * factor
+
+
+@takes(x=TENSOR, mat=TENSOR, vec=TENSOR, beta=NUMBER, alpha=NUMBER)
+def addmv(x: Value, mat: Value, vec: Value, beta: Number = 1, alpha: Number = 1) -> Any:
+    """beta*x + alpha*(mat @ vec)."""
+    return _scaled(x, beta) + _scaled(matmul(mat, vec), alpha)
+
+
+@takes(x=TENSOR, vec1=TENSOR, vec2=TENSOR, beta=NUMBER, alpha=NUMBER)
+def addr(x: Value, vec1: Value, vec2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
+    """beta*x + alpha*outer(vec1, vec2)."""
+    return _scaled(x, beta) + _scaled(outer(vec1, vec2), alpha)
+
+
+@takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
+def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
+    """beta*x + alpha times the sum of the products of the matrices in two batches."""
+    if len(batch1.shape) != 3 or len(batch2.shape) != 3:
+        raise ShapeError("batch1 and batch2 must be 3D tensors")
+    return _scaled(x, beta) + _scaled(sum(matmul(batch1, batch2), 0), alpha)
+
+
+describe(
+    solve_triangular,
+    tensors=("A", "B"),
+    domain="the diagonal of A has no zeros",
+    methods=(),
+    samples=((_U, [[1.0], [2.0]]), (_L, [[1.0, 2.0]], False, False)),
+)
+describe(
+    cholesky_solve,
+    tensors=("B", "L"),
+    domain="the diagonal of L has no zeros",
+    samples=(([[1.0], [2.0]], _L), ([[1.0], [2.0]], _U, True)),
+)
+describe(cholesky_inverse, tensors=("L",), domain="the diagonal of L has no zeros", samples=((_L,), (_U, True)))
+describe(vecdot, tensors=("x", "y"), methods=(), formula="y, x", samples=((_V, _W), (_M, _M, 0)))
+describe(
+    cdist,
+    tensors=("x1", "x2"),
+    methods=(),
+    convention="the derivative is 0 where a distance is 0 (PyTorch)",
+    samples=((_M, [[0.5, 0.25], [4.0, 1.0]]), (_M, [[0.5, 0.25]], 1.0)),
+)
+describe(
+    dist, tensors=("x", "y"), convention="the derivative is 0 where the distance is 0 (PyTorch)", samples=((_V, _W), (_V, _W, 3.0))
+)
+describe(addmv, tensors=("x", "mat", "vec"), samples=((_V, [[1.0, 2.0], [3.0, 4.0]], _W),))
+describe(addr, tensors=("x", "vec1", "vec2"), samples=(([[1.0, 2.0], [3.0, 4.0]], _V, _W, 2.0, 0.5),))
+describe(addbmm, tensors=("x", "batch1", "batch2"), samples=(([[1.0, 2.0], [3.0, 4.0]], [_L, _U], [_U, _L]),))
