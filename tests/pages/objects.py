@@ -137,10 +137,11 @@ KEYS: dict[str, tuple[str, str]] = {
     "explain.steps[].saved[].of": ("string or null", "the name of the tensor"),
     "explain.steps[].saved[].again": (FLAG, "whether this memory is in a list above, and is counted there"),
     "explain.steps[].saved[].value": ("number or string", "the value if it is not a tensor"),
-    "explain.saved": ("object", "with `--saved`, the sums over all nodes"),
-    "explain.saved.tensors": ("integer", "the number of different tensors that are saved"),
-    "explain.saved.bytes": ("integer", "their memory"),
-    "explain.saved.variable_bytes": ("integer", "the part of it that the variables take anyway"),
+    "explain.saved": (
+        "object",
+        "with `--saved`, over all nodes: the number of different `tensors` that are saved, their memory in `bytes`, and "
+        "`variable_bytes`, the part of it that the variables take anyway",
+    ),
     "ends": ("list of objects", "the accumulated gradient of each variable"),
     "ends[].name": (TEXT, "the variable"),
     "ends[].parts": ("list of objects", "its contributions"),
