@@ -62,6 +62,7 @@ _contract: TensorFunction = declare(
         "x": lambda g, y, of_x, of_y, of_out: _contract(g, y, of_out, of_y, of_x),
         "y": lambda g, x, of_x, of_y, of_out: _contract(g, x, of_out, of_x, of_y),
     },
+    series="bilinear",
     statics={"of_x": (), "of_y": (), "of_out": ()},
     public=False,
 )
@@ -389,6 +390,7 @@ _crossed: TensorFunction = declare(
     "cross",
     _cross,
     {"x": lambda g, y, dim: _crossed(y, g, dim), "y": lambda g, x, dim: _crossed(g, x, dim)},
+    series="bilinear",
     node="LinalgCrossBackward0",
     statics={"dim": -1},
     public=False,

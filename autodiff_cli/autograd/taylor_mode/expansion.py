@@ -99,11 +99,12 @@ class Expansion:
         if kind == "linear":
             return self._linear(primitive, args, value)
         if kind in ("product", "bilinear"):
-            for one, other in (args, reversed(args)):
+            x, y, *statics = args
+            for one, other in ((x, y), (y, x)):
                 if kind == "product" and type(one) in (int, float) and one == 1:
                     return other
             recurrence = recurrences.product if kind == "product" else recurrences.bilinear
-            return self._made(value, primitive, _as_coefficients(args), recurrence, degree_of(args[0]) + degree_of(args[1]))
+            return self._made(value, primitive, [*_as_coefficients((x, y)), *statics], recurrence, degree_of(x) + degree_of(y))
         if kind == "quotient":
             over, under = args if len(args) == 2 else (1.0, args[0])
             degree = self.order if type(under) is Series else degree_of(over)

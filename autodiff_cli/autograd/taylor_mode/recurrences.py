@@ -82,12 +82,12 @@ def linear(series: Series, k: int) -> Coefficient:
 def bilinear(series: Series, k: int) -> Coefficient:
     """Return the sum of the operation over the pairs of coefficients whose orders add up to k."""
     primitive = _primitive_of(series)
-    a, b = series.args
+    a, b, *statics = series.args
     low = max(0, k - b.degree) if type(b) is Series else k
     high = min(k, a.degree) if type(a) is Series else 0
     found: Any = 0.0
     for j in range(low, high + 1):
-        found = found + primitive.forward(coefficient_of(a, j), coefficient_of(b, k - j))
+        found = found + primitive.forward(coefficient_of(a, j), coefficient_of(b, k - j), *statics)
     return as_coefficient(found)
 
 
@@ -99,7 +99,7 @@ def degree_now(series: Series) -> int:
             series.local_derivatives = [(u, w) for u, w in series.local_derivatives if u.degree and not is_zero(w)]
         return series.degree if series.local_derivatives else 0
     if recurrence is product or recurrence is bilinear:
-        return 0 if any(map(is_zero, args)) else degree_of(args[0]) + degree_of(args[1])
+        return 0 if any(map(is_zero, args[:2])) else degree_of(args[0]) + degree_of(args[1])
     if recurrence is quotient:
         return series.degree if degree_of(args[1]) else degree_of(args[0])
     if recurrence is linear:
