@@ -31,8 +31,9 @@ def test_there_are_excerpts() -> None:
     assert len(EXCERPTS) >= 8
 
 
-def test_sessions() -> None:
-    page = PAGES[0]
+@pytest.mark.parametrize("name", ["how-it-works.md", "pytorch.md"])
+def test_sessions(name: str) -> None:
+    page = ROOT / "docs" / name
     sessions = "\n".join(_SESSION.findall(page.read_text(encoding="utf-8")))
     test = doctest.DocTestParser().get_doctest(sessions, {}, page.name, str(page), 0)
     results = doctest.DocTestRunner(verbose=False).run(test)
