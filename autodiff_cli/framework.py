@@ -88,11 +88,17 @@ def missing(module: str, name: str) -> AttributeError:
         name: the name that was looked up.
     """
     text = f"module '{module}' has no attribute '{name}'"
-    hint = _hint(module.partition(".")[2], name)
+    hint = hint_for(module.partition(".")[2], name)
     return AttributeError(f"{text}\n  hint: {hint}" if hint else text, name=name, obj=modules.get(module))
 
 
-def _hint(place: str, name: str) -> str | None:
+def hint_for(place: str, name: str) -> str | None:
+    """Return what to use in place of a name of PyTorch, or ``None`` for an unknown name.
+
+    Args:
+        place: the module without ``autodiff_cli.``, such as ``nn.functional``.
+        name: the name in this module.
+    """
     near = _function_near(place, name)
     if near is not None:
         return f"modules are not part of autodiff: use nn.functional.{near}"

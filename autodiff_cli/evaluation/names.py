@@ -113,8 +113,10 @@ def without_variable(task: str) -> MissingValue:
 
 def function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
+    from autodiff_cli.framework import hint_for
+
     if name in _STATEMENTS:
         return "run autograd statements with 'autodiff run' or 'autodiff repl'"
     if name == "detach_":
         return "write detach(x), or call detach_ in a program for 'autodiff run'"
-    return suggestion(name, known) or "list all functions with 'autodiff functions'"
+    return hint_for("nn.functional", name) or suggestion(name, known) or "list all functions with 'autodiff functions'"
