@@ -270,7 +270,19 @@ for _name in ("and", "or", "xor"):
     _install_operator(_name)
 
 _filled: Any = declare(
-    "fill", lambda x, value: np.full_like(x, value), {"x": lambda g: zeros_like(g)}, statics={"value": 0}, public=False
+    "fill",
+    lambda x, value: np.full_like(x, value),
+    {"x": lambda g: zeros_like(g)},
+    node="FillBackward2",
+    statics={"value": 0},
+    public=False,
+)
+_filled_with: Any = declare(
+    "fill_with",
+    lambda x, value: np.full_like(x, value),
+    {"x": lambda g: zeros_like(g), "value": lambda g: g},
+    node="FillBackward3",
+    public=False,
 )
 _zeroed: Any = declare("zero", lambda x: np.zeros_like(x), {"x": lambda g: zeros_like(g)}, public=False)
 _copied: Any = declare(
@@ -288,8 +300,19 @@ def zero_(self: Tensor) -> Tensor:
 
 
 def fill_(self: Tensor, value: Operand) -> Tensor:
-    """Set all elements to one number in place."""
-    return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value), "")
+    """Set all elements to one number in place.
+
+    Raises:
+        ShapeError: if the value is a tensor with dimensions.
+    """
+    if not isinstance(value, Tensor):
+        return change(self, lambda old: _filled(old, value), "")
+    if value.ndim:
+        raise ShapeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
+            hint="use copy_(), which broadcasts its argument",
+        )
+    return change(self, lambda old: _filled_with(old, value), "")
 
 
 def _diagonal(shape: tuple[int, ...], wrap: bool) -> Any:

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHO
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice_key
+from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice_key, strided
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError, ShapeError
@@ -126,14 +126,16 @@ def _windows(length: int, size: int, step: int) -> Any:
 
 
 def _unfolded(x: Array, dim: int, size: int, step: int) -> Any:
-    if not x.ndim:
-        return x.reshape(1)[:size]
-    at = dimension(dim, x.ndim)
-    if size > x.shape[at]:
-        raise ShapeError(f"maximum size for tensor at dimension {at} is {x.shape[at]} but size is {size}")
+    at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
+    if size > length:
+        raise ShapeError(f"maximum size for tensor at dimension {at} is {length} but size is {size}")
     if step <= 0:
         raise GraphError(f"step is {step} but must be > 0")
-    return np.moveaxis(x[(slice(None),) * at + (_windows(x.shape[at], size, step),)], at + 1, -1)
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    shape = (*x.shape[:at], (length - size) // step + 1, *x.shape[at + 1 :], size)
+    strides = (*x.strides[:at], x.strides[at] * step, *x.strides[at + 1 :], x.strides[at])
+    return strided(x, shape, strides)
 
 
 def _folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
@@ -161,6 +163,7 @@ unfold: TensorFunction = declare(
     statics={"dim": 0, "size": 1, "step": 1},
     kinds={"dim": DIMENSION, "size": WHOLE, "step": WHOLE},
     series="linear",
+    view=True,
     summary="windows of the given size along dim, at distances of step, along a new last dimension",
     samples=((_V, 0, 2, 1), (_M, 1, 2, 1)),
 )

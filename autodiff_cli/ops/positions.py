@@ -180,6 +180,8 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
     """Slices at positions along dim."""
     at, index = _slices("index_select", x, dim, index)
     if not x.shape:
+        if index.size > 1:
+            raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return reshape(_selected(reshape(x, (1,)), 0, index[:1]), ())
     return _selected(x, at, index)
 
@@ -357,7 +359,7 @@ def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
     """x with the slices at positions along dim filled with one value."""
     at, index = _slices("index_fill", x, dim, index)
-    key = _whole(at, index)
+    key = _whole(at, index) if x.shape else (np.array(index.size > 0),)
     return _index_copied(x, value, key, False) if _as_source(value) else _index_filled(x, key, value)
 
 

@@ -125,7 +125,7 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     order = [d for d in range(ndim) if d not in sources]
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
-    return permuted(x, tuple(order))
+    return permuted(x, tuple(order[:ndim]))  # the only dimension of a single number is a dimension in name
 
 
 @takes(dim=DIMENSION, sizes=WHOLES)
@@ -233,7 +233,9 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")
-    return split(x, max(-(-length // chunks), 1), dim)
+    if not length:  # parts without elements
+        return _split_with_sizes(x, (0,) * chunks, dim)
+    return split(x, -(-length // chunks), dim)
 
 
 describe(split, tensors=("x",), samples=((_MATRIX, 2, 1),))

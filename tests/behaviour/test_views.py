@@ -640,3 +640,51 @@ def test_a_diagonal_is_filled() -> None:
     assert x.grad.tolist() == [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     with quiet():
         assert const([[1.0, 2.0]] * 5).fill_diagonal_(0.0, wrap=True).tolist()[3] == [0.0, 2.0]
+
+
+def test_windows_are_a_view() -> None:
+    x = leaf([1.0, 2.0, 4.0])
+    y = x * 1
+    v = y.unfold(0, 2, 2)
+    assert v._is_view()
+    assert kind(v) == "UnfoldBackward0"
+    v.mul_(3)
+    assert y.tolist() == [3.0, 6.0, 4.0]
+    assert kind(y) == "CopySlices"
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 1.0]
+
+
+def test_windows_of_one_number() -> None:
+    assert leaf(2.0).unfold(0, 1, 1).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="maximum size for tensor at dimension 0 is 1 but size is 2"):
+        leaf(2.0).unfold(0, 2, 1)
+
+
+def test_the_only_dimension_of_one_number() -> None:
+    x = leaf(2.0)
+    assert x.movedim(0, -1).tolist() == 2.0
+    y = x * 1
+    y.index_fill_(0, torch.tensor([0]), 5.0)
+    assert y.tolist() == 5.0
+    assert kind(y) == "IndexFillBackward0"
+    with pytest.raises(RuntimeError, match="Index to scalar can have only 1 value, got 2 value"):
+        x.index_select(0, torch.tensor([0, 0]))
+
+
+def test_chunks_without_elements() -> None:
+    assert [shape(part) for part in torch.zeros(0, 3).chunk(3)] == [[0, 3]] * 3
+
+
+def test_fill_takes_a_number_or_a_tensor_without_dimensions() -> None:
+    x, value = leaf([1.0, 2.0]), leaf(3.0)
+    y = x * 2
+    y.fill_(7.0)
+    assert kind(y) == "FillBackward2"
+    y.fill_(value)
+    assert kind(y) == "FillBackward3"
+    y.sum().backward()
+    assert value.grad.item() == 2.0
+    assert x.grad.tolist() == [0.0, 0.0]
+    with pytest.raises(RuntimeError, match="fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions"):
+        y.fill_(x)

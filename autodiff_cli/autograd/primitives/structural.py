@@ -227,13 +227,18 @@ stack = declare.sequence(
 
 def writable(array: Array) -> Array:
     """Return a view of the same elements that can be changed, if the memory can be changed; a broadcast view is read-only."""
+    return strided(array, array.shape, array.strides)
+
+
+def strided(array: Array, shape: Shape, strides: Shape) -> Array:
+    """Return a view that begins at the first element of an array, based on the owner of its memory if that can be changed."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     if not owner.flags.writeable or not owner.flags.forc:
-        return array
+        return np.lib.stride_tricks.as_strided(array, shape, strides) if shape != array.shape else array
     offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return np.ndarray(array.shape, array.dtype, owner if owner.flags.c_contiguous else owner.T, offset, array.strides)
+    return np.ndarray(shape, array.dtype, owner if owner.flags.c_contiguous else owner.T, offset, strides)
 
 
 def _positions(array: Array, view: View) -> Any:
