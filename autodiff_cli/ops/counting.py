@@ -365,7 +365,7 @@ def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str
     number = np.full(tuple(x.shape), 1 if include_self else 0, np.int64)
     add_at(number, _at(tuple(x.shape), at, index), np.ones(index.shape, np.int64))
     number = np.maximum(number, 1)
-    return total / number.astype(array_of(total).dtype) if array_of(total).dtype.kind == "f" else total // number
+    return total // number if array_of(total).dtype.kind in "iub" else total / number.astype(array_of(total).dtype)
 
 
 describe(

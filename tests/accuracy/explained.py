@@ -25,7 +25,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 
 assert ad.sin is not None  # declares the functions
-LETTERS = "xyzw"
+LETTERS = "xyzwabcd"
 
 
 class Wrong(NamedTuple):

@@ -659,7 +659,7 @@ def _float64() -> Iterator[None]:
     torch.set_default_dtype(before)
 
 
-WAITING = {"kernel_ridge_regression": "cdist", "alignment_of_labels": "round(decimals=)", "huber_regression": "linalg.lstsq"}
+WAITING = {"alignment_of_labels": "round(decimals=)"}
 """The programs that need a name which this package does not have yet."""
 EACH = [
     pytest.param(name, marks=pytest.mark.xfail(name in WAITING, reason=WAITING.get(name, ""), strict=False)) for name in PROGRAMS
