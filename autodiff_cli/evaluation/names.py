@@ -119,4 +119,5 @@ def function_hint(name: str, known: Iterable[str]) -> str:
         return "run autograd statements with 'autodiff run' or 'autodiff repl'"
     if name == "detach_":
         return "write detach(x), or call detach_ in a program for 'autodiff run'"
-    return hint_for("nn.functional", name) or suggestion(name, known) or "list all functions with 'autodiff functions'"
+    missing = hint_for("nn.functional", name) or hint_for("", name)
+    return missing or suggestion(name, known) or "list all functions with 'autodiff functions'"
