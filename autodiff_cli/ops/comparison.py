@@ -48,6 +48,7 @@ __all__ = [
 declare = Declarations(__name__, elementwise=True)
 
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_ALIASES = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "ne": "not_equal"}
 
 
 def _comparison(name: str) -> Any:
@@ -56,6 +57,7 @@ def _comparison(name: str) -> Any:
         getattr(operator, name),
         {"x": None, "y": None},
         operator=name,
+        aliases=(_ALIASES[name],) if name in _ALIASES else (),
         summary=f"true where x {_SIGNS[name]} y; not differentiable",
     )
 

@@ -141,6 +141,10 @@ CONSTANTS: dict[str, Callable[[], Any]] = {
     "unique_consecutive": lambda: torch.unique_consecutive(longs([1, 1, 2, 2, 1])),
     "unique_consecutive with counts": lambda: torch.unique_consecutive(longs([1, 1, 2, 2, 1]), return_counts=True),
     "mode positions": lambda: torch.mode(t([[1.0, 2.0, 2.0, 1.0], [3.0, 3.0, -1.0, 0.0]])).indices,
+    **{
+        name: lambda name=name: (getattr(torch, name)(t(VECTOR), t(VECTOR).flip(0)), getattr(t(VECTOR), name)(0.5))
+        for name in ("greater", "greater_equal", "less", "less_equal", "not_equal")
+    },
     "nanmedian positions": lambda: torch.nanmedian(t(NANS), 1).indices,
 }
 
