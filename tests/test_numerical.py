@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import AutodiffError, ShapeError
+from autodiff_cli.errors import ArgumentError, AutodiffError, ShapeError
 from tests.shell import run
 
 
@@ -116,3 +118,32 @@ def test_quantiles() -> None:
 def test_bad_arguments(expression: str, message: str) -> None:
     with pytest.raises(AutodiffError, match=message.replace("[", r"\[")):
         ad.evaluate(expression, {"x": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("numpy_call", "torch_call"),
+    [
+        (lambda x: ad.triu(x, k=1), lambda x: ad.triu(x, 1)),
+        (lambda x: ad.tril(x, k=-1), lambda x: ad.tril(x, -1)),
+        (lambda x: ad.diag(x, k=1), lambda x: ad.diag(x, 1)),
+        (lambda x: ad.diagonal(x, axis1=1, axis2=0, offset=1), lambda x: ad.diagonal(x, 1, 1, 0)),
+        (lambda x: ad.swapaxes(x, axis1=0, axis2=1), lambda x: x.mT),
+        (lambda x: ad.roll(x, shift=1, axis=0), lambda x: ad.roll(x, 1, 0)),
+        (lambda x: ad.flip(x, axis=(0, 1)), lambda x: ad.flip(x, [0, 1])),
+        (lambda x: ad.tile(x, reps=(2, 1)), lambda x: ad.tile(x, (2, 1))),
+        (lambda x: ad.clip(x, a_min=2, a_max=5), lambda x: ad.clamp(x, 2, 5)),
+        (lambda x: ad.var(x, axis=0, ddof=0), lambda x: ad.var(x, 0, correction=0)),
+        (lambda x: ad.std(x, axis=1, ddof=1, keepdims=True), lambda x: ad.std(x, 1, keepdim=True)),
+        (lambda x: ad.linalg.norm(x, ord=1, axis=0), lambda x: x.abs().sum(0)),
+        (lambda x: ad.sum(a=x, axis=0), lambda x: x.sum(0)),
+        (lambda x: ad.unsqueeze(x, axis=0), lambda x: x.unsqueeze(0)),
+    ],
+)
+def test_keywords_of_numpy(numpy_call: Callable[[Any], Any], torch_call: Callable[[Any], Any]) -> None:
+    x = ad.arange(1.0, 10.0).reshape(3, 3)
+    assert ad.equal(numpy_call(x), torch_call(x))
+
+
+def test_two_keywords_for_one_parameter() -> None:
+    with pytest.raises(ArgumentError, match="roll got two values for 'dims'"):
+        ad.roll(ad.arange(4.0), 1, axis=0, dims=0)

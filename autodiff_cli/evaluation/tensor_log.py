@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.primitives.argument_kinds import KEYWORD_ALIASES
+from autodiff_cli.autograd.primitives.argument_kinds import parameter_of
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
@@ -213,7 +213,7 @@ def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[st
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():
-        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        parameter = parameter_of(keyword, parameters)
         if parameter not in parameters or (op.variadic and parameter == parameters[0]):
             hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)

@@ -79,6 +79,7 @@ _flip: TensorFunction = declare(
 )
 
 
+@takes(dims=WHOLES)
 def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     """The elements in reverse order along the given dimensions."""
     return _flip(x, whole_numbers("flip", "dims", given or (dims,)))
@@ -238,6 +239,7 @@ def repeat(x: Value, *sizes: Wholes) -> Any:
     return _repeated(x, whole_numbers("repeat", "sizes", sizes))
 
 
+@takes(dims=WHOLES)
 def tile(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     """x repeated along its last dimensions; missing repetition counts are 1."""
     sizes = whole_numbers("tile", "dims", given or (dims,))

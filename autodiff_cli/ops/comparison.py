@@ -26,6 +26,8 @@ __all__ = [
     "clamp",
     "eq",
     "equal",
+    "fmax",
+    "fmin",
     "ge",
     "gt",
     "heaviside",
@@ -186,6 +188,31 @@ def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
 maximum, minimum = _of_two("maximum", np.maximum, ">"), _of_two("minimum", np.minimum, "<")
 
 
+def _of_two_numbers(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
+    """Declare ``fmax`` (sign ``>``) or ``fmin`` (sign ``<``), which take the number if the other value is nan."""
+
+    def first(x: Value, y: Value) -> Any:
+        return (x >= y if sign == ">" else x <= y) | isnan(y)
+
+    return declare(
+        name,
+        forward,
+        {"x": lambda g, x, y: where(first(x, y), g, 0.0), "y": lambda g, x, y: where(first(x, y), 0.0, g)},
+        selects=True,
+        decomposition=f"x if x {sign}= y or y != y else y",
+        summary=f"elementwise {'maximum' if sign == '>' else 'minimum'} of x and y; a number if the other is nan",
+        formula=f"1 where x {sign}= y else 0, 1 where y {sign} x else 0",
+        smooth="x != y",
+        convention="x receives the derivative where x = y (PyTorch)",
+        kink=lambda x, y: x == y,
+        samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
+        edges=((1.0, 1.0),),
+    )
+
+
+fmax, fmin = _of_two_numbers("fmax", np.fmax, ">"), _of_two_numbers("fmin", np.fmin, "<")
+
+
 heaviside = declare(
     "heaviside",
     np.heaviside,
@@ -239,6 +266,7 @@ _clamp_tensors = declare(
 )
 
 
+@takes()
 def clamp(x: Value, min: Operand | None = None, max: Operand | None = None) -> Any:
     """x clamped to [min, max]; either bound is optional."""
     if min is None and max is None:

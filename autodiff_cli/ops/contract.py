@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,9 +151,30 @@ def _arranged(x: Value, labels: list[int], out: list[int]) -> Any:
     return permuted(x, order) if order != tuple(range(len(order))) else x
 
 
-@takes(equation=TEXT)
+def _letters(sublist: Sequence[Any]) -> str:
+    """Return the subscripts of a list of whole numbers and ellipses."""
+    for label in sublist:
+        if label is not ... and not 0 <= WHOLE(label, "einsum", "sublist") < len(string.ascii_letters):
+            raise ArgumentError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    return "".join("..." if label is ... else (string.ascii_uppercase + string.ascii_lowercase)[int(label)] for label in sublist)
+
+
+def _from_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """Return the equation and the operands of a call in the form ``einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+    if len(given) < 2:
+        raise ArgumentError("einsum: 'equation' must be a string in quotes, or each operand must have a list of its labels")
+    count = len(given) // 2
+    equation = ",".join(_letters(sublist) for sublist in given[1 : 2 * count : 2])
+    if len(given) % 2:
+        equation += f"->{_letters(given[-1])}"
+    return equation, tuple(given[: 2 * count : 2])
+
+
 def einsum(equation: str, *operands: Value) -> Any:
     """Sums of products over the indices of an equation such as 'ij,jk->ik'."""
+    if isinstance(equation, (Tensor, np.ndarray)) and operands and isinstance(operands[0], (list, tuple)):
+        equation, operands = _from_sublists((equation, *operands))
+    equation = TEXT(equation, "einsum", "equation")
     parts = tensor_list("einsum", "operands", operands)
     if not parts:
         raise ArgumentError("einsum(): must provide at least one operand")

@@ -19,6 +19,7 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "angle",
     "asin",
     "asinh",
     "atan",
@@ -26,6 +27,7 @@ __all__ = [
     "atanh",
     "cbrt",
     "ceil",
+    "conj",
     "cos",
     "cosh",
     "deg2rad",
@@ -40,6 +42,7 @@ __all__ = [
     "log2",
     "log10",
     "rad2deg",
+    "real",
     "reciprocal",
     "round",
     "rsqrt",
@@ -193,6 +196,20 @@ def square(x: Value) -> Any:
 
 describe(square, formula="2*x", samples=_ANY)
 
+
+def real(x: Value) -> Any:
+    """The argument x, unchanged, because tensors are real."""
+    return x
+
+
+def conj(x: Value) -> Any:
+    """The argument x, unchanged, because tensors are real."""
+    return x
+
+
+describe(real, formula="1", samples=_ANY, methods=())
+describe(conj, formula="1", samples=_ANY)
+
 # Signs and steps
 
 
@@ -230,6 +247,13 @@ _AT_HALF: dict[str, Any] = {
 }
 sign = _step("sign", _sign, "sign of x: -1, 0 or 1", AT_ZERO)
 sgn = _step("sgn", _sign, "sign of x, the same function as sign; PyTorch has a separate node for each", AT_ZERO, "sign(x)")
+angle = _step(
+    "angle",
+    lambda x: np.where(np.isnan(x), x, np.where(x < 0, math.pi, 0.0)).astype(x.dtype if x.dtype.kind == "f" else np.float64)[()],
+    "the angle of a real number: 0, or pi where x < 0",
+    {**AT_ZERO},
+    "x if x != x else pi if x < 0 else 0.0",
+)
 floor = _step("floor", np.floor, "x rounded down", _AT_WHOLE)
 ceil = _step("ceil", np.ceil, "x rounded up", _AT_WHOLE)
 round = _step("round", np.round, "x rounded to the nearest whole number, with halves rounded to even", _AT_HALF)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, TENSOR, optional, takes
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Operand, Value
-from autodiff_cli.errors import ArgumentError, NotRecordable, ShapeError
+from autodiff_cli.autograd.primitives.types import Dims, Operand, Value, array_of
+from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.ops.comparison import isnan, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import repeated
 from autodiff_cli.ops.positions import index_select, take
-from autodiff_cli.ops.reduce import sum
-from autodiff_cli.ops.shape import reshape
+from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.shape import cat, reshape
 from autodiff_cli.ops.sorting import sort
 from autodiff_cli.ops.views import movedim
 
-__all__ = ["interp", "polyval", "quantile", "trapezoid"]
+__all__ = ["gradient", "interp", "polyval", "quantile", "trapezoid"]
 
 _MATRIX = [[1.0, 2.0], [3.0, 5.0]]
 
@@ -190,4 +192,76 @@ describe(
         ([[1.0, 2.5, 4.0]], 0.7, 1, True),
     ),
     edges=(([5.0, 1.0, 5.0], 0.7), ([1.0, 2.0, 4.0], 0.5)),
+)
+
+
+def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
+    """Return finite differences along the first dimension, with weights for points at any distances."""
+    length = x.shape[0]
+    if length < edge_order + 1:
+        raise GraphError("torch.gradient expected each dimension size to be at least edge_order+1")
+    points = np.asarray(array_of(spacing), float)
+    widths = np.full(length - 1, points) if not points.ndim else np.diff(points)
+    if len(widths) != length - 1:
+        raise GraphError(f"torch.gradient expected {length} coordinates along a dimension, but got {len(points)}")
+
+    def weighted(parts: list[tuple[Any, Any]]) -> Any:
+        scaled = [part * reshape(np.asarray(weight), (-1, *[1] * (len(x.shape) - 1))) for weight, part in parts]
+        return functools.reduce(operator.add, scaled)
+
+    def edge(at: list[int], near: float, far: float) -> Any:
+        rows = [x[i : i + 1] for i in at]
+        if edge_order == 1:
+            return weighted([(1 / near, rows[1] - rows[0])])
+        both = near + far
+        return weighted(
+            [
+                (-(near + both) / (near * both), rows[0]),
+                (both / (near * far), rows[1]),
+                (-near / (far * both), rows[2]),
+            ]
+        )
+
+    second = min(1, length - 2)
+    first = edge([0, 1, 2][: edge_order + 1], widths[0], widths[second])
+    last = edge([length - 1, length - 2, length - 3][: edge_order + 1], -widths[-1], -widths[-1 - second])
+    if length == 2:
+        return cat([first, last], 0)
+    before, after = widths[:-1], widths[1:]
+    both = before + after
+    if points.ndim:
+        inner = weighted(
+            [
+                (-after / (before * both), x[:-2]),
+                ((after - before) / (before * after), x[1:-1]),
+                (before / (after * both), x[2:]),
+            ]
+        )
+    else:
+        inner = weighted([(1 / both, x[2:] - x[:-2])])
+    return cat([first, inner, last], 0)
+
+
+@takes(dim=optional(DIMENSIONS), edge_order=WHOLE)
+def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> Any:
+    """Slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates ``spacing``."""
+    if edge_order not in (1, 2):
+        raise GraphError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    at = dimensions(dim, len(x.shape))
+    each = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(at)
+    if len(each) != len(at):
+        raise GraphError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {len(at)}, "
+            f"the number of dimensions, but got a list of length {len(each)}"
+        )
+    return tuple(movedim(_slopes(movedim(x, d, 0), s, edge_order), 0, d) for d, s in zip(at, each, strict=True))
+
+
+describe(
+    gradient,
+    parameters=("x",),
+    defaults=(),
+    tensors=("x",),
+    methods=(),
+    samples=(([1.0, -2.0, 3.0, 7.0],), (_MATRIX,)),
 )

@@ -61,7 +61,7 @@ def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Valu
 
 def describe_spread(function: TensorFunction, **description: Unpack[Registration]) -> None:
     """Describe a function that takes a tensor, and whole numbers as separate arguments or as one list."""
-    parameters = function.__code__.co_varnames[:2]
+    parameters = getattr(function, "__wrapped__", function).__code__.co_varnames[:2]
     description["spread"] = True
     describe(function, parameters=parameters, tensors=("x",), kinds={parameters[1]: WHOLES}, **description)
 

@@ -962,3 +962,44 @@ def test_which_minor_is_not_positive_definite() -> None:
     for matrix, order in (([[-1.0, 0.0], [0.0, 1.0]], 1), ([[1.0, 2.0], [2.0, 1.0]], 2)):
         with pytest.raises(RuntimeError, match=f"leading minor of order {order} is not positive-definite"):
             torch.linalg.cholesky(const(matrix))
+
+
+def test_extremes_of_two_without_nan() -> None:
+    nan = math.nan
+    assert torch.fmax(const([1.0, nan, 2.0]), const([3.0, 2.0, nan])).tolist() == [3.0, 2.0, 2.0]
+    assert slopes(torch.fmax, [1.0, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 0], [0, 1, 0, 1]]
+    assert slopes(torch.fmin, [1.0, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 1], [0, 1, 0, 0]]
+    assert torch.fmax(leaf(1.0), leaf(2.0)).grad_fn.name() == "FmaxBackward0"
+
+
+def test_complex_parts_of_real_tensors() -> None:
+    x = leaf([-1.0, 2.0])
+    assert torch.real(x) is x
+    assert torch.conj(x) is x
+    assert torch.angle(x).tolist() == pytest.approx([math.pi, 0.0])
+    assert slope(torch.angle, [-1.0, 2.0]) == [0.0, 0.0]
+
+
+def test_slopes_of_samples() -> None:
+    samples = [1.0, 4.0, 9.0, 16.0, 3.0]
+    (found,) = torch.gradient(const(samples))
+    assert found.tolist() == [3.0, 4.0, 6.0, -3.0, -13.0]
+    (found,) = torch.gradient(const(samples), spacing=(const([0.0, 1.0, 3.0, 4.0, 6.0]),), edge_order=2)
+    assert found.tolist() == pytest.approx([19 / 6, 17 / 6, 5.5, 2.5, -15.5])
+    assert slope(lambda x: torch.gradient(x, spacing=2.0)[0] ** 2, samples) == [-2.5, 0.0, 1.75, 8.0, -7.25]
+    rows = torch.gradient(const([[1.0, 4.0, 2.0], [3.0, 1.0, 7.0]]))
+    assert [part.tolist() for part in rows] == [[[2.0, -3.0, 5.0]] * 2, [[3.0, 0.5, -2.0], [-2.0, 2.0, 6.0]]]
+    with pytest.raises(RuntimeError, match="only supports edge_order=1 and edge_order=2"):
+        torch.gradient(const(samples), edge_order=3)
+    with pytest.raises(RuntimeError, match="each dimension size to be at least"):
+        torch.gradient(const([1.0]))
+
+
+def test_einsum_with_lists_of_labels() -> None:
+    a, b = [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.25]]
+    by_lists = slopes(lambda x, y: torch.einsum(x, [0, 1], y, [1, 2], [0, 2]) ** 2, a, b)
+    assert by_lists == slopes(lambda x, y: torch.einsum("ij,jk->ik", x, y) ** 2, a, b)
+    assert torch.einsum(const(a), [..., 0], [...]).tolist() == [3.0, 7.0]
+    assert torch.einsum(const(a), [1, 0]).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    with pytest.raises(ValueError, match=r"not within the valid range \[0, 52\)"):
+        torch.einsum(const(a), [0, 52])

@@ -16,8 +16,24 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ValuesNeeded
 
-KEYWORD_ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "input": "x", "other": "y"}
-"""Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
+KEYWORD_ALIASES: dict[str, tuple[str, ...]] = {
+    "input": ("x",),
+    "other": ("y",),
+    "a": ("x",),
+    "axis": ("dim", "dims"),
+    "axes": ("dims", "dim"),
+    "axis1": ("dim0", "dim1"),
+    "axis2": ("dim2", "dim1"),
+    "keepdims": ("keepdim",),
+    "k": ("diagonal", "offset"),
+    "ord": ("p",),
+    "ddof": ("correction",),
+    "shift": ("shifts",),
+    "reps": ("dims",),
+    "a_min": ("min",),
+    "a_max": ("max",),
+}
+"""Keywords of NumPy and PyTorch, each with the parameters that it may stand for in a function without a parameter of that name."""
 LEAST, MOST = -(2**63), 2**63 - 1
 """The range of int64, the widest signed integer type of NumPy."""
 EXACT = 2**53
@@ -46,6 +62,13 @@ def shown(value: Argument) -> str:
     else:
         text = f"a {type(value).__name__}"
     return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 4]} ..."
+
+
+def parameter_of(keyword: str, parameters: Sequence[str]) -> str:
+    """Return the parameter that a keyword stands for; the keyword itself if no parameter fits."""
+    if keyword in parameters:
+        return keyword
+    return next((each for each in KEYWORD_ALIASES.get(keyword, ()) if each in parameters), keyword)
 
 
 class Unfit(Exception):
@@ -254,7 +277,10 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 values = converted(checked.__name__, checks, args) if len(args) > first else args
                 named = kwargs
                 if kwargs:
-                    named = {k if k in names else KEYWORD_ALIASES.get(k, k): v for k, v in kwargs.items()}
+                    named = {parameter_of(k, names): v for k, v in kwargs.items()}
+                    if len(named) < len(kwargs):
+                        twice = next(k for k in kwargs if k not in named)
+                        raise ArgumentError(f"{checked.__name__} got two values for '{parameter_of(twice, names)}'")
                     named = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in named.items()}
                 return function(*values, **named)
             except ValuesNeeded:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import KEYWORD_ALIASES, LEAST, MOST, Argument, shown
+from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, Argument, parameter_of, shown
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
@@ -37,7 +37,7 @@ def bind(
         raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
     values = dict(zip(parameters, args, strict=False))
     for keyword, value in kwargs.items():
-        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        parameter = parameter_of(keyword, parameters)
         if parameter not in parameters:
             raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=f"it has {', '.join(parameters)}")
         if parameter in values:
