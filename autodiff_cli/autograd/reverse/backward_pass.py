@@ -239,7 +239,8 @@ class BackwardPass:
         if target._outputs != 1:
             self._accumulate_output(target, edge[1], part)
             return
-        if part.shape != target._shape or (part._data if type(part) is Tensor else part).dtype is not target._dtype:
+        array = part._data if type(part) is Tensor else part
+        if array.shape != target._shape or array.dtype is not target._dtype:
             part = fit(part, target._shape, target._dtype)
         pending = self.pending
         if target in pending:
@@ -363,8 +364,17 @@ class NeededNodes(set[Node]):
 def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> NeededNodes:
     """Return the nodes on the paths from ``starts`` to ``targets``."""
     ends = {node for node, _ in targets}
+    oldest = min((node.sequence_nr for node in ends), default=0)
+    waiting = [node for node in starts if node.sequence_nr >= oldest]
+    found = set(waiting)
+    while waiting:
+        for edge in waiting.pop()._edges:
+            # The inputs of a node are older than the node: no path leads from a node older than all targets to a target.
+            if edge is not None and edge[0] not in found and edge[0].sequence_nr >= oldest:
+                found.add(edge[0])
+                waiting.append(edge[0])
     needed = NeededNodes()
-    for node in postorder(starts, input_nodes):
+    for node in sorted(found, key=lambda node: node.sequence_nr):
         if node in ends:
             needed.add(node)
         for edge in node._edges:
