@@ -41,7 +41,7 @@ def test_the_number_of_processes_changes_nothing() -> None:
 
 def test_every_command_every_option_and_every_function_comes() -> None:
     """Nothing of these is written down in the generator, so this holds for what is added later too."""
-    seen = [generate(Random(f"all:{i}")) for i in range(12000)]
+    seen = [generate(Random(f"all:{i}")) for i in range(16000)]
     options = {(c.name, word.partition("=")[0]) for c in seen for word in c.args[1:] if word.startswith("-")}
     missing = [
         (name, option.opts)

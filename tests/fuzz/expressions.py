@@ -140,7 +140,7 @@ class Writer:
         name = self.random.choice(signatures().names())
         calls = signatures().by_name.get(FUNCTIONS[name].name)
         if calls is None:
-            return self.any_call(depth)
+            return self.any_call(depth, name)
         call = self.random.choice(calls)
         text, result = self.written(call, depth, name), call.result
         if call.several and not result:  # the parts of nothing
@@ -163,14 +163,14 @@ class Writer:
         call = self.random.choice(calls)
         return f"{self.written(call, depth)}[{call.result.index(shape)}]"  # type: ignore[arg-type]
 
-    def any_call(self, depth: int) -> str:
-        """A call to any function with arguments of any shape, by position and by name."""
-        op = FUNCTIONS[self.random.choice(signatures().names())]
+    def any_call(self, depth: int, name: str = "") -> str:
+        """A call to a function, to any one if no name is given, with arguments of any shape, by position and by name."""
+        op = FUNCTIONS[name or self.random.choice(signatures().names())]
         count = self.random.randint(op.required, len(op.parameters))
         arguments = []
-        for i, name in enumerate(op.parameters[:count]):
-            value = self.expression(self.shape(), depth - 2) if name in op.tensors else self.plain()
-            arguments.append(f"{name}={value}" if i and self.random.random() < 0.2 else value)
+        for i, parameter in enumerate(op.parameters[:count]):
+            value = self.expression(self.shape(), depth - 2) if parameter in op.tensors else self.plain()
+            arguments.append(f"{parameter}={value}" if i and self.random.random() < 0.2 else value)
         if self.random.random() < 0.2 and op.defaults:
             arguments.append(f"{self.random.choice(op.parameters[op.required :])}={self.plain()}")
         return f"{op.name}({', '.join(arguments)})"
