@@ -127,6 +127,8 @@ def _windows(length: int, size: int, step: int) -> Any:
 
 def _unfolded(x: Array, dim: int, size: int, step: int) -> Any:
     at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
+    if size < 0:
+        raise GraphError(f"size is {size} but must be >= 0")
     if size > length:
         raise ShapeError(f"maximum size for tensor at dimension {at} is {length} but size is {size}")
     if step <= 0:
@@ -141,7 +143,7 @@ def _unfolded(x: Array, dim: int, size: int, step: int) -> Any:
 def _folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
     out = np.zeros(shape, g.dtype)
     if not shape:
-        return g.reshape(())[()]
+        return (g.reshape(()) if g.size else out)[()]
     at = dimension(dim, len(shape))
     key = (slice(None),) * at + (_windows(shape[at], size, step),)
     add_at(out, key, np.moveaxis(g, -1, at + 1))

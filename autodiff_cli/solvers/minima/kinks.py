@@ -123,6 +123,8 @@ def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Gener
     value = problem.values(x)[0]
     for _ in range(_MOST_POLISHES):
         gradients = np.array(_around(problem, x, size, _RADII[-3], random))
+        if not len(gradients):  # none is finite
+            return x
         _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
         across = spread[: len(x)] > 1e-3 * spread[0] if len(spread) else np.zeros(0, bool)
         rows = directions[: len(across)]

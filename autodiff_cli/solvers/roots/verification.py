@@ -251,5 +251,5 @@ def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> flo
 def _growth(problem: Problem, point: Point, step: Vector) -> int:
     """Return the power of the distance with which the residuals grow, beyond the distance at which they rise."""
     near, far = (norm(problem.system.values(point.x + times * step)) for times in (10.0, 20.0))
-    ratio = float(np.log2(far / near)) if near > 0 and np.isfinite(far) else 1.0
-    return max(round(ratio), 1)
+    ratio = float(np.log2(far / near)) if near > 0 else 1.0
+    return max(round(ratio), 1) if np.isfinite(ratio) else 1
