@@ -184,12 +184,8 @@ def rand(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
-    kind = _floating("rand", dtype)
-    return leaf_of(
-        np.asarray(drawing("rand", generator).random(shape_of("rand", lengths if size is None else (size,)))).astype(kind),
-        requires_grad,
-        device,
-    )
+    kind, shape = _floating("rand", dtype), shape_of("rand", lengths if size is None else (size,))
+    return leaf_of(np.asarray(drawing("rand", generator).random(shape)).astype(kind), requires_grad, device)
 
 
 @draws
@@ -202,14 +198,8 @@ def randn(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
-    kind = _floating("randn", dtype)
-    return leaf_of(
-        np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", lengths if size is None else (size,)))).astype(
-            kind
-        ),
-        requires_grad,
-        device,
-    )
+    kind, shape = _floating("randn", dtype), shape_of("randn", lengths if size is None else (size,))
+    return leaf_of(np.asarray(drawing("randn", generator).standard_normal(shape)).astype(kind), requires_grad, device)
 
 
 @draws
@@ -226,7 +216,7 @@ def randint(
     """Return random whole numbers from ``low`` to ``high - 1``; ``randint(high, size)`` starts at 0.
 
     Raises:
-        ArgumentError: if there is no number in the range, or the size is missing.
+        ArgumentError: if the range does not contain a number, or the size is missing.
     """
     if size is None and isinstance(high, (list, tuple)):
         low, high, size = 0, low, high
