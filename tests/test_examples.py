@@ -17,6 +17,7 @@ import pytest
 
 from tests.pages import PAGES as GENERATED
 from tests.pages.commands import declared
+from tests.printed import agrees
 from tests.processes import completed
 from tests.shell import ROOT, console_blocks, examples, run
 
@@ -43,13 +44,13 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_example(path: Path, command: str, expected: str) -> None:
     printed = run(command).rstrip("\n") + "\n"
-    if os.environ.get("UPDATE_CASES") and printed != expected:
+    if os.environ.get("UPDATE_CASES") and not agrees(printed, expected):
         text = path.read_text(encoding="utf-8")
         old = f"$ {command}\n{expected}" if expected else f"$ {command}\n"
         assert old in text
         path.write_text(text.replace(old, f"$ {command}\n{printed}", 1), encoding="utf-8")
         return
-    assert printed == (expected or "\n")
+    assert agrees(printed, expected or "\n"), printed
 
 
 def _not_run(path: Path) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.pages import commands, errors, functions, kinks, objects
+from tests.printed import agrees
 from tests.shell import ROOT
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -35,5 +36,5 @@ def stale_pages() -> Iterator[tuple[Path, str]]:
         os.environ.pop(name, None)
     for name in PAGES:
         path, wanted = ROOT / "docs" / name, text(name)
-        if not path.exists() or path.read_text(encoding="utf-8") != wanted:
+        if not path.exists() or not agrees(wanted, path.read_text(encoding="utf-8")):
             yield path, wanted
