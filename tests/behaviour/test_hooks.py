@@ -241,6 +241,22 @@ def test_inner_hooks_run_before_leaf_hooks() -> None:
     assert order == ["z", "y", "x"]
 
 
+def test_the_hook_of_a_leaf_among_the_outputs_runs_first_unless_the_leaf_is_reached_later() -> None:
+    x, z = leaf(2.0), leaf(3.0)
+    order: list[str] = []
+    x.register_hook(lambda g: order.append("x"))
+    z.register_hook(lambda g: order.append("z"))
+    y = z * z
+    y.register_hook(lambda g: order.append("y"))
+    torch.autograd.backward([y, x], [const(1.0), const(1.0)])
+    assert order == ["x", "y", "z"]
+    order.clear()
+    y = z * z
+    y.register_hook(lambda g: order.append("y"))
+    torch.autograd.backward([z, y], [const(1.0), const(1.0)])
+    assert order == ["y", "z"]
+
+
 def test_a_hook_needs_a_tensor_that_requires_grad() -> None:
     x = const(1.0)
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):

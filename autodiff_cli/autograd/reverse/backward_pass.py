@@ -30,6 +30,7 @@ from autodiff_cli.autograd.reverse.anomaly import (
     is_anomaly_enabled,
     running_node,
 )
+from autodiff_cli.autograd.reverse.paths import count_edges_to_leaves, nodes_towards
 from autodiff_cli.autograd.reverse.run_hooks import (
     run_accumulated_hooks,
     run_leaf_hooks,
@@ -131,12 +132,10 @@ class BackwardPass:
         Args:
             cotangents: the edges to start from, each with a cotangent.
         """
-        for edge, cotangent in cotangents:
-            self.accumulate_cotangent(edge, cotangent)
         if is_anomaly_enabled():
             before = running_node.set(None)
             try:
-                self._run_nodes(anomaly=True)
+                self._run_nodes(cotangents, anomaly=True)
             except BaseException as error:
                 node = running_node.get()
                 if node is not None:
@@ -145,7 +144,7 @@ class BackwardPass:
             finally:
                 running_node.reset(before)
         else:
-            self._run_nodes(anomaly=False)
+            self._run_nodes(cotangents, anomaly=False)
         # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
             cotangent = self.pending[leaf]
@@ -157,20 +156,55 @@ class BackwardPass:
                 self.captured[(leaf, 0)] = cotangent
         return self.captured
 
-    def _run_nodes(self, anomaly: bool) -> None:
-        """Run the nodes that are not leaves, youngest first, and the leaves with hooks."""
+    def _run_nodes(self, contributions: Iterable[tuple[Edge | None, Cotangent | None]], anomaly: bool) -> None:
+        """Run the nodes that are not leaves, youngest first, and the leaves with hooks.
+
+        Args:
+            contributions: the edges to start from, each with a cotangent.
+            anomaly: whether anomaly mode is on.
+        """
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
         targets, visits, retain_graph = self.targets, visited.get(), self.retain_graph
-        accumulate_cotangent = self.accumulate_cotangent
-        while heap:
+        node: Node | None = None
+        target: Any
+        while True:
+            # Add each contribution to the pending cotangent of the node that its edge leads to.
+            for edge, part in contributions:
+                if edge is None:
+                    continue
+                target = edge[0]
+                if needed is not None and target not in needed:
+                    continue
+                if part is None:
+                    self._reach(target)
+                    continue
+                if target._outputs != 1:
+                    self._accumulate_output(target, edge[1], part)
+                    continue
+                array = part._data if type(part) is Tensor else part
+                if array.shape != target._shape or array.dtype is not target._dtype:
+                    part = fit(part, target._shape, target._dtype)
+                if target in pending:
+                    pending[target] = part if pending[target] is None else pending[target] + part
+                    continue
+                pending[target] = part
+                if target.sequence_nr:
+                    heappush(heap, (-target.sequence_nr, target))
+                else:
+                    self._schedule(target)
+            if self.leaves_with_hooks:
+                self._run_complete_leaves(node)
+            if not heap:
+                break
             node = heappop(heap)[1]
             cotangent = pending.pop(node)
             if anomaly:
                 running_node.set(node)
             hooks = node._hooks
+            contributions = ()
             if targets and node in targets:
                 # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
-                inner = needed is not None and node in needed.inner
+                inner = needed is not None and any(below in needed for below in input_nodes(node))
                 if hooks is not None and not inner:
                     cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
                 self._capture(node, cotangent)
@@ -197,16 +231,9 @@ class BackwardPass:
                 node.release()
             if anomaly and is_anomaly_check_nan_enabled():
                 _check_nan(node, parts)
-            for i, (next_edge, part) in enumerate(zip(node._edges, parts, strict=False)):
-                if next_edge is not None:
-                    if part is None:
-                        self._reach(next_edge[0])
-                        continue
-                    if masks or new_masks:
-                        self._note_mask(next_edge[0], new_masks[i] if new_masks else None)
-                    accumulate_cotangent(next_edge, part)
-            if self.leaves_with_hooks:
-                self._run_complete_leaves(node)
+            if masks or new_masks:
+                self._note_masks(node, parts, new_masks)
+            contributions = zip(node._edges, parts, strict=False)
         for leaf in self.leaves_with_hooks[:]:
             self.accumulate_leaf(leaf)
 
@@ -230,28 +257,6 @@ class BackwardPass:
         extra = target.variable._extra
         with_hooks = extra.hooks or extra.after or target._hooks is not None
         (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
-
-    def accumulate_cotangent(self, edge: Edge, part: Cotangent) -> None:
-        """Add a contribution to the pending cotangent of the node that an edge leads to."""
-        target: Any = edge[0]
-        if self.needed is not None and target not in self.needed:
-            return
-        if target._outputs != 1:
-            self._accumulate_output(target, edge[1], part)
-            return
-        array = part._data if type(part) is Tensor else part
-        if array.shape != target._shape or array.dtype is not target._dtype:
-            part = fit(part, target._shape, target._dtype)
-        pending = self.pending
-        if target in pending:
-            before = pending[target]
-            pending[target] = part if before is None else before + part
-            return
-        pending[target] = part
-        if target.sequence_nr:
-            heappush(self.heap, (-target.sequence_nr, target))
-        else:
-            self._schedule(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
         """Add a contribution to the cotangent of one output of a node with several outputs.
@@ -284,14 +289,14 @@ class BackwardPass:
         if hooks is not None and hooks.after:
             run_posthooks(leaf, (), cotangent, self.create_graph)
 
-    def _run_complete_leaves(self, node: Node) -> None:
-        """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran.
+    def _run_complete_leaves(self, node: Node | None) -> None:
+        """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran; ``None`` at the start of the pass.
 
         They are accumulated before the hooks of later nodes run.
         """
         if self.pending_count is None:
             self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
-        else:
+        elif node is not None:
             for target in input_nodes(node):
                 if target in self.pending_count:
                     self.pending_count[target] -= 1
@@ -308,14 +313,20 @@ class BackwardPass:
         """Return the nodes that the pass runs or captures."""
         return set(postorder(self.roots, input_nodes)) if self.needed is None else self.needed
 
-    def _note_mask(self, target: Node, mask: LazyMask | None) -> None:
-        """Store the mask of a contribution; for several contributions, store the intersection of their masks."""
-        is_pending = self.pending.get(target) is not None
-        if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
-            self.masks.pop(target, None)
-            return
-        mask = summed(mask, target._shape)
-        self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
+    def _note_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[LazyMask | None] | None) -> None:
+        """Store the masks of the contributions of a node; for several contributions, store the intersection of their masks."""
+        reached = set()
+        for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):
+            if edge is None or part is None:
+                continue
+            target = edge[0]
+            is_pending = target in reached or self.pending.get(target) is not None
+            reached.add(target)
+            if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
+                self.masks.pop(target, None)
+                continue
+            mask = summed(mask, target._shape)
+            self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
 
 
 def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
@@ -347,53 +358,3 @@ def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
     if part.shape != shape:
         part = sum_to(part, shape)
     return part if (part._data if type(part) is Tensor else part).dtype is dtype else cast(part, dtype)
-
-
-class NeededNodes(set[Node]):
-    """The nodes on a path to a target.
-
-    Attributes:
-        inner: the nodes with an input on a path to a target; all other nodes are targets.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner: set[Node] = set()
-
-
-def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> NeededNodes:
-    """Return the nodes on the paths from ``starts`` to ``targets``."""
-    ends = {node for node, _ in targets}
-    oldest = min((node.sequence_nr for node in ends), default=0)
-    waiting = [node for node in starts if node.sequence_nr >= oldest]
-    found = set(waiting)
-    while waiting:
-        for edge in waiting.pop()._edges:
-            # The inputs of a node are older than the node: no path leads from a node older than all targets to a target.
-            if edge is not None and edge[0] not in found and edge[0].sequence_nr >= oldest:
-                found.add(edge[0])
-                waiting.append(edge[0])
-    needed = NeededNodes()
-    for node in sorted(found, key=lambda node: node.sequence_nr):
-        if node in ends:
-            needed.add(node)
-        for edge in node._edges:
-            if edge is not None and edge[0] in needed:
-                needed.add(node)
-                needed.inner.add(node)
-                break
-    return needed
-
-
-def count_edges_to_leaves(starts: Iterable[Node], needed: Collection[Node] | None) -> dict[Node, int]:
-    """Return, for each leaf, the number of edges that lead to it from the nodes that can be reached from ``starts``."""
-    counts: dict[Node, int] = {}
-
-    def inputs(node: Node) -> list[Node]:
-        return [each for each in input_nodes(node) if needed is None or each in needed]
-
-    for node in postorder(starts, inputs):
-        for target in inputs(node):
-            if target.sequence_nr == 0:
-                counts[target] = counts.get(target, 0) + 1
-    return counts
