@@ -44,6 +44,16 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"dropout_?|rrelu_?",
         "use nn.functional, which has the functions that draw random numbers",
     ),
+    (
+        r"func",
+        r"functional_call|stack_module_state",
+        "modules are not part of autodiff: pass the weights as arguments of the function",
+    ),
+    (
+        r"func",
+        r"functionalize|debug_unwrap",
+        "func transforms functions as they are: changes in place inside a function need no rewriting",
+    ),
     (r"", r"random", "use manual_seed, Generator, get_rng_state and set_rng_state"),
     (r"optim", r"lr_scheduler", "schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups"),
     (r"optim", r"swa_utils", "averages of parameters are not part of autodiff: keep a copy and call lerp_ on it"),

@@ -1,5 +1,7 @@
 """Function transformations: PyTorch's ``torch.func``."""
 
+from typing import NoReturn
+
 from autodiff_cli.autograd.transforms.forward import hessian as hessian
 from autodiff_cli.autograd.transforms.forward import jacfwd as jacfwd
 from autodiff_cli.autograd.transforms.forward import jvp as jvp
@@ -10,3 +12,8 @@ from autodiff_cli.autograd.transforms.reverse import jacrev as jacrev
 from autodiff_cli.autograd.transforms.reverse import value_and_grad as value_and_grad
 from autodiff_cli.autograd.transforms.reverse import vjp as vjp
 from autodiff_cli.autograd.transforms.vmap import vmap as vmap
+from autodiff_cli.framework import missing
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(__name__, name)

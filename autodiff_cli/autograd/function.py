@@ -32,6 +32,8 @@ class Function:
     """Whether the first access to ``ctx.saved_tensors`` frees them."""
     boxed_grads_call: ClassVar[bool] = False
     """Whether ``backward`` receives the gradients as one list."""
+    generate_vmap_rule: ClassVar[bool] = False
+    """Whether ``vmap`` calls the function for one example after the other, instead of its method ``vmap``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -80,6 +82,24 @@ class Function:
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Return the outputs for all examples of a batch, and the dimension of the examples in each of them.
+
+        Args:
+            info: the number of examples ``batch_size`` and the ``randomness``.
+            in_dims: for each argument of ``forward``, the dimension of the examples; ``None`` without examples.
+            args: the arguments of ``forward`` for all examples.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def has_vmap(cls) -> bool:
+        """Return whether the function has a method ``vmap`` of its own."""
+        return cls.vmap is not Function.vmap
+
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
@@ -92,22 +112,26 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward``, and record a node whose class is named after the function, such as ``CubeBackward`` for ``Cube``."""
+        args, kwargs = _in_order(cls, args, kwargs)
         transformed = outermost((args,))
-        if transformed is not None and hasattr(transformed, "applied_function"):
-            return transformed.applied_function(cls, args, kwargs)
+        if transformed is not None and hasattr(transformed, "applied_custom"):
+            return transformed.applied_custom(cls, args, kwargs)
         result, node = cls.run(args, kwargs)
         node._dirty = node._constant = ()  # an output must not be part of a reference cycle through its node
         return result
 
     @classmethod
     def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:
-        """Run ``forward`` on ordinary tensors, and return the result and the node, which is ``ctx``."""
+        """Run ``forward`` on ordinary tensors, and return the result and the node, which is ``ctx``.
+
+        Args:
+            args, kwargs: the arguments of ``forward`` in the order of its parameters.
+        """
         if "_node" not in cls.__dict__:
             cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         assert cls._node is not None
         node = cls._node(cls)
-        without_ctx = cls.setup_context is not Function.setup_context
-        args, kwargs = _in_order(cls.forward, () if without_ctx else (node,), args, kwargs)
+        without_ctx = _without_ctx(cls)
         node._takes_tensors = tuple(isinstance(a, Tensor) for a in args)
         needs = tuple(isinstance(a, Tensor) and a._requires_grad for a in args)
         node.needs_input_grad = needs
@@ -124,17 +148,22 @@ class Function:
         return tuple(outputs) if several else outputs[0], node
 
 
-def _in_order(
-    forward: Callable[..., Any], first: tuple[FunctionNode, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _without_ctx(function: type[Function]) -> bool:
+    """Return whether ``forward`` does not take ``ctx``."""
+    return function.setup_context is not Function.setup_context
+
+
+def _in_order(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the order of the parameters of ``forward``, with defaults filled in.
 
     The arguments are unchanged if ``forward`` has keyword-only parameters or a ``**kwargs`` parameter."""
+    forward = function.forward
     if not kwargs and getattr(forward, "__defaults__", None) is None:
         return args, kwargs
     signature = inspect.signature(forward)
     if any(p.kind in (p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in signature.parameters.values()):
         return args, kwargs
+    first = () if _without_ctx(function) else (None,)
     bound = signature.bind(*first, *args, **kwargs)
     bound.apply_defaults()
     return bound.args[len(first) :], {}

@@ -87,6 +87,8 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
     partials = function.partials or ()
 
     class UserVjp(Function):
+        generate_vmap_rule = True
+
         @staticmethod
         def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Tensor:
             ctx.save_for_backward(*args)

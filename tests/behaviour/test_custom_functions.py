@@ -539,3 +539,109 @@ def test_saved_outputs_must_not_change() -> None:
     y.add_(1)
     with pytest.raises(RuntimeError, match=r"which is output 0 of Own(Backward)?, is at version 1; expected version 0 instead"):
         y.backward()
+
+
+# vmap
+
+
+def doubled(**more: Any) -> Any:
+    """A function ``2*x`` without ``ctx`` in ``forward``."""
+    return function(lambda x: x * 2, lambda ctx, g: g * 2, setup_context=staticmethod(lambda ctx, inputs, output: None), **more)
+
+
+X = [[0.5, -1.0], [2.0, 0.25], [1.5, 3.0]]
+
+
+def test_a_generated_vmap_rule_sees_one_example() -> None:
+    seen = []
+
+    def forward(x: Any, power: int = 2) -> Any:
+        seen.append(shape(x))
+        return x**power
+
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+        ctx.power = inputs[1]
+
+    power = function(
+        forward,
+        lambda ctx, g: (g * ctx.power * ctx.saved_tensors[0] ** (ctx.power - 1), None),
+        setup_context=staticmethod(setup),
+        generate_vmap_rule=True,
+    )
+    assert torch.vmap(lambda x: power.apply(x, power=3))(const(X)).tolist() == (const(X) ** 3).tolist()
+    assert set(map(tuple, seen)) == {(2,)}
+    slopes = torch.vmap(torch.func.grad(lambda x: power.apply(x).sum()))(const(X))
+    assert slopes.tolist() == (const(X) * 2).tolist()
+
+
+def test_vmap_of_a_function_calls_its_vmap_method_with_all_examples() -> None:
+    seen = []
+
+    def over_all(info: Any, in_dims: Any, x: Any, factor: float, others: Any) -> Any:
+        seen.append((info.batch_size, info.randomness, in_dims, shape(x), factor, shape(others[0])))
+        return (x * factor, None), (0, None)
+
+    scaled = function(
+        lambda x, factor, others: (x * factor, None),
+        setup_context=staticmethod(lambda ctx, inputs, output: None),
+        vmap=staticmethod(over_all),
+    )
+    found = torch.vmap(lambda x: scaled.apply(x, 3.0, [x]), out_dims=(0, None))(const(X))
+    assert found[0].tolist() == (const(X) * 3).tolist()
+    assert found[1] is None
+    assert seen == [(3, "error", (0, None, [0]), [3, 2], 3.0, [3, 2])]
+
+
+def test_a_vmap_method_chooses_the_dimension_of_the_examples() -> None:
+    transposed = doubled(vmap=staticmethod(lambda info, in_dims, x: (x.T * 2, 1)))
+    assert torch.vmap(transposed.apply)(const(X)).tolist() == (const(X) * 2).tolist()
+    first = doubled(vmap=staticmethod(lambda info, in_dims, x: (x[0] * 2, None)))
+    assert torch.vmap(first.apply, out_dims=None)(const(X)).tolist() == [1.0, -2.0]
+
+
+def test_nested_vmap_calls_the_vmap_method_for_the_inner_batch() -> None:
+    seen = []
+
+    def over_all(info: Any, in_dims: Any, x: Any) -> Any:
+        seen.append(info.batch_size)
+        return plain.apply(x), 0
+
+    plain = doubled(generate_vmap_rule=True)
+    outer = doubled(vmap=staticmethod(over_all))
+    assert torch.vmap(torch.vmap(outer.apply))(const([X, X])).tolist() == (const([X, X]) * 2).tolist()
+    assert seen == [3]
+
+
+def test_a_vmap_method_is_differentiable() -> None:
+    cubed = doubled(vmap=staticmethod(lambda info, in_dims, x: (x**3, 0)))
+    x = leaf(X)
+    torch.vmap(cubed.apply)(x).sum().backward()
+    assert x.grad.tolist() == (3 * const(X) ** 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({}, "You tried to vmap over Own, but it does not have vmap support"),
+        (
+            {"generate_vmap_rule": True, "vmap": staticmethod(lambda info, in_dims, x: (x, 0))},
+            "it has both generate_vmap_rule=True and an overridden vmap staticmethod",
+        ),
+        ({"vmap": staticmethod(lambda info, in_dims, x: x)}, "to have two returns, .* Got a <class '.*Tensor'> instead"),
+        ({"vmap": staticmethod(lambda info, in_dims, x: (x, 0, 0))}, "Got 3 returns instead"),
+        (
+            {"vmap": staticmethod(lambda info, in_dims, x: ((x, x), (0, 0, 0)))},
+            r"returned an incompatible \(output, out_dims\) tuple. Expected out_dims=\(0, 0, 0\) to be compatible",
+        ),
+    ],
+)
+def test_wrong_vmap_methods(methods: dict[str, Any], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        torch.vmap(doubled(**methods).apply)(const(X))
+
+
+def test_the_vmap_method_of_the_base_class_is_refused() -> None:
+    assert torch.autograd.Function.generate_vmap_rule is False
+    with pytest.raises(NotImplementedError, match="you must either override the vmap staticmethod or set generate_vmap_rule"):
+        torch.autograd.Function.vmap(None, (), const(X))

@@ -63,7 +63,7 @@ def applied_several(self: Dual, operation: MultiOutput, args: Sequence[Any]) -> 
     return made
 
 
-def applied_function(self: Dual, function: type[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def applied_custom(self: Dual, function: type[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return the result of a custom function, whose ``jvp`` computes the tangents."""
     level = self._forward[1]
     if not level.is_open:
@@ -168,5 +168,5 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     return made  # type: ignore[no-any-return]
 
 
-for _method in (applied, applied_several, applied_function, differentiated):
+for _method in (applied, applied_several, applied_custom, differentiated):
     setattr(Dual, _method.__name__, _method)

@@ -195,7 +195,9 @@ class Batch:
                 function(self.example(args[0], i), *args[1:], **kwargs)
             return args[0]
 
-    def _stacked(self, name: str, results: list[Tensor]) -> Tensor:
+    def _stacked(self, name: str, results: list[Any]) -> Any:
+        if not isinstance(results[0], Tensor):  # a custom function may return other objects
+            return results[0]
         if any(result.shape != results[0].shape for result in results):
             raise VmapError(
                 "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
@@ -237,6 +239,10 @@ class Batched(Tensor):
     def applied_function(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
         """Return the result of a function that needs the values of a batched tensor, such as positions, for every example."""
         return self.batch.loop(function, args, kwargs)
+
+    def applied_custom(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
+        """Return the result of a function with a custom VJP for all examples."""
+        return named("autodiff_cli.autograd.transforms.custom:apply")(self.batch, function, args, kwargs)
 
     def differentiated(
         self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
