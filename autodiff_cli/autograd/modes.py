@@ -9,7 +9,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,8 +36,12 @@ def is_grad_enabled() -> bool:
     return _mode.get() is not False
 
 
-def _set_mode(enabled: bool) -> None:
-    _mode.set((None if _inference.get() else True) if enabled else False)
+def switch_recording(enabled: bool) -> Token[bool | None]:
+    """Set the grad mode, and return the token with which ``restore_recording`` undoes it."""
+    return _mode.set((None if _inference.get() else True) if enabled else False)
+
+
+restore_recording = _mode.reset
 
 
 class _Decorator:
@@ -71,13 +75,13 @@ class set_grad_enabled(_Decorator):
             raise ArgumentError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}")
         self.mode = mode
         self._before = _mode.get()
-        _set_mode(mode)
+        switch_recording(mode)
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __enter__(self) -> None:
-        _set_mode(self.mode)
+        switch_recording(self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _mode.set(self._before)
@@ -113,7 +117,7 @@ class _Mode(_Decorator):
 
     def __enter__(self) -> None:
         self._before.append(_mode.get())
-        _set_mode(self.mode)
+        switch_recording(self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _mode.set(self._before.pop())
@@ -168,7 +172,7 @@ class inference_mode(_Decorator):
         self._before.append((_mode.get(), _inference.get()))
         inference_used[0] = inference_used[0] or self.mode
         _inference.set(self.mode)
-        _set_mode(not self.mode)
+        switch_recording(not self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         recording, inference = self._before.pop()

@@ -264,9 +264,9 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = None
-        self._shape = variable.shape
-        wanted = variable.extra().grad_dtype
-        self._dtype = variable._data.dtype if not wanted else wanted.dtype
+        data, wanted = variable._data, variable.extra().grad_dtype
+        self._shape = data.shape
+        self._dtype = data.dtype if not wanted else wanted.dtype
         self.sequence_nr = 0
         self._hooks = None
 
@@ -296,7 +296,7 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
     """
     if edge is None:
         return tensor_on(saved._data) if saved._requires_grad else saved
-    if known_edge(saved) is edge or getattr(edge[0], "variable", None) is saved:
+    if saved._edge is edge or known_edge(saved) is edge or getattr(edge[0], "variable", None) is saved:
         return saved
     return tensor_on(saved._data, edge)
 
@@ -309,13 +309,13 @@ def recorded(node: Node, entry: Any, edge: int) -> Any:
         entry: the value as it is stored: an output is stored as an array, or as a ``SavedOutput``.
         edge: the number of its edge, ``OUTPUT`` or ``NO_EDGE``; see ``Node.saved_slots``.
     """
-    if entry is None:
-        return None
-    if edge == OUTPUT:
-        if isinstance(entry, SavedOutput):
-            return tensor_on(entry._data, None if entry.output is None else (node, entry.output))
-        return tensor_on(entry, (node, 0))
-    return restore(entry, node._edges[edge]) if edge >= 0 and isinstance(entry, Tensor) else entry
+    if edge >= 0:
+        return restore(entry, node._edges[edge]) if isinstance(entry, Tensor) else entry
+    if edge == NO_EDGE or entry is None:
+        return entry
+    if isinstance(entry, SavedOutput):
+        return tensor_on(entry._data, None if entry.output is None else (node, entry.output))
+    return tensor_on(entry, (node, 0))
 
 
 def leaf_edge(leaf: Tensor) -> Edge | None:
@@ -324,7 +324,7 @@ def leaf_edge(leaf: Tensor) -> Edge | None:
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
     A view that requires grad only because its base does has neither a history nor a gradient: the result is ``None``.
     """
-    extra = leaf.extra()
+    extra = leaf._extra or leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None
     if node is None:
         if extra.view is not None and extra.view.inherits:

@@ -74,7 +74,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     saves_output = saves == ("out",)
     saves_both = saves == ("x", "out")
     if saves and not (saves_input or saves_output or saves_both):
-        return general(primitive, nodes)
+        return single(primitive, nodes)
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
@@ -152,8 +152,35 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     return function
 
 
+def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
+    """Return the function of an operation on one tensor, followed by plain arguments with defaults."""
+    name, forward, differentiable = primitive.name, primitive.forward, bool(primitive.differentiable_args)
+    parameters, defaults = primitive.parameters, primitive.defaults
+    checks = checks_of(parameters, defaults, primitive.kinds)
+
+    def function(*call: Argument, **kwargs: Argument) -> Any:
+        args: Sequence[Any] = call
+        if kwargs or len(args) != len(parameters):
+            args = bind(name, parameters, defaults, args, kwargs)
+        if checks:
+            args = converted(name, checks, args)
+        x = args[0]
+        if type(x) is not Tensor:
+            return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
+        values = x._data
+        try:
+            data = forward(values, *args[1:])
+        except UNFIT as error:
+            raise mismatch(name, error, [values]) from None
+        if differentiable and x._requires_grad and is_recording():
+            return nodes.record(args, data)
+        return tensor_on(_in_torch_type(forward, data, (values, *args[1:]), 1))
+
+    return function
+
+
 def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of any other operation, with tensor arguments first, then plain arguments with defaults."""
+    """Return the function of an operation on several tensors, with tensor arguments first, then plain arguments with defaults."""
     name, forward, arity, differentiable = primitive.name, primitive.forward, primitive.arity, primitive.differentiable_args
     parameters, defaults = primitive.parameters, primitive.defaults
     checks = checks_of(parameters, defaults, primitive.kinds)
@@ -176,11 +203,10 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
                 return dispatch(function, args)
         if not any_tensor:
             return forward(*raw)
-        if arity > 1:
-            raw[:arity] = common(raw[:arity], differentiable)
-            for i in differentiable:  # VJP rules compute with numbers, not with booleans
-                if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
-                    args = (*args[:i], tensor_on(raw[i]), *args[i + 1 :])
+        raw[:arity] = common(raw[:arity], differentiable)
+        for i in differentiable:  # VJP rules compute with numbers, not with booleans
+            if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
+                args = (*args[:i], tensor_on(raw[i]), *args[i + 1 :])
         try:
             data = forward(*raw)
         except UNFIT as error:

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import Kind
-from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, unary, viewing
+from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary, viewing
 from autodiff_cli.autograd.primitives.multi_output import multi_output
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Decomposition, Primitive, TensorFunction, VjpRule
@@ -99,7 +99,7 @@ class Declarations:
         elif not statics and len(vjps) == 2:
             function = binary(primitive, nodes)
         else:
-            function = general(primitive, nodes)
+            function = (single if len(vjps) == 1 else general)(primitive, nodes)
         return self._register(primitive, function, public, description)
 
     def sequence(

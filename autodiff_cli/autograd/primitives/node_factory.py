@@ -10,7 +10,7 @@ from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr, refuse_inference
 from autodiff_cli.autograd.modes import inference_used
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.nodes import OpNode, PairNode
+from autodiff_cli.autograd.primitives.nodes import OpNode, PairNode, SingleNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor
@@ -82,7 +82,8 @@ class NodeFactory:
                 "saves_statics": any(kind == "value" and at >= self._arity for kind, at, _ in self._saved_values),
                 "frees": any(kind == "output" or (kind == "value" and at < self._arity) for kind, at, _ in self._saved_values),
             }
-            self._node_type = self.subclass(PairNode if self._edge_args == (0, 1) else OpNode, **attributes)
+            base = SingleNode if len(self._edge_args) == 1 else PairNode if self._edge_args == (0, 1) else OpNode
+            self._node_type = self.subclass(base, **attributes)
         return self._node_type
 
     def subclass(self, base: type[Node], **attributes: Any) -> Any:

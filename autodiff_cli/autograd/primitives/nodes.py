@@ -153,18 +153,21 @@ class OpNode(Node):
         values = [recorded(self, value, edge) for value, (_, edge) in zip(self._saved, self.saved_slots, strict=True)]
         return self.run_rules(grad, values, needed)
 
-    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> list[Cotangent | None]:
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         parts: list[Cotangent | None] = []
         for i, edge in enumerate(self._edges):
             if edge is None or (needed is not None and edge[0] not in needed):
                 parts.append(None)
                 continue
-            picks = self.picks[i]
-            if len(picks) == 1:
-                parts.append(self.vjps[i](grad, values[picks[0]]))
-            else:
-                parts.append(self.vjps[i](grad, *[values[k] for k in picks]))
+            parts.append(self.run_rule(i, grad, values))
         return parts
+
+    def run_rule(self, i: int, grad: Cotangent, values: Sequence[Any]) -> Cotangent:
+        """Return the cotangent of one input, computed by its VJP rule; see ``run_rules``."""
+        picks = self.picks[i]
+        if len(picks) == 1:
+            return self.vjps[i](grad, values[picks[0]])
+        return self.vjps[i](grad, *[values[k] for k in picks]) if picks else self.vjps[i](grad)
 
     def release(self) -> None:
         if self.frees or (self.saves_statics and self._saved is not None and any(map(_has_array, self._saved))):
@@ -173,6 +176,15 @@ class OpNode(Node):
 
 def _has_array(value: object) -> bool:
     return isinstance(value, (np.ndarray, Tensor)) or (isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value))
+
+
+class SingleNode(OpNode):
+    """A node of an operation with one differentiable tensor, whose only VJP rule takes all saved values."""
+
+    __slots__ = ()
+
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return (self.vjps[0](grad, *values),)
 
 
 class PairNode(OpNode):
@@ -198,6 +210,13 @@ class PairNode(OpNode):
             value = saved[picks[0]]
             return self.vjps[i](grad, getattr(value, "_data", value))
         return self.vjps[i](grad, *[getattr(saved[k], "_data", saved[k]) for k in picks])
+
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        first, second = self._edges
+        return (
+            None if first is None or (needed is not None and first[0] not in needed) else self.run_rule(0, grad, values),
+            None if second is None or (needed is not None and second[0] not in needed) else self.run_rule(1, grad, values),
+        )
 
 
 class SequenceNode(Node):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import as_float
-from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.modes import restore_recording, switch_recording
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
@@ -56,15 +56,16 @@ def run_backward(
 
 
 def _run(started: BackwardPass, roots: Sequence[tuple[Edge, Cotangent]]) -> Captured:
-    before = current_pass.set(started)
+    outer, recording = current_pass.set(started), switch_recording(started.create_graph)
     try:
         # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
-        with np.errstate(all="ignore"), set_grad_enabled(started.create_graph):
+        with np.errstate(all="ignore"):
             captured = started.run(roots)
             for callback in started.callbacks:  # a callback may queue another
                 callback()
     finally:
-        current_pass.reset(before)
+        restore_recording(recording)
+        current_pass.reset(outer)
     return captured
 
 
