@@ -128,6 +128,8 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
                         input = tensor_on(a)
                     if other._data.dtype.kind == "b":
                         other = tensor_on(b)
+            elif type(other) is float:
+                b = other
             elif isinstance(other, Tensor):
                 return dispatch(function, (input, other))
             else:

@@ -148,10 +148,10 @@ class OpNode(Node):
         return self.run_rules(grad, [getattr(value, "_data", value) for value in saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        if self._saved is None or last_change[0] > self.sequence_nr:
+        saved, slots = self._saved, self.saved_slots
+        if saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        values = [recorded(self, value, edge) for value, (_, edge) in zip(self._saved, self.saved_slots, strict=True)]
-        return self.run_rules(grad, values, needed)
+        return self.run_rules(grad, [recorded(self, value, slots[i][1]) for i, value in enumerate(saved)], needed)
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         parts: list[Cotangent | None] = []

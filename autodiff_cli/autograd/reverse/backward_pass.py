@@ -12,7 +12,7 @@ with ``None``, and a custom function may compute with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -126,16 +126,17 @@ class BackwardPass:
         self.callbacks: list[Callable[[], object]] = []
         self.depth = 0
 
-    def run(self, cotangents: Iterable[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
+    def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
         """Run all nodes, then the leaves, and return the captured cotangents.
 
         Args:
             cotangents: the edges to start from, each with a cotangent.
         """
+        edges, parts = [edge for edge, _ in cotangents], [part for _, part in cotangents]
         if is_anomaly_enabled():
             before = running_node.set(None)
             try:
-                self._run_nodes(cotangents, anomaly=True)
+                self._run_nodes(edges, parts, anomaly=True)
             except BaseException as error:
                 node = running_node.get()
                 if node is not None:
@@ -144,7 +145,7 @@ class BackwardPass:
             finally:
                 running_node.reset(before)
         else:
-            self._run_nodes(cotangents, anomaly=False)
+            self._run_nodes(edges, parts, anomaly=False)
         # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
             cotangent = self.pending[leaf]
@@ -156,11 +157,12 @@ class BackwardPass:
                 self.captured[(leaf, 0)] = cotangent
         return self.captured
 
-    def _run_nodes(self, contributions: Iterable[tuple[Edge | None, Cotangent | None]], anomaly: bool) -> None:
+    def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: bool) -> None:
         """Run the nodes that are not leaves, youngest first, and the leaves with hooks.
 
         Args:
-            contributions: the edges to start from, each with a cotangent.
+            edges: the edges to start from.
+            parts: the cotangent of each edge.
             anomaly: whether anomaly mode is on.
         """
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
@@ -169,7 +171,10 @@ class BackwardPass:
         target: Any
         while True:
             # Add each contribution to the pending cotangent of the node that its edge leads to.
-            for edge, part in contributions:
+            i = 0
+            for part in parts:  # an index takes a quarter of the time of zip
+                edge = edges[i]
+                i += 1
                 if edge is None:
                     continue
                 target = edge[0]
@@ -201,7 +206,7 @@ class BackwardPass:
             if anomaly:
                 running_node.set(node)
             hooks = node._hooks
-            contributions = ()
+            edges, parts = node._edges, ()
             if targets and node in targets:
                 # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
                 inner = needed is not None and any(below in needed for below in input_nodes(node))
@@ -233,7 +238,6 @@ class BackwardPass:
                 _check_nan(node, parts)
             if masks or new_masks:
                 self._note_masks(node, parts, new_masks)
-            contributions = zip(node._edges, parts, strict=False)
         for leaf in self.leaves_with_hooks[:]:
             self.accumulate_leaf(leaf)
 
