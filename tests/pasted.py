@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "data" / "pasted"
 _MARK = "# prints:\n"
 _MODULES = (
     *("torch", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad", "torch.nn", "torch.nn.functional"),
-    *("torch.optim", "torch.utils", "torch.utils.checkpoint"),
+    *("torch.optim", "torch.utils", "torch.utils.checkpoint", "torch.func"),
 )
 
 

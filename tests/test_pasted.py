@@ -132,10 +132,14 @@ def test_imports_name_namespaces_and_functions() -> None:
         ("class A: x = 1", 1, "a program cannot contain 'class'"),
         ("@torch.no_grad()\ndef f(x): return x", 1, "a program cannot contain '@'"),
         ("import os", 1, "a program cannot import 'os'"),
-        ("from torch.func import grad", 1, "a program cannot import 'torch.func'"),
+        ("from torch.func import functional_call", 1, "torch.func.functional_call is not available"),
+        ("y = torch.func.functionalize(sin)", 1, "torch.func.functionalize is not available"),
+        ("import torch.func as tf\ny = tf.vmapp(sin)", 2, "torch.func.vmapp is not available"),
+        ("y = (1)(2)", 1, "a number is not a function"),
+        ("x = ones(2)\ny = sin(x)(x)", 2, "a tensor is not a function"),
+        ("y = torch.func.grad()", 1, "func.grad requires the argument 'func'"),
         ("import math\ny = math.sin(1)", 2, "'math.sin' is not available"),
         ("from numpy import array", 1, "'numpy.array' is not available"),
-        ("y = torch.func.grad(sin)", 1, "torch.func is not available"),
         ("import torch as", 1, "this import is incomplete"),
         ("for i in [1, 2]: print(i)", 1, "a loop runs over range(...) only"),
         ("for i, j in range(3): print(i)", 1, "'for' must be followed by a name and 'in'"),
@@ -170,6 +174,26 @@ def test_more_of_python_is_refused_in_words(text: str, line: int, message: str) 
     assert caught.value.line == line
     assert caught.value.exit_code == 2
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("torch.func.grad(sin)(ones(2))", "Expected f(*args) to return a scalar Tensor"),
+        ("torch.vmap(lambda a: a if a > 0 else -a)(ones(2))", "data-dependent control flow"),
+    ],
+)
+def test_errors_of_transformations_are_those_of_pytorch(text: str, message: str) -> None:
+    printed_before, error = printed(text)
+    assert printed_before == ""
+    assert error is not None
+    assert message in error
+
+
+def test_a_call_of_a_result_is_shown_as_it_was_written() -> None:
+    shown = list(Interpreter({}).run("x = torch.ones(2)\nshow torch.func.grad(lambda a: a.sum())(x)"))
+    assert [row["name"] for row in shown[0].rows or ()] == ["func.grad(lambda a: a.sum())(x)"]
+    assert printed("g = torch.vmap(sin)\ng") == ("<function of vmap>\n", None)
 
 
 def test_a_loop_is_bounded_by_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ class SymbolicEvaluator(Evaluator):
         """Convert a list that contains symbols to one symbol, after checking that its other items fit into a tensor."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
-        node = value.node if isinstance(value, Items) else node
+        node = (value.node if isinstance(value, Items) else None) or node
         for item in value:
             if not isinstance(item, (Tensor, list)):
                 try:

@@ -26,14 +26,14 @@ DTYPES = ("float32", "float64", "int64", "bool")
 
 
 class Items(list[Any]):
-    """The values of a list literal, with the node of the literal.
+    """The values of a list literal, with the node of the literal; ``None`` for a list that was made from another.
 
     In the list of all tensors, the tensor made from the values has this node, not the node of the enclosing call.
     """
 
     __slots__ = ("node",)
 
-    def __init__(self, values: Iterable[Any], node: Syntax) -> None:
+    def __init__(self, values: Iterable[Any], node: Syntax | None = None) -> None:
         super().__init__(values)
         self.node = node
 

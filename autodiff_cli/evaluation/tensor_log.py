@@ -112,7 +112,7 @@ class TensorLog:
         if isinstance(value, Tensor):
             return value
         if node is not None and isinstance(value, Items):
-            node = value.node
+            node = value.node or node
         if isinstance(value, list) and holds_tensor(value):
             return self._stacked(value, node)
         if not isinstance(value, list) and not is_plain(value):

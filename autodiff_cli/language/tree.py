@@ -10,6 +10,8 @@ from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERA
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
+CALL = "__call__"
+"""The name of the method that stands for the call of a result, as in ``f(x)(y)``."""
 STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", "return", *EFFECTS)
 """Kinds of nodes that are not expressions."""
 
@@ -179,7 +181,8 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "attribute":
         return [(children[0], POSTFIX), ".", children[1].text]
     if kind == "method":
-        return [(children[0], POSTFIX), ".", children[1].text, "(", *_listed(arguments(node)), ")"]
+        name = ["", ""] if children[1].text == CALL else [".", children[1].text]
+        return [(children[0], POSTFIX), *name, "(", *_listed(arguments(node)), ")"]
     if kind == "call":
         return [children[0].text, "(", *_listed(arguments(node)), ")"]
     if kind in ("assignment", "keyword"):

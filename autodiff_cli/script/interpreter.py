@@ -27,7 +27,7 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import STATEMENTS, Syntax, unparse
+from autodiff_cli.language.tree import CALL, STATEMENTS, Syntax, unparse
 from autodiff_cli.script.blocks import Blocks, Index, one_by_one
 from autodiff_cli.script.display import display
 from autodiff_cli.script.history import History, notes_behind
@@ -41,6 +41,8 @@ from autodiff_cli.script.library import (
     METHODS,
     SETTABLE,
     SILENT,
+    TRANSFORMING,
+    Transformed,
     call,
     kind_of,
 )
@@ -49,6 +51,7 @@ from autodiff_cli.script.statements import COMPOUND, read, without_prompts
 from autodiff_cli.suggest import suggestion
 
 _MISSING = object()
+_FUNCTIONS = (UserFunction, FunctionInfo, Transformed)
 _WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
 """The operators whose results are whole numbers if the operands are."""
 _LARGEST = 2**53
@@ -269,9 +272,9 @@ class Interpreter(Blocks):
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
         value = None if method else self._scope.get(name, self.names.get(name))
-        if isinstance(value, (UserFunction, FunctionInfo)):
+        if isinstance(value, _FUNCTIONS):
             return value
-        if method and any(name in names for names in (*METHODS.values(), ("apply",))):
+        if method and any(name in names for names in (*METHODS.values(), ("apply", CALL))):
             return name
         if not method and name in ACTIONS and name not in self.functions:
             return name
@@ -282,7 +285,11 @@ class Interpreter(Blocks):
             error.hint = suggestion(name, known) or error.hint
             raise
 
-    def call_found(self, found: FunctionInfo | UserFunction | str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def call_found(
+        self, found: FunctionInfo | UserFunction | Transformed | str, given: list[Any], named: dict[str, Any], node: Syntax
+    ) -> Any:
+        if isinstance(found, Transformed):
+            return call(found.name, found.function, given, named, self._argument)
         if not isinstance(found, str):
             return super().call_found(found, given, named, node)
         if found == "print":
@@ -291,6 +298,10 @@ class Interpreter(Blocks):
             return self._act(found, given, named)
         if found == "apply" and isinstance(given[0], UserFunction):
             return self.enter(given[0], given[1:], named, node)
+        if found == CALL:
+            if not isinstance(given[0], _FUNCTIONS):
+                raise ArgumentError(f"{described(given[0])} is not a function", hint="write * to multiply")
+            return self.call_found(given[0], given[1:], named, node)
         return self._method(found, given, named, node)
 
     def _method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
@@ -306,19 +317,23 @@ class Interpreter(Blocks):
 
     def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
         if name not in CREATING:
-            return call(name, ACTIONS[name], given, named, self._argument)
+            return call(name, ACTIONS[name], given, named, self._callable if name in TRANSFORMING else self._argument)
         if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
             given = [_values(given[0]), *given[1:]]
         if name not in AS_GIVEN and not (name == "tensor" and given and isinstance(given[0], bool)):
             named = {"dtype": self.dtype, **named}
         return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
 
-    def _argument(self, value: object) -> Any:
-        """Convert a value of the language to an argument of a Python function."""
+    def _callable(self, value: object) -> Any:
+        """Convert a function of the language to a Python function; return any other value unchanged."""
         if isinstance(value, UserFunction):
             return lambda *given: self._given_back(self.call(value, given))
-        if isinstance(value, FunctionInfo):
-            return value.function
+        return value.function if isinstance(value, (FunctionInfo, Transformed)) else value
+
+    def _argument(self, value: object) -> Any:
+        """Convert a value of the language to an argument of a Python function."""
+        if isinstance(value, _FUNCTIONS):
+            return self._callable(value)
         for tensor, items in self._lists.values():
             if value is tensor:
                 return items

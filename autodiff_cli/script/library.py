@@ -6,12 +6,13 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli import optim
+from autodiff_cli import func, optim
 from autodiff_cli.autograd import forward_ad, functional, gradient_check, graph, modes, reverse_mode
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
@@ -20,11 +21,13 @@ from autodiff_cli.autograd.primitives.registry import literal
 from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.reverse.engine import Variable
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
+from autodiff_cli.script.namespaces import PRODUCTS, TRANSFORMATIONS
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.utils.checkpoint import checkpoint
 
@@ -48,8 +51,58 @@ CREATING: dict[str, Action] = {
     **{name: getattr(random_numbers, name) for name in _RANDOM},
 }
 """The functions that create tensors."""
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """A function that a function of ``torch.func`` returned.
+
+    Attributes:
+        name: the name of the function that returned it, for messages.
+        function: the function.
+    """
+
+    name: str
+    function: Action
+
+
+def _transformation(name: str, transform: Action) -> Action:
+    """Return a function of ``torch.func`` whose plain arguments, such as positions, are numbers and lists of the language."""
+
+    @functools.wraps(transform)
+    def transformed(*given: Any, **named: Any) -> Transformed:
+        function, *rest = map(_counted, given)
+        return Transformed(name, transform(function, *rest, **{keyword: _counted(value) for keyword, value in named.items()}))
+
+    return transformed
+
+
+def _counted(value: Any) -> Any:
+    """Return a value with whole numbers as integers; a list is a tuple, because the language does not distinguish them."""
+    found = mapped(lambda one: int(one) if isinstance(one, float) and one.is_integer() else one, value)
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _product(name: str, transform: Action) -> Action:
+    """Return a function of ``torch.func`` with results of the language; a result may be a function."""
+
+    @functools.wraps(transform)
+    def product(*given: Any, **named: Any) -> Any:
+        found = transform(*[tuple(value) if isinstance(value, list) else value for value in given], **named)
+        return mapped(lambda value: Transformed(name, value) if callable(value) else value, found)
+
+    return product
+
+
+TRANSFORMING: dict[str, Action] = {
+    **{f"func.{name}": _transformation(f"func.{name}", getattr(func, name)) for name in TRANSFORMATIONS},
+    "vmap": _transformation("vmap", func.vmap),
+}
+"""The functions that return a function."""
 ACTIONS: dict[str, Action] = {
     **CREATING,
+    **TRANSFORMING,
+    **{f"func.{name}": _product(f"func.{name}", getattr(func, name)) for name in PRODUCTS},
     **{
         f.__name__: f
         for f in (reverse_mode.grad, reverse_mode.backward, gradient_check.gradcheck, gradient_check.gradgradcheck, Variable)

@@ -1,7 +1,8 @@
 """Imports and namespaces: ``torch.log`` and ``F.relu`` are the functions ``log`` and ``relu`` of the language.
 
 An import does not load anything.  It defines a name for a namespace of PyTorch, and the tokens of a namespace are removed from
-the statements after the import.
+the statements after the import.  The names of ``torch.func`` keep ``func.``, because ``torch.autograd`` has functions of the same
+name.
 """
 
 from __future__ import annotations
@@ -9,13 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autodiff_cli.errors import ParseError, Span
-from autodiff_cli.language.tree import Syntax, new_token
+from autodiff_cli.framework import hint_for
+from autodiff_cli.language.tree import CALL, Syntax, new_token
 
 PACKAGE = "for more of Python, use the package: import autodiff_cli as torch"
 """The hint for everything that programs do not contain."""
 _ROOTS = ("torch", "autodiff_cli")
-_PARTS = ("autograd", "functional", "nn", "linalg", "special", "optim", "utils", "checkpoint", "graph", "forward_ad", "random")
+_PARTS = (
+    *("autograd", "func", "functional", "nn", "linalg", "special", "optim", "utils", "checkpoint", "graph", "forward_ad"),
+    "random",
+)
 """The parts of PyTorch's namespaces whose names are names of the language."""
+TRANSFORMATIONS = ("grad", "grad_and_value", "value_and_grad", "jacrev", "jacfwd", "hessian", "vmap")
+"""The functions of ``torch.func`` that return a function."""
+PRODUCTS = ("jvp", "vjp", "linearize")
+"""The functions of ``torch.func`` that return tensors, and possibly a function too."""
 _NUMBERS = ("math", "numpy")
 """The modules of which only constants are available, because their functions do not record operations."""
 _CONSTANTS = ("pi", "e", "inf", "nan")
@@ -67,11 +76,13 @@ class Namespaces:
                 self.modules[name or found] = (*origin, found)
             elif origin[0] in _NUMBERS and found not in _CONSTANTS:
                 raise _no_number(f"{origin[0]}.{found}", span, source)
+            elif origin[-1] == "func":
+                self.functions[name or found] = _of_func(found, span, source)
             elif name is not None and name != found:
                 self.functions[name] = found
 
     def strip(self, tokens: list[Syntax], source: str) -> list[Syntax]:
-        """Return the tokens of a statement without namespaces.
+        """Return the tokens of a statement without namespaces, and with a method call for the call of a result, as in ``f(x)(y)``.
 
         Raises:
             ParseError: if a name of a module is not available.
@@ -82,17 +93,20 @@ class Namespaces:
             token = tokens[i]
             first = token.kind == "NAME" and not (kept and kept[-1].kind == "DOT")
             if first and token.text in self.modules and _dotted(tokens, i):
-                i = self._member(tokens, i, source)
-                kept.append(tokens[i])
+                i, name = self._member(tokens, i, source)
+                kept.append(new_token("NAME", name, tokens[i].span))
             elif first and token.text in self.functions:
                 kept.append(new_token("NAME", self.functions[token.text], token.span))
+            elif token.text == "(" and kept and kept[-1].text == ")":
+                before = (token.span[0], token.span[0])
+                kept += [new_token("DOT", ".", before), new_token("NAME", CALL, before), token]
             else:
                 kept.append(token)
             i += 1
         return kept
 
-    def _member(self, tokens: list[Syntax], i: int, source: str) -> int:
-        """Return the position of the name behind a namespace, such as ``grad`` in ``torch.autograd.grad``."""
+    def _member(self, tokens: list[Syntax], i: int, source: str) -> tuple[int, str]:
+        """Return the position of the name behind a namespace, such as ``grad`` in ``torch.autograd.grad``, and its name here."""
         start = tokens[i].span[0]
         path = list(self.modules[tokens[i].text])
         i += 2
@@ -102,9 +116,15 @@ class Namespaces:
         span = (start, tokens[i].span[1])
         if path[0] in _NUMBERS and (len(path) > 1 or tokens[i].text not in _CONSTANTS):
             raise _no_number(source[slice(*span)], span, source)
-        if tokens[i].text == "func" and path[0] in _ROOTS and _dotted(tokens, i):
-            raise ParseError("torch.func is not available in programs", span=span, source=source, hint=PACKAGE)
-        return i
+        return i, _of_func(tokens[i].text, span, source) if path[-1] == "func" else tokens[i].text
+
+
+def _of_func(name: str, span: Span, source: str) -> str:
+    """Return the name in programs of a function of ``torch.func``."""
+    if name not in (*TRANSFORMATIONS, *PRODUCTS):
+        hint = hint_for("func", name) or PACKAGE
+        raise ParseError(f"torch.func.{name} is not available in programs", span=span, source=source, hint=hint)
+    return f"func.{name}"
 
 
 def _dotted(tokens: list[Syntax], i: int) -> bool:
@@ -113,7 +133,7 @@ def _dotted(tokens: list[Syntax], i: int) -> bool:
 
 def _check(path: Sequence[str], span: Span, source: str) -> None:
     """Raise an error for a module that programs cannot import."""
-    if path[0] not in (*_ROOTS, *_NUMBERS) or "func" in path[1:2]:
+    if path[0] not in (*_ROOTS, *_NUMBERS):
         raise ParseError(f"a program cannot import '{'.'.join(path)}'", span=span, source=source, hint=PACKAGE)
 
 

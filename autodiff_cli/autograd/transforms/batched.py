@@ -47,6 +47,9 @@ class ExampleValues:
 
     __slots__ = ("dtype", "shape")
 
+    nbytes = 0
+    """The memory belongs to the physical tensor."""
+
     def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
         self.shape = shape
         self.dtype = dtype
