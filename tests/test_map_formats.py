@@ -17,7 +17,7 @@ import pytest
 
 from autodiff_cli import formats
 from autodiff_cli.data import column_values, number_text
-from autodiff_cli.data.readers import delimited, lines
+from autodiff_cli.data.readers import arrow_ndjson, lines
 from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
 
@@ -318,7 +318,7 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "needs pyarrow, which is not installed" in done.err
         assert "hint: pip install pyarrow, or use csv" in done.err
         assert done.code != 0
-    monkeypatch.setattr(delimited, "FAST_FROM", 1)
+    monkeypatch.setattr(lines, "FAST_FROM", 1)
     assert run_map("x", stdin=b"x\n1\n").text == "x,value,d_x\n1,1.0,1.0\n"
 
 
@@ -371,8 +371,8 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
         rows[60] = f"{odd}\n"
     data = ("name,x,y\n" + "".join(rows)).encode()
     plain = run_map("x*y", *options, stdin=data)
-    monkeypatch.setattr(delimited, "FAST_FROM", 1)
-    monkeypatch.setattr(delimited, "FAST_FROM_THEN", 1)
+    monkeypatch.setattr(lines, "FAST_FROM", 1)
+    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
     monkeypatch.setattr(number_text, "FAST_FROM", 1)
     parsed = []
     wrapped = fast_csv.parsed
@@ -387,6 +387,40 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     assert any(block is not None for block in parsed)
     if plain.code == 0:
         assert chunks.out == plain.out
+
+
+_CELLS = ("1e400", "-0", "NaN", "-NaN", "Inf", "-Infinity", "true", '"nan"', '"1"', "null", "1" + "0" * 400)
+_CELLS += ("01", "[1]", "1.", "+1", "-0.0", "1}}", "12345678901234567891")
+_VALUES = ("Inf", "NaN", "1e999", r'"\ud800"', '"a\tb"', r'"\q"', '{"x": 9}')
+ODD_LINES = [f'{{"x": {cell}, "y": 2}}' for cell in _CELLS] + [f'{{"x": 1, "y": 2, "a": {value}}}' for value in _VALUES]
+ODD_LINES += ['{"x": 1, "y": 2 }', ' {"x": 1, "y": 2}', '{"x": 1, "y": 2}\r', "", "{}", "3", "not JSON", '{"x": 1}', "[{}]"]
+ODD_LINES += ['{"x": 1, "y": 2}{"x": 3, "y": 4}', '{"x": 1, "y": 2, "x": 3}', r'{"\u0078": 1, "y": 2}', '{"x": 1,\n"y": 2}']
+ODD_LINES += ['{"x": 1, "y": 2, "value": 3}', r'{"x": 1, "y": 2, "v\u0061lue": null}', '{"x": 1, "y": 2, "s": "\udcff"}']
+
+
+@pytest.mark.parametrize("options", [[], ["--no-keep"], ["--on-error", "skip"], ["--on-error", "nan"]])
+@pytest.mark.parametrize("odd", [None, *ODD_LINES])
+def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    given = [
+        json.dumps({"id": i, "x": draw.uniform(-2, 2) * 10 ** draw.randint(-12, 12), "y": draw.randint(0, 3)}) for i in range(80)
+    ]
+    if odd is not None:
+        given[60] = odd
+    data = "".join(f"{line}\n" for line in given).encode("utf-8", "surrogateescape")
+    arguments = ["x/y", "--input-format", "ndjson", "--format", "ndjson", *options]
+    monkeypatch.setattr(lines, "CHUNK", 500)
+    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
+        plain = run_map(*arguments, stdin=data)
+    monkeypatch.setattr(lines, "FAST_FROM", 1)
+    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
+    with mock.patch.object(arrow_ndjson, "parsed", side_effect=arrow_ndjson.parsed) as fast:
+        found = run_map(*arguments, stdin=data)
+    assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
+    assert fast.called
+    for line, source in zip(found.text.splitlines(), given, strict=False) if odd is None and not options else ():
+        assert line.startswith(source[:-1] + ", ")
+        assert json.loads(line)["id"] == json.loads(source)["id"]
 
 
 @pytest.mark.parametrize(
@@ -417,7 +451,7 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.writers.arrow_csv.joined", return_value=None):
+        with mock.patch("autodiff_cli.data.writers.arrow_text.joined", return_value=None):
             plain = run_map("x", "in.parquet")
         monkeypatch.setattr(number_text, "FAST_FROM", 1)
         assert run_map("x", "in.parquet").text == plain.text

@@ -37,6 +37,18 @@ def arrow_number_texts(array: Array) -> ArrowArray:
     return compute.replace_with_mask(strings, pa.array(other), pa.array(number_reprs(array[other]), pa.string()))
 
 
+def arrow_json_texts(array: Array) -> ArrowArray:
+    """Return an Arrow array with the JSON of each number, with strings for numbers that are not finite."""
+    from pyarrow import compute
+
+    pa = pyarrow_if_there()
+    texts, finite = arrow_number_texts(array), np.isfinite(array)
+    if finite.all():
+        return texts
+    quoted = [f'"{text}"' for text in number_reprs(array[~finite])]
+    return compute.replace_with_mask(texts, pa.array(~finite), pa.array(quoted, pa.string()))
+
+
 def json_texts(column: Column) -> list[str]:
     """Return the JSON of each value of a column, with strings for numbers that are not finite."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f" and column.dtype.itemsize <= 8:

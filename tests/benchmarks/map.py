@@ -1,7 +1,7 @@
-"""Programs over columns in memory: rows a second against JAX, PyTorch, numexpr and NumPy by hand, memory, and growth; and
-the command as a whole process, from CSV to CSV, against polars with JAX.
+"""Programs over columns in memory: rows a second against JAX, PyTorch, numexpr and NumPy by hand, memory, and growth.
+The command as a whole process is in ``files.py``.
 
-``python tests/benchmarks/map.py [--quick] [--growth [FILE.svg]] [--processes]``; the peers are in the extra ``bench``, each
+``python tests/benchmarks/map.py [--quick] [--growth [FILE.svg]]``; the peers are in the extra ``bench``, each
 is left out if it is missing. All write value and gradient; a round runs everybody once, one after the other, and what is
 printed is the median of the rounds, and of the ratios within a round.
 """
@@ -9,11 +9,8 @@ printed is the median of the rounds, and of the ratios within a round.
 from __future__ import annotations
 
 import gc
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -178,47 +175,6 @@ def memory(rows: int) -> None:
     print(f"memory beyond inputs and outputs at {rows:,} rows: {(status('VmHWM') - before) / 1024:.1f} MiB (target 64)")
 
 
-SCRIPT = """
-import sys
-import jax, jax.numpy as jnp, numpy as np, polars as pl
-jax.config.update("jax_enable_x64", True)
-rows = pl.read_csv(sys.argv[1])
-both = jax.value_and_grad(lambda x, y: jnp.sin(x)*jnp.exp(-y**2) + jnp.log(x**2 + y**2 + 1), (0, 1))
-value, (d_x, d_y) = jax.jit(jax.vmap(both))(rows["x"].to_numpy(), rows["y"].to_numpy())
-new = {"value": value, "d_x": d_x, "d_y": d_y}
-rows.with_columns(**{name: pl.Series(np.asarray(column)) for name, column in new.items()}).write_csv(sys.argv[2])
-"""
-
-
-def processes(rows: int, rounds: int) -> None:
-    """Whole processes, one after the other."""
-    with tempfile.TemporaryDirectory() as folder:
-        many, one, out = (str(Path(folder) / name) for name in ("many.csv", "one.csv", "out.csv"))
-        x, y = (column.tolist() for column in main_columns(rows).values())
-        Path(many).write_text("x,y\n" + "".join([f"{a!r},{b!r}\n" for a, b in zip(x, y, strict=True)]))
-        Path(one).write_text("x,y\n0.5,1.25\n")
-        ours = ["-m", "autodiff_cli", "map", MAIN]
-        if find_spec("polars") and find_spec("jax"):
-            pairs(f"CSV to CSV, {rows:,} rows", [*ours, many, "-o", out], ["-c", SCRIPT, many, out], "polars and JAX", rounds, 0.7)
-        pairs("one row", [*ours, one], ["-c", "import numpy"], "import numpy", 3 * rounds, 1.5)
-
-
-def pairs(title: str, ours: list[str], theirs: list[str], peer: str, rounds: int, target: float) -> None:
-    """The median of the ratios of pairs of runs."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    times: list[list[float]] = []
-    for _ in range(rounds + 1):
-        times.append([])
-        for arguments in (ours, theirs):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
-            times[-1].append(time.perf_counter() - start)
-    times = times[1:]
-    mine, other = (statistics.median(column) for column in zip(*times, strict=True))
-    ratio = statistics.median(a / b for a, b in times)
-    print(f"{title}: {mine:.3f} s, {peer} {other:.3f} s, ratio {ratio:.2f} (target {target})")
-
-
 def status(key: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(key)).split()[1])
@@ -277,8 +233,6 @@ def main() -> None:
         3 if quick else 15,
         dict.fromkeys(theirs, 1.0),
     )
-    if "--processes" in sys.argv:
-        processes(1_000_000, 3 if quick else 9)
     if "--growth" in sys.argv:
         growth(next((argument for argument in sys.argv if argument.endswith(".svg")), None))
 

@@ -9,24 +9,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 
 from autodiff_cli.data.column_values import is_number
-from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
-
-FAST_FROM = 1 << 20
-"""The smallest size in bytes of a piece for which the import of Arrow saves time."""
-FAST_FROM_THEN = 1 << 16
-"""The smallest size in bytes of a piece for which Arrow saves time if it is already imported."""
-FAST_FROM_EACH = 64
-"""The smallest number of bytes per column for which Arrow saves time."""
 
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
 
@@ -71,7 +62,6 @@ class DelimitedReader(TextReader):
     def __init__(self, source: InputFile) -> None:
         super().__init__(source, soon=True)
         self.form = self.delimiter = source.format.delimiter
-        self.parallel = find_spec("pyarrow") is not None  # pyarrow releases Python's global lock
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         self.columns = tuple(self._header() if source.columns is None else source.columns)
 
@@ -109,7 +99,7 @@ class DelimitedReader(TextReader):
 
     def _piece(self, chunk: bytes) -> _Lines:
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
-        if b"\r" not in simple and (b'"' not in chunk or (self._is_large(chunk) and arrow_csv.is_regular(simple, self.delimiter))):
+        if b"\r" not in simple and (b'"' not in chunk or (self.is_large(chunk) and arrow_csv.is_regular(simple, self.delimiter))):
             return _Lines(simple, self.line)
         # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
         rows, used = self._parsed(chunk, self.line)
@@ -152,7 +142,7 @@ class DelimitedReader(TextReader):
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         rows = piece.rows
-        if rows is None and self._is_large(piece.data):
+        if rows is None and self.is_large(piece.data):
             block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, request)
             if block is not None:
                 return block
@@ -206,10 +196,6 @@ class DelimitedReader(TextReader):
             rows.cells[i] = [*row, *missing][:width]
             if raw is not None:
                 raw[i] += self.delimiter * len(missing)
-
-    def _is_large(self, data: bytes) -> bool:
-        """Return whether Arrow is faster than Python; Arrow has a cost per column that does not depend on the number of rows."""
-        return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
 
 def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import BinaryIO, cast
 
 import numpy as np
 
+from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import FORMATS
@@ -21,6 +23,12 @@ LINES = 200_000
 """The maximum number of lines of a chunk."""
 LONGEST = 1 << 26
 """The maximum number of bytes of a row; a longer row is an error."""
+FAST_FROM = 1 << 20
+"""The smallest size in bytes of a piece for which the import of Arrow saves time."""
+FAST_FROM_THEN = 1 << 16
+"""The smallest size in bytes of a piece for which Arrow saves time if it is already imported."""
+FAST_FROM_EACH = 64
+"""The smallest number of bytes per column for which Arrow saves time."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -43,6 +51,7 @@ class TextReader(Reader):
         self._unbuffered = source.unbuffered
         # A buffered file has read1, which BinaryIO does not declare.
         self._read = getattr(source.file, "read1" if source.unbuffered else "read")
+        self.parallel = find_spec("pyarrow") is not None  # pyarrow releases Python's global lock
         self._chunks = self.chunks()
         self._begun = b""  # the lines that follow the header in the same chunk
         self._rest = b""
@@ -99,6 +108,10 @@ class TextReader(Reader):
         self._lines_left = self._lines_left and self._ended
         if len(data) > LONGEST:
             raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
+
+    def is_large(self, data: bytes) -> bool:
+        """Return whether Arrow is faster than Python; Arrow has a cost per column that does not depend on the number of rows."""
+        return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
     @property
     def ended(self) -> bool:

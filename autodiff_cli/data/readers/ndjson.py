@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.data.column_values import as_float
+from autodiff_cli.data.readers import arrow_ndjson
 from autodiff_cli.data.readers.lines import TextReader, decoded
 from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
@@ -39,7 +40,6 @@ class NdjsonReader(TextReader):
     """
 
     form = "ndjson"
-    parallel = False
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
@@ -68,6 +68,10 @@ class NdjsonReader(TextReader):
 
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
+        if self.is_large(piece.data):
+            block = arrow_ndjson.parsed(piece.data, self.name, piece.first, request)
+            if block is not None:
+                return block
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))

@@ -10,8 +10,8 @@ from autodiff_cli.data.column_values import cell_values, json_text
 from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.number_text import json_texts, number_texts
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
-from autodiff_cli.data.writers import arrow_csv
-from autodiff_cli.data.writers.arrow_csv import Buffers
+from autodiff_cli.data.writers import arrow_text
+from autodiff_cli.data.writers.arrow_text import Buffers
 from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
@@ -55,10 +55,10 @@ class DelimitedWriter(TextWriter):
 
     def encode(self, block: Block, results: Results) -> Buffers:
         if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
-            return arrow_csv.appended(block.raw, self.raw, results)
+            return arrow_text.appended(block.raw, self.raw, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
         if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
-            lines = arrow_csv.joined([*columns, *results], self.raw)
+            lines = arrow_text.joined([*columns, *results], self.raw)
             if lines is not None:
                 return lines
         numbers = list(map(number_texts, results))
@@ -106,6 +106,8 @@ class NdjsonWriter(TextWriter):
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        if isinstance(block.raw, bytes):
+            return arrow_text.appended_members(block.raw, self._results, results)
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
 
 

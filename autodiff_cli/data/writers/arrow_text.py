@@ -1,4 +1,4 @@
-"""Fast conversion of large blocks to CSV with Arrow, with the same text as ``text.DelimitedWriter``."""
+"""Fast conversion of large blocks to CSV and NDJSON with Arrow, with the same text as the writers of ``text``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autodiff_cli.data.column_values import json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
-from autodiff_cli.data.number_text import arrow_number_texts
-from autodiff_cli.data.row_blocks import ArrowArray, Column, Results
+from autodiff_cli.data.number_text import arrow_json_texts, arrow_number_texts
+from autodiff_cli.data.row_blocks import Array, ArrowArray, Column, Results
 
 Buffers = list[bytes | memoryview]
 """Buffers of text, written one after the other."""
@@ -53,13 +54,36 @@ def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
     """Return the lines of ``raw`` with the results appended to each line."""
     from pyarrow import compute
 
+    lines = _cut(raw, np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n")))
+    return [_bytes(compute.binary_join_element_wise(lines, *map(arrow_number_texts, results), delimiter)), b"\n"]
+
+
+def appended_members(raw: bytes, names: Sequence[str], results: Results) -> Buffers:
+    """Return lines of JSON objects with the results as further members of each object.
+
+    Args:
+        raw: lines that end with ``}`` and a newline; no object is empty.
+        names: the names of the results.
+        results: the results.
+    """
+    from pyarrow import compute
+
+    lines = _cut(raw, np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n")) - 1)
+    members = [
+        part for name, array in zip(names, results, strict=True) for part in (f", {json_text(name)}: ", arrow_json_texts(array))
+    ]
+    return [_bytes(compute.binary_join_element_wise(lines, *members, "")), b"}\n"]
+
+
+def _cut(raw: bytes, ends: Array) -> ArrowArray:
+    """Return an Arrow array whose element i is the text between the ends i - 1 and i, with ``raw`` as its buffer.
+
+    An element therefore begins with the end of the line before it, and only the end of the last line is missing.
+    """
     pa = pyarrow_if_there()
-    # In the Arrow array, line i begins with the newline of line i - 1, so that ``raw`` can be its buffer without a copy.
-    ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
-    lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(raw))
-    return [_bytes(compute.binary_join_element_wise(lines, *map(arrow_number_texts, results), delimiter)), b"\n"]
+    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(raw))
 
 
 def _bytes(texts: ArrowArray) -> memoryview:
