@@ -15,7 +15,6 @@ from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.reverse.engine import run_backward
 from autodiff_cli.autograd.reverse.warn_once import warn_once
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
-from autodiff_cli.autograd.transforms.active import active_batches, running
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 from autodiff_cli.lazy import named
 
@@ -127,6 +126,8 @@ def grad(
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
+        from autodiff_cli.autograd.transforms.active import active_batches, running
+
         examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(starts, grad_outputs))
         with running(*active_batches(), examples):
             batched = [None if each is None else examples.wrap(each) for each in gradients]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.functional import jacobian_of
 from autodiff_cli.autograd.higher_order import Index, partials, symmetric
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.evaluation.evaluation import Evaluation
@@ -48,6 +47,8 @@ def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, d
         found: the partial derivatives of order 2, with each mixed derivative once.
     """
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
+        from autodiff_cli.autograd.functional import jacobian_of
+
         inputs = list(evaluation.variables.values())
         first = grad(evaluation.output, inputs, evaluation.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
         rows = [jacobian_of(block, inputs) for block in first if block is not None]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from autodiff_cli.autograd.custom.node import FunctionNode
-from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, NoSeriesError, ParseError, ShapeError
 from autodiff_cli.language.tree import Syntax, arguments
 from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.custom.node import FunctionNode
 
 
 class UserFunction:
@@ -82,6 +83,8 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
     Raises:
         NoSeriesError: if an argument is a power series, for which the function does not have a rule.
     """
+    from autodiff_cli.autograd.function import Function
+
     if any(type(argument) is not Tensor for argument in given):
         raise NoSeriesError(f"'{function.name}' has no rule for power series, because its derivatives are user-written")
     partials = function.partials or ()

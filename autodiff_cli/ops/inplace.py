@@ -26,7 +26,6 @@ from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem, sliced
-from autodiff_cli.ops.positions import index_putted
 from autodiff_cli.ops.shape import reshape
 
 __all__: list[str] = []
@@ -357,6 +356,8 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
     """Assign ``tensor[key] = value`` through a view, or with ``index_put`` if the key contains masks or lists of positions."""
     region, gathered = sliced(self, key)
     if gathered:
+        from autodiff_cli.ops.positions import index_putted
+
         wanted = np.shape(np.broadcast_to(False, region.shape)[gathered])
         made: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
         made = _without_leading_ones(made, len(wanted))
