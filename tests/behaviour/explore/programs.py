@@ -253,7 +253,8 @@ def _leaf(random: Random, names: _Names) -> str:
     name = names.new()
     names.all.append(name)
     values = ", ".join(f"{random.uniform(-2, 2):.2f}" for _ in range(math.prod(shape)))
-    return f"{name} = torch.tensor([{values}], dtype=torch.float64).reshape({list(shape)}).requires_grad_({requires})"
+    # A copy, because PyTorch loses the gradient of a leaf that is a view of another tensor when the leaf is changed.
+    return f"{name} = torch.tensor([{values}], dtype=torch.float64).reshape({list(shape)}).clone().requires_grad_({requires})"
 
 
 def _statement(random: Random, names: _Names) -> str:
