@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import dtype
-from autodiff_cli.autograd.memory import check_changeable
+from autodiff_cli.autograd.memory import check_changeable, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.node_factory import output_of
@@ -42,6 +42,7 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
             return
         if inference_used[0]:
             check_changeable(before)
+        mark_changed(before)
         if isinstance(before._data, np.ndarray):
             np.add(before._data, gradient, out=before._data)
         else:
