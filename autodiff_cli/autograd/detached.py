@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import Changed, note_change, share_memory
-from autodiff_cli.autograd.modes import inference_used
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 
@@ -20,11 +20,13 @@ def detach(self: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Make this tensor a leaf that does not require grad, and return it.
+    """Make this tensor a leaf that does not require grad, and return it; in ``inference_mode``, return it unchanged.
 
     Raises:
         GraphError: if the tensor is a view, whose history belongs to another tensor.
     """
+    if is_inference_mode_enabled():
+        return self
     if self._extra is not None and self._extra.view is not None:
         raise GraphError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "

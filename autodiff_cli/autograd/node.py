@@ -102,7 +102,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output; ``(None, 0)`` where no gradient flows."""
-        return tuple((None, 0) if edge is None else edge for edge in self._edges)
+        return tuple((None, 0) if edge is None or type(edge[0]) is Discarded else edge for edge in self._edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -271,6 +271,15 @@ class AccumulateGrad(Node):
         self._hooks = None
 
 
+class Discarded(AccumulateGrad):
+    """The node of a view that requires grad only because its base does: its cotangent is discarded.
+
+    ``variable`` does not require grad.  As in PyTorch, ``next_functions`` shows ``None`` in place of this node.
+    """
+
+    __slots__ = ()
+
+
 def input_nodes(node: Node) -> list[Node]:
     """Return the nodes that the edges of a node lead to."""
     return [edge[0] for edge in node._edges if edge is not None]
@@ -318,17 +327,23 @@ def recorded(node: Node, entry: Any, edge: int) -> Any:
     return tensor_on(entry, (node, 0))
 
 
-def leaf_edge(leaf: Tensor) -> Edge | None:
+def leaf_edge(leaf: Tensor) -> Edge:
     """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
-    A view that requires grad only because its base does has neither a history nor a gradient: the result is ``None``.
+    A view that requires grad only because its base does has neither a history nor a gradient: its edge leads to ``Discarded``.
     """
     extra = leaf._extra or leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None
     if node is None:
         if extra.view is not None and extra.view.inherits:
-            return None
+            return (Discarded(tensor_on(leaf._data)), 0)
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)
     return (node, 0)
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge of a tensor that requires grad; ``None`` if its gradient is discarded."""
+    edge = tensor._edge or leaf_edge(tensor)
+    return None if type(edge[0]) is Discarded else edge

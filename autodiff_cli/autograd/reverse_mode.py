@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, GradientEdge, leaf_edge
+from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, gradient_edge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
@@ -196,7 +196,7 @@ def _edge(tensor: Differentiable, index: int) -> Edge:
             "One of the differentiated Tensors does not require grad",
             hint=f"call requires_grad_() on input {index} before it is used",
         )
-    return tensor._edge or leaf_edge(tensor) or (AccumulateGrad(tensor), 0)
+    return tensor._edge or leaf_edge(tensor)
 
 
 def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
@@ -210,7 +210,7 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
     roots = []
     for i, output in enumerate(outputs):
         if isinstance(output, Tensor):
-            found = (output._edge or leaf_edge(output)) if output._requires_grad else None
+            found = gradient_edge(output) if output._requires_grad else None
             if found is None:
                 raise GraphError(
                     f"element {i} of tensors {NO_GRAPH}",

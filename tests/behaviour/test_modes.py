@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -462,3 +462,53 @@ def test_a_decorated_class_under_set_grad_enabled() -> None:
 
     assert recording()
     assert not Model().inside
+
+
+# Views that were created without recording
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: v.sum(),
+        lambda v: v.mean(),
+        lambda v: (v * v).sum(),
+        lambda v: (v * 2).sum(),
+        lambda v: v.expand(3, 2).sum(),
+        lambda v: v.prod(),
+        lambda v: v.cumsum(0).sum(),
+        lambda v: v.softmax(0).sum(),
+        lambda v: torch.cat([v, v]).sum(),
+        lambda v: v.unbind()[0].sin(),
+    ],
+)
+def test_gradients_end_at_a_view_without_a_history(mode: str, function: Callable[[Any], Any]) -> None:
+    x = leaf([1.0, 2.0, 3.0])
+    with getattr(torch, mode)():
+        view = x[:2]
+    assert view.requires_grad
+    assert view.grad_fn is None
+    y = function(view)
+    (y + (x * 3).sum()).backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+    assert view.grad is None
+
+
+def test_a_view_without_a_history_has_no_edge() -> None:
+    x = leaf([1.0, 2.0])
+    with torch.no_grad():
+        view = x[:1]
+    assert view.sin().grad_fn.next_functions == ((None, 0),)
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        view.backward()
+    with pytest.raises(Exception, match="Expected gradient function to be set"):
+        torch.autograd.graph.get_gradient_edge(view)
+
+
+def test_detach_in_place_does_nothing_in_inference_mode() -> None:
+    x = leaf([1.0, 2.0]) * 2
+    with torch.inference_mode():
+        assert x.detach_() is x
+    assert x.requires_grad
+    assert x.grad_fn is not None
