@@ -480,3 +480,51 @@ def test_a_function_of_vmap_and_jvp_in_a_loop() -> None:
         function = func.grad(function)
     assert function(x).item() == pytest.approx(math.sin(0.5), rel=1e-12)
     assert close(torch.vmap(function)(V), V.sin())
+
+
+# Tensors without elements
+
+
+EMPTY = [lambda: const([]), lambda: torch.zeros(0, 2), lambda: torch.zeros(2, 0)]
+
+
+@pytest.mark.parametrize("transform", ["jacrev", "jacfwd"])
+@pytest.mark.parametrize("made", EMPTY)
+def test_jacobians_of_tensors_without_elements_have_the_shape_of_jacobians(transform: str, made: Callable[[], Any]) -> None:
+    jacobian, x = getattr(func, transform), made()
+    assert shape(jacobian(torch.tanh)(x)) == shape(x) * 2
+    assert [shape(each) for each in jacobian(lambda a: (a.sum(), a * 2))(x)] == [shape(x), shape(x) * 2]
+
+
+def test_jacobians_of_outputs_without_elements() -> None:
+    assert shape(func.jacrev(lambda a: a[:0])(V)) == [0, 3]
+    assert [shape(each) for each in func.jacrev(lambda a, b: a[:0] * b[:0], argnums=(0, 1))(V, V)] == [[0, 3], [0, 3]]
+
+
+# Hooks for saved tensors
+
+
+def hooks() -> Any:
+    return torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+
+
+def hooked(x: Any) -> Any:
+    with hooks():
+        return (x * x).sum()
+
+
+@pytest.mark.parametrize("transform", ["grad", "grad_and_value", "jacrev", "hessian"])
+def test_reverse_mode_refuses_hooks_for_saved_tensors(transform: str) -> None:
+    refused = pytest.raises(RuntimeError, match=r"torch.func.\{grad, vjp, jacrev, hessian\} don't yet support saved tensor hooks")
+    with refused:
+        getattr(func, transform)(hooked)(V)
+    with refused, hooks():
+        getattr(func, transform)(lambda x: (x * x).sum())(V)
+
+
+def test_other_transformations_accept_hooks_for_saved_tensors() -> None:
+    assert func.jacfwd(hooked)(V).tolist() == [1.0, -2.0, 4.0]
+    assert torch.vmap(hooked)(X).tolist() == [1.25, 4.0625, 11.25]
+    pull = func.vjp(lambda x: x * x, V)[1]
+    with hooks():
+        assert pull(V)[0].tolist() == [0.5, 2.0, 8.0]

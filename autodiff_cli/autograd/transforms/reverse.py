@@ -12,6 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
 from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.active import active_batches
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
@@ -22,6 +23,7 @@ from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeErro
 Argnums = int | tuple[int, ...]
 """The position of the argument to differentiate by, or a tuple of positions."""
 Transformed = Callable[..., Any]
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
 class Recorded:
@@ -49,7 +51,7 @@ class Recorded:
             if not isinstance(value, Tensor):
                 raise ArgumentError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         values = list(args)
-        with enable_grad():
+        with disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
             for i in chosen:
                 values[i] = mapped(lambda x: fresh(lifted(x), self._leaves), args[i])
             self.output = func(*values, **(kwargs or {}))
@@ -204,13 +206,13 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
         sizes = [math.prod(output.shape) for output in outputs]
         basis = [tensor_on(unit) for unit in standard_basis(outputs)]
         sweep = vmap(lambda *units: call.sweep(outputs, units), chunk_size=chunk_size)
-        rows = sweep(*basis) if sum(sizes) else call.sweep(outputs, outputs)
+        rows = sweep(*basis) if sum(sizes) else mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
         trees = []
         for k, output in enumerate(outputs):
             first = sum(sizes[:k])
             shape = tuple(output.shape)
             parts = [
-                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])) if sum(sizes) else x, each)  # noqa: B023
+                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])), each)  # noqa: B023
                 for each in rows
             ]
             trees.append(tuple(parts) if isinstance(argnums, tuple) else parts[0])
