@@ -23,7 +23,8 @@ from autodiff_cli.ops.shape import unsqueeze
 __all__: list[str] = []
 
 declare = Declarations(__name__)
-_alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
+alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
+"""A view of all elements."""
 
 
 def getitem(x: Value, key: object) -> Any:
@@ -34,7 +35,7 @@ def getitem(x: Value, key: object) -> Any:
         return example_by_example(getitem, (x, key if isinstance(key, tuple) else (key,)), {})
     if gathered:
         return index_key(region, gathered)
-    return _alias(region) if region is x else region
+    return alias(region) if region is x else region
 
 
 def sliced(x: Value, key: object) -> tuple[Any, Any]:

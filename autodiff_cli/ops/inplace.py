@@ -21,7 +21,7 @@ from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, re
 from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -116,8 +116,12 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     if recording and result._requires_grad and not tensor._requires_grad:
         _check_recorded(tensor, view)
     rebases = recording and (result._requires_grad or tensor._requires_grad)
+    target = _target(tensor, overlap)
     mark_changed(tensor, renew=not rebases)
-    _write(tensor, result._data, overlap)
+    if target is None:
+        tensor._data = result._data.astype(tensor._data.dtype)
+    else:
+        np.copyto(target, result._data, casting="unsafe")  # the types were compared above
     if rebases:
         rebase_history(tensor, result)
     return tensor
@@ -140,11 +144,11 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
         )
 
 
-def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
+def _target(tensor: Tensor, overlap: str | None) -> Array | None:
+    """Return the array to write into, or ``None`` for a NumPy scalar, which is replaced."""
     if not isinstance(tensor._data, np.ndarray):
-        tensor._data = data.astype(tensor._data.dtype)
-        return
-    target = tensor._data
+        return None
+    target: Array = tensor._data
     overlaps = 0 in target.strides and any(
         step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True)
     )
@@ -157,7 +161,7 @@ def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    np.copyto(target, data, casting="unsafe")  # ``change`` has compared the types
+    return target
 
 
 def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tensor], number: int) -> Tensor:
@@ -302,9 +306,12 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
     """Set all elements to one number in place.
 
     Raises:
+        ArgumentError: if the value is ``None``.
         ShapeError: if the value is a tensor with dimensions.
     """
     if not isinstance(value, Tensor):
+        if value is None:
+            raise ArgumentError("fill_(): argument 'value' must be a number, not NoneType")
         return change(self, lambda old: _filled(old, value), "")
     if value.ndim:
         raise ShapeError(
@@ -366,12 +373,23 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
                 f"shape mismatch: value tensor of shape {list(made.shape)} cannot be broadcast to indexing result of shape "
                 f"{list(wanted)}"
             )
+        if isinstance(value, Tensor) and value.shape and _shares_memory(region, value):
+            raise GraphError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
         change(region, lambda old: index_putted(old, made, gathered, False), "index_put_")
         return
     view = getitem(self, key) if region is self else region
     if isinstance(value, Tensor):
         value = _without_leading_ones(value, view.ndim)
     change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+
+
+def _shares_memory(one: Tensor, other: Tensor) -> bool:
+    """Return whether two contiguous tensors have elements in common; batched tensors are not examined."""
+    arrays = (one._data, other._data)
+    return all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in arrays) and np.may_share_memory(*arrays)
 
 
 def _broadcasts(shape: Shape, wanted: Shape) -> bool:

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.structural import dimension, select_key, s
 from autodiff_cli.autograd.primitives.types import Key, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.indexing import alias, getitem
 from autodiff_cli.ops.shape import cat, clone, permuted, reshape, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
@@ -125,7 +125,9 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     order = [d for d in range(ndim) if d not in sources]
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
-    return permuted(x, tuple(order[:ndim]))  # the only dimension of a single number is a dimension in name
+    if not ndim:  # the only dimension of a single number is a dimension in name
+        return alias(x)
+    return permuted(x, tuple(order))
 
 
 @takes(dim=DIMENSION, sizes=WHOLES)

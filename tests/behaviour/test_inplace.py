@@ -978,3 +978,56 @@ def test_fill_diagonal() -> None:
     assert torch.zeros(4, 2).fill_diagonal_(1, wrap=True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0]]
     with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
         torch.zeros(2).fill_diagonal_(1)
+
+
+# Values that share memory with the tensor that is changed
+
+
+@pytest.mark.parametrize("value", [lambda x: x[1:], lambda x: x[1], lambda x: x, lambda x: x.detach()[:1]])
+def test_elements_cannot_be_set_from_the_same_memory(value: Callable[[Any], Any]) -> None:
+    x = const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+        x[[0, 1]] = value(x)
+    assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    x[[0, 1]] = value(x).clone()
+
+
+def test_elements_can_be_set_from_other_memory_of_the_tensor() -> None:
+    x = const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    x[:, [0]] = x[:, 1:2]
+    assert x.tolist() == [[2.0, 2.0, 3.0], [5.0, 5.0, 6.0]]
+    y = const([1.0, 2.0, 3.0])
+    y[y > 1] = y[0]
+    assert y.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_refused_change_does_not_count() -> None:
+    x = const([1.0, 2.0, 3.0]).expand(2, 3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x += 1
+    assert x._version == 0
+
+
+def test_the_accumulation_of_a_gradient_counts_as_a_change() -> None:
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (x * 2).sum().backward()
+    assert x.grad._version == 0
+    y = (x.grad * w).sum()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+    assert x.grad._version == 1
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.* is at version 1; expected version 0"):
+        y.backward()
+
+
+def test_views_can_be_detached_in_place_in_inference_mode() -> None:
+    x = const([1.0, 2.0]).reshape(2, 1)
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        x.detach_()
+    with torch.inference_mode():
+        assert x.detach_() is x
+
+
+def test_a_tensor_is_not_filled_with_nothing() -> None:
+    with pytest.raises(TypeError, match=r"fill_\(\)"):
+        const([1.0]).fill_(None)

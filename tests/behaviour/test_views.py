@@ -688,3 +688,9 @@ def test_fill_takes_a_number_or_a_tensor_without_dimensions() -> None:
     assert x.grad.tolist() == [0.0, 0.0]
     with pytest.raises(RuntimeError, match="fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions"):
         y.fill_(x)
+
+
+def test_dimensions_of_a_single_number_are_moved_by_a_view() -> None:
+    x = leaf(2.0)
+    assert type(x.movedim(0, -1).grad_fn).__name__ == "AliasBackward0"
+    assert x.movedim(0, -1)._is_view()
