@@ -112,9 +112,42 @@ def test_results_that_are_not_finite_have_one_note(threads: str) -> None:
     assert run_map("log(x)", stdin=b"x\n1\nnan\n").err == ""
 
 
-def test_a_mean_is_of_one_row() -> None:
-    done = run_map("x - mean(x) + sum([x, 1]) + max(x, 2)", stdin=b"x\n1\n")
-    assert done.err == "note: mean(x) applies to one row, not to a column: every row is computed separately\n"
+@pytest.mark.parametrize(
+    ("expression", "call"),
+    [
+        ("x - mean(x)", "mean(x)"),
+        ("sum(x)", "sum(x)"),
+        ("x.sum()", "x.sum()"),
+        ("1 + sum(x*k, dim=0)", "sum(x*k, dim=0)"),
+        ("cumsum(x, 0)", "cumsum(x, 0)"),
+        ("softmax(x, 0)", "softmax(x, 0)"),
+        ("(x - 1)/std(x)", "std(x)"),
+        ("max(x)", "max(x)"),
+        ("sort(x).values", "sort(x)"),
+        ("norm(x)", "norm(x)"),
+        ("logsumexp(x)", "logsumexp(x)"),
+        ("quantile(x, 0.5)", "quantile(x, 0.5)"),
+        ("any(x > 0)", "any(x > 0)"),
+        ("f(t) = t/sum(t); f(x)", "sum(t)"),
+        ("x if x > 0 else mean(x)", "mean(x)"),
+        ("det([[x, 1], [2, k]]) + mean(x)", "mean(x)"),
+    ],
+)
+def test_a_function_of_a_column_is_refused(expression: str, call: str) -> None:
+    name = call.partition("(")[0].removeprefix("x.")
+    done = refused(2, f"'{name}' takes an array", expression, "--at", "k=2", stdin=b"x\n1\n3\n")
+    source, caret = done.err.splitlines()[1:3]
+    assert source.strip() == expression
+    assert source[caret.index("^") : caret.rindex("^") + 1] == call
+    assert "give the result as a constant: --const m=2.5" in done.err
+
+
+def test_functions_of_several_numbers_of_a_row() -> None:
+    expression = "sum([x, y]) + max(x, y) + x.max(y) + sum(i=1..2, x**i) + mse_loss(x, y) + sum(w) + mean(k)"
+    truth = [x + y + 2 * max(x, y) + x + x**2 + (x - y) ** 2 + 6 + 4 for x, y in ((1.0, 2.0), (3.0, -1.0))]
+    done = run_map(expression, "--const", "w=[1, 2, 3]", "--const", "k=4", "--no-keep", stdin=b"x,y\n1,2\n3,-1\n")
+    assert [float(row["value"]) for row in rows_of(done)] == truth
+    assert done.err == ""
 
 
 def test_huge_integers() -> None:

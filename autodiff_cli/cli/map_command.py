@@ -77,8 +77,6 @@ def command(
     program = task.program()
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")
-    for text in task.reductions(program):
-        say(f"{text} applies to one row, not to a column: every row is computed separately")
     facts = {"expression": task.expression, "dtype": task.dtype, "order": task.order}
     style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:

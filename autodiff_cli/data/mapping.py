@@ -15,10 +15,8 @@ from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Res
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,24 +75,6 @@ class Task:
         """Return the mapping of rows for an input; see ``RowMap``."""
         return RowMap(self, program, columns, source)
 
-    def reductions(self, program: Compiled) -> list[str]:
-        """Return the calls to functions such as ``sum`` and ``mean`` whose argument is a single number."""
-        from autodiff_cli.evaluation.evaluation import Evaluation
-
-        try:
-            trace = Evaluation(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
-        except AutodiffError:
-            return []
-        found = [
-            shortened(self.expression[slice(*node.span)], _LONGEST_CALL)
-            for op, given, _, _, node in trace
-            if op is not None
-            and op.section in ("reduce", "extremes", "sorting")
-            and len(given) == 1
-            and np.shape(raw(given[0])) == ()
-        ]
-        return list(dict.fromkeys(found))
-
     def reason(self, at: Mapping[str, float]) -> str:
         """Return the note that explains why the results at these values are not finite, or an empty string."""
         from autodiff_cli.derivatives.evaluate import evaluate
@@ -121,8 +101,6 @@ _SUGGESTED = 5
 """The maximum number of missing columns for which a message suggests another column."""
 _LISTED = 30
 """The maximum number of columns that a message lists."""
-_LONGEST_CALL = 48
-"""The maximum number of characters of a call in a note."""
 
 
 class RowMap:

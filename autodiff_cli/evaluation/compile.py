@@ -10,8 +10,9 @@ import numpy as np
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.array_functions import is_per_row, of_one_number, takes_array
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives, terms
 from autodiff_cli.compiler.tape import Tape
@@ -21,6 +22,7 @@ from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import element_names, free_names
+from autodiff_cli.evaluation.operations import Operations
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
@@ -79,6 +81,36 @@ class TracingEvaluator(Evaluator):
         return self.tensors.keep(apply(tracer.tape, primitive, [value, *arguments]), node)
 
 
+class OneNumberPerRow(Operations):
+    """The operations on a row, which refuse functions of arrays if their arguments are single numbers.
+
+    A user of ``x - mean(x)`` over rows means the mean of the column, but every row is computed separately.  The losses are
+    an exception, because the loss of one row is a useful result.
+    """
+
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function of the language.
+
+        Raises:
+            UsageError: if the function takes an array, but its arguments are single numbers of the row.
+        """
+        if takes_array(op) and not is_per_row(op, given, named) and of_one_number((*given, *named.values())):
+            value = setting("const", "m=2.5")
+            raise UsageError(
+                f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
+                hint=f"compute it for the whole column first, and give the result as a constant: {value}",
+            )
+        return super().apply(op, given, named, node)
+
+
+class RowTracingEvaluator(OneNumberPerRow, TracingEvaluator):
+    """A tracing evaluator whose variables are columns, with one number in each row."""
+
+
+class RowEvaluator(OneNumberPerRow, Evaluator):
+    """An evaluator of one row."""
+
+
 def compile(
     expression: str,
     wrt: str | Sequence[str] | None = None,
@@ -107,6 +139,7 @@ def compile(
 
     Raises:
         AutodiffError: if the expression is invalid or cannot be evaluated; the error has the position in the expression.
+        UsageError: if a function of arrays, such as ``mean``, has one number of each row as its argument.
     """
     if order not in (0, 1, 2):
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
@@ -133,14 +166,31 @@ def compile_terms(
     """
     by = dict.fromkeys(name for term in wanted for name in term)
     try:
-        traced = trace(expression, names, leaves, dtype)
+        traced = trace(expression, names, leaves, dtype, RowTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.output, {name: traced.variables[name] for name in by}, wanted)
         return Program(results, names, wanted, dtype, threads)
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
+        _check_row(expression, names, leaves, dtype)
         return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
+
+
+def _check_row(expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
+    """Evaluate an expression that cannot be traced for one row of arbitrary numbers.
+
+    Raises:
+        UsageError: if a function of arrays has one number of the row as its argument.
+    """
+    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), names)
+    try:
+        with np.errstate(all="ignore"):
+            RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
+    except UsageError:
+        raise
+    except AutodiffError:
+        return  # other rows need not fail
 
 
 def names_and_values(

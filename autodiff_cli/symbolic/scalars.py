@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.compiler.tracer import Tracer
+from autodiff_cli.compiler.array_functions import of_one_number, takes_array
 from autodiff_cli.errors import NotRecordable, setting
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
-
-_OF_ARRAYS = (
-    *("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants"),
-    *("margin_losses", "normalization", "attention"),
-)
-"""The modules whose functions take arrays; most of these functions return a scalar unchanged."""
 
 _EXAMPLE = setting("at", '"x=[1, 2]"')
 _HINTS = {name: f"list the elements, as in {name}([x1, x2]), or " for name in ("sum", "prod", "mean")}
@@ -34,11 +27,9 @@ class ScalarTracingEvaluator(TracingEvaluator):
         Raises:
             NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
         """
-        if op.section in _OF_ARRAYS or (op.section in ("activation", "gates") and "dim" in op.parameters):
-            tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
-            if any(isinstance(tensor, Tracer) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
-                raise NotRecordable(
-                    f"'{op.name}' takes an array, but variables are scalars here",
-                    hint=f"{_HINTS.get(op.name, '')}use grad or jacobian for arrays: {_EXAMPLE}",
-                )
+        if takes_array(op) and of_one_number((*given, *named.values())):
+            raise NotRecordable(
+                f"'{op.name}' takes an array, but variables are scalars here",
+                hint=f"{_HINTS.get(op.name, '')}use grad or jacobian for arrays: {_EXAMPLE}",
+            )
         return super().apply(op, given, named, node)
