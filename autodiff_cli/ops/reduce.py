@@ -12,12 +12,12 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import Registration, describe
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, expanded
 from autodiff_cli.autograd.primitives.types import Dims, Forward, Number, Shape, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import expand, reshape
+from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["count_nonzero", "cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
@@ -47,14 +47,17 @@ def kept_shape(shape: Shape, dim: Dims) -> Shape:
 
 def spread(g: Value, x_shape: Shape, dim: Dims) -> Any:
     """Broadcast the result of a reduction, or its cotangent, to the shape before the reduction."""
-    if not g.shape:
-        return expand(g, x_shape)
-    return expand(reshape(g, kept_shape(x_shape, dim)), x_shape)
+    return expanded(reshape(g, kept_shape(x_shape, dim)) if g.shape else g, x_shape)
 
 
 def reduction(ufunc: np.ufunc) -> Any:
     """Return the forward computation of a reduction with a ufunc."""
-    return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))[()]
+
+    def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
+        at = None if dim is None else dimensions(dim, x.ndim)
+        return ufunc.reduce(x, axis=at, keepdims=bool(keepdim))[()]
+
+    return forward
 
 
 def count(shape: Shape, dim: Dims) -> int:
