@@ -34,7 +34,7 @@ def test_the_kind_of_each_plain_parameter_is_declared() -> None:
         ("chunk(x, 0)", "chunk expects 'chunks' to be greater than 0, got: 0"),
         ("split(x, [1, [1]])", r"split: 'split_size' must be a whole number or a list of whole numbers, not \[1, \[1\]\]"),
         ("split(sum(x), [1])", "split expects at least a 1-dimensional tensor"),
-        ("narrow(sum(x), 0, 0, 1)", "narrow expects at least a 1-dimensional tensor"),
+        ("narrow(sum(x), 0, 0, 1)", r"narrow\(\) cannot be applied to a 0-dim tensor"),
         ("take_along_dim(sum(x), x, dim=0)", "same number of dimensions"),
         ("repeat_interleave(x, [1e30])", "'repeats' must be a tensor of positions, which are whole numbers"),
         ("repeat_interleave(x, [1, 2, 3])", "or 2 numbers, but its shape is"),

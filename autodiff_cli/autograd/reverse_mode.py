@@ -140,8 +140,9 @@ def grad(
             through = transformed.differentiated(starts, wanted, grad_outputs, *options)
             if through is not NotImplemented:
                 return dict(zip(inputs, through, strict=True)) if isinstance(inputs, dict) else tuple(through)
+        roots = _roots(starts, grad_outputs, create_graph)
         edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
-        captured = run_backward(_roots(starts, grad_outputs, create_graph), keep, create_graph, edges, accumulates=False)
+        captured = run_backward(roots, keep, create_graph, edges, accumulates=False)
         found = [_owned(captured[edge]) if edge in captured else None for edge in edges]
     if any(gradient is None for gradient in found):
         found = [

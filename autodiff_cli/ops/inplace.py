@@ -313,12 +313,16 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
         if value is None:
             raise ArgumentError("fill_(): argument 'value' must be a number, not NoneType")
         return change(self, lambda old: _filled(old, value), "")
+    return change(self, lambda old: _filled_by(old, value), "")
+
+
+def _filled_by(old: Tensor, value: Tensor) -> Any:
     if value.ndim:
         raise ShapeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
             hint="use copy_(), which broadcasts its argument",
         )
-    return change(self, lambda old: _filled_with(old, value), "")
+    return _filled_with(old, value)
 
 
 def _diagonal(shape: tuple[int, ...], wrap: bool) -> Any:

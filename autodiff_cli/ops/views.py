@@ -45,16 +45,24 @@ def _before(dim: int, ndim: int) -> tuple[slice, ...]:
 @takes(dim=DIMENSION, index=WHOLE)
 def select(x: Value, dim: int, index: int) -> Any:
     """The slice at one position along dim, without that dimension."""
+    if not x.shape:
+        raise IndexOutOfRange("select() cannot be applied to a 0-dim tensor.")
     return getitem(x, (*_before(dim, len(x.shape)), index))
 
 
 @takes(dim=DIMENSION, start=WHOLE, length=WHOLE)
 def narrow(x: Value, dim: int, start: int, length: int) -> Any:
     """The part of x along dim that begins at start and has the given length."""
+    if not x.shape:
+        raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
     size = length_along("narrow", x, dim)
+    if not -size <= start <= size:
+        raise IndexOutOfRange(f"start out of range (expected to be in range of [-{size}, {size}], but got {start})")
+    if length < 0:
+        raise ShapeError("narrow(): length must be non-negative.")
     first = start + (size if start < 0 else 0)
-    if length < 0 or not 0 <= first <= size - length:
-        raise IndexOutOfRange(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    if first + length > size:
+        raise ShapeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return slice_key(x, (*_before(dim, len(x.shape)), slice(first, first + length)))
 
 
@@ -74,12 +82,11 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
 
 
 def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
-    if x.ndim < 2:
-        raise ShapeError(f"diagonal expects at least two dimensions, but got {x.ndim}")
-    offset = min(
-        max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)]
-    )  # NumPy does not accept offsets beyond 32 bits
-    found = np.diagonal(x, offset, dimension(dim1, x.ndim), dimension(dim2, x.ndim))
+    first, second = dimension(dim1, x.ndim), dimension(dim2, x.ndim)
+    if first == second:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    offset = min(max(offset, -x.shape[first]), x.shape[second])  # NumPy does not accept offsets beyond 32 bits
+    found = np.diagonal(x, offset, first, second)
     if x.flags.writeable:
         found.flags.writeable = True  # NumPy returns a read-only view for backward compatibility
     return found
@@ -156,7 +163,7 @@ describe(contiguous, tensors=("x",), samples=((_MATRIX,),))
 
 def _taken_apart(x: Array, dim: int) -> list[Any]:
     if not x.ndim:
-        raise ShapeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexOutOfRange("Dimension specified as 0 but tensor has no dimensions")
     before: Key = _before(dim, x.ndim)
     return [x[(*before, i, ...)] for i in range(x.shape[dimension(dim, x.ndim)])]
 

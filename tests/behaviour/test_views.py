@@ -694,3 +694,33 @@ def test_dimensions_of_a_single_number_are_moved_by_a_view() -> None:
     x = leaf(2.0)
     assert type(x.movedim(0, -1).grad_fn).__name__ == "AliasBackward0"
     assert x.movedim(0, -1)._is_view()
+
+
+# The words of errors
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda x: x.expand(3), RuntimeError, r"the number of sizes provided \(1\) must be greater or equal to the number of dim"),
+        (
+            lambda x: x.expand(4, 2, 2),
+            RuntimeError,
+            r"The expanded size of the tensor \(2\) must match the existing size \(3\) at non-singleton dimension 2.  "
+            r"Target sizes: \[4, 2, 2\].  Tensor sizes: \[2, 3\]",
+        ),
+        (lambda x: x.narrow(0, 3, 1), IndexError, r"start out of range \(expected to be in range of \[-2, 2\], but got 3\)"),
+        (lambda x: x.narrow(0, 1, 2), RuntimeError, r"start \(1\) \+ length \(2\) exceeds dimension size \(2\)"),
+        (lambda x: x.narrow(0, 1, -1), RuntimeError, r"narrow\(\): length must be non-negative"),
+        (lambda x: x.sum().narrow(0, 0, 1), RuntimeError, r"narrow\(\) cannot be applied to a 0-dim tensor"),
+        (lambda x: x.sum().select(0, 0), IndexError, r"select\(\) cannot be applied to a 0-dim tensor"),
+        (lambda x: x.sum().unbind(), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+        (lambda x: x[0].diagonal(), IndexError, r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)"),
+        (lambda x: x.diagonal(0, 1, -1), RuntimeError, "diagonal dimensions cannot be identical 1, -1"),
+        (lambda x: torch.autograd.grad(x.sum(), x), RuntimeError, "element 0 of tensors does not require grad"),
+        (lambda x: leaf([1.0]).fill_(x), RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"),
+    ],
+)
+def test_errors_have_the_words_of_pytorch(call: Callable[[Any], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call(const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))

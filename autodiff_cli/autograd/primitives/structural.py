@@ -68,8 +68,18 @@ def _expand(x: Array, shape: Shape) -> Array:
         return _repeated(x, shape) if max(shape) > 1 else x.reshape(shape)
     lead = len(shape) - x.ndim
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
-    if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
-        raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
+    if lead < 0:
+        raise ShapeError(
+            f"expand: the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({x.ndim})"
+        )
+    for i in reversed(range(x.ndim)):
+        n, m = x.shape[i], whole[lead + i]
+        if n not in (m, 1):
+            raise ShapeError(
+                f"The expanded size of the tensor ({m}) must match the existing size ({n}) at non-singleton dimension {lead + i}.  "
+                f"Target sizes: {list(shape)}.  Tensor sizes: {list(x.shape)}"
+            )
     check_elements(whole)
     # If no element is repeated, the result is writable.
     return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
