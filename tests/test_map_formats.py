@@ -18,6 +18,7 @@ import pytest
 from autodiff_cli import formats
 from autodiff_cli.data import column_values, number_text
 from autodiff_cli.data.readers import arrow_ndjson, lines
+from autodiff_cli.data.shortest import joined_texts
 from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
 
@@ -499,3 +500,26 @@ def test_a_whole_number_beyond_floats_is_infinite_in_files_of_numpy(style: str) 
     assert (result.code, result.err) == (0, "")
     found = np.load(f"o.{style}")
     assert [*found["x"], *found["value"]] == [np.inf, -np.inf, 4.0, 9.0]
+
+
+def test_the_shortest_texts_of_arrays_are_those_of_python() -> None:
+    draw = np.random.default_rng(11)
+    powers = 2.0 ** np.arange(-20, 60)
+    values = np.concatenate(
+        [
+            draw.normal(size=40_000) * 10.0 ** draw.integers(-6, 18, 40_000),
+            draw.integers(0, 2**63, 5000).view(np.float64),
+            *(np.round(draw.uniform(-1000, 1000, 3000), digits) for digits in range(6)),
+            *(np.nextafter(powers, side) for side in (0, np.inf)),
+            powers,
+            10.0 ** np.arange(-20, 20),
+            np.nextafter(10.0 ** np.arange(-8, 18), 0),
+            [0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, 1e-4, 9.999999999999999e15, 9007199254740993.0, 2.0**53 + 2],
+        ]
+    )
+    expected = list(map(repr, values.tolist()))
+    assert joined_texts([values], ",") == expected
+    assert joined_texts([values, -values[::-1]], "\t") == [
+        f"{a}\t{b!r}" for a, b in zip(expected, (-values[::-1]).tolist(), strict=True)
+    ]
+    assert joined_texts([values[:0]], ",") == []

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autodiff_cli.data.column_values import json_text, number_reprs, python_values
-from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 
 FAST_FROM = 50_000
 """The smallest number of values for which importing Arrow to write them saves time."""
-_FAST_FROM_THEN = 1000
-"""The number of values above which Arrow saves time if it is already imported."""
+_FAST_FROM = 500
+"""The smallest number of values for which the conversion of whole arrays saves time."""
 
 
 def number_texts(array: Array) -> list[str]:
     """Return the text of each number."""
-    if (len(array) >= FAST_FROM and pyarrow_if_there() is not None) or (len(array) > _FAST_FROM_THEN and pyarrow_loaded()):
-        texts: list[str] = arrow_number_texts(array).to_pylist()
-        return texts
-    return number_reprs(array)
+    return row_texts([array], ",")
+
+
+def row_texts(columns: Sequence[Array], separator: str) -> list[str]:
+    """Return the text of each row of columns of numbers, with a separator of one character between the numbers."""
+    if len(columns[0]) >= _FAST_FROM and all(column.dtype == np.float64 for column in columns):
+        from autodiff_cli.data.shortest import joined_texts
+
+        return joined_texts(columns, separator)
+    return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
 
 
 def arrow_number_texts(array: Array) -> ArrowArray:

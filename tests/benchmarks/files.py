@@ -3,8 +3,9 @@
 python tests/benchmarks/files.py [--rows N] [--rounds N] [--only TEXT] [--folder FOLDER]
 
 All programs compute the value and two derivatives of one expression and copy the columns id, x and y.  polars, DuckDB and mawk
-have derivatives by hand.  The programs of one conversion run alternately; what is printed is the minimum of the seconds and of
-the peaks of memory, and the ratio of our seconds to theirs.  Programs that are not installed are left out.
+have derivatives by hand.  The programs of one conversion run alternately; what is printed is the minimum of the seconds,
+of the seconds on processors (which depend less on other programs), and of the peaks of memory, and the ratios of our seconds to
+theirs.  Programs that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -74,29 +75,33 @@ def peers(form: str, source: str, target: str) -> Commands:
     }
 
 
-def run(command: list[str]) -> tuple[float, int]:
-    """Run a process; return its seconds and its peak of memory in MiB."""
+def run(command: list[str]) -> tuple[float, float, int]:
+    """Run a process; return its seconds, its seconds on processors, and its peak of memory in MiB."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = status
     assert status == 0, command
-    return time.perf_counter() - start, used.ru_maxrss // 1024
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
 def compare(title: str, ours: list[str], others: Commands, rounds: int) -> None:
     """Run the programs alternately, and print the minima."""
     commands = {"autodiff": ours, **others}
-    best = {name: (float("inf"), 1 << 40) for name in commands}
+    runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            took, peak = run(command)
-            best[name] = (min(best[name][0], took), min(best[name][1], peak))
-    mine = best["autodiff"][0]
+            runs[name].append(run(command))
+    best = {name: tuple(map(min, zip(*measured, strict=True))) for name, measured in runs.items()}
     print(title)
-    for name, (took, peak) in best.items():
-        print(f"  {name:15} {took:7.2f} s {peak:6} MiB{'' if name == 'autodiff' else f'   ratio {mine / took:.2f}'}", flush=True)
+    for name, (took, busy, peak) in best.items():
+        ratios = (
+            ""
+            if name == "autodiff"
+            else "   ratios {:.2f}, {:.2f}".format(*(a / b for a, b in zip(best["autodiff"], (took, busy), strict=False)))
+        )
+        print(f"  {name:15} {took:7.2f} s, {busy:7.2f} s on processors, {peak:5} MiB{ratios}", flush=True)
 
 
 def made(folder: Path, rows: int) -> None:
@@ -131,16 +136,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="only the comparisons whose title contains this text")
-    parser.add_argument("--folder", help="the folder of the files; a memory disk shows the programs and not the disk")
+    parser.add_argument("--folder", help="the folder of the files, which a later run uses again; best on a memory disk")
     given = parser.parse_args()
     print(f"{EXPRESSION}: value and two derivatives, {given.rows:,} rows")
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        folder = Path(name)
-        maker = os.fork()  # a process that inherits nothing large counts as small
-        if not maker:
-            made(folder, given.rows)
-            os._exit(0)
-        assert os.waitpid(maker, 0)[1] == 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(given.folder or name)
+        if not (folder / "in.parquet").exists():
+            maker = os.fork()  # a process that inherits nothing large counts as small
+            if not maker:
+                made(folder, given.rows)
+                os._exit(0)
+            assert os.waitpid(maker, 0)[1] == 0
 
         def conversion(
             source: str, target: str, ours: list[str] = COMMAND, title: str = "", others: Commands | None = None

@@ -1,7 +1,7 @@
-"""The reader of CSV and TSV, which uses Arrow for large pieces, the csv module for quotes, and ``str.split`` otherwise.
+"""The reader of CSV and TSV, which parses regular pieces as a whole, and other pieces with the csv module.
 
-This reader is the reference implementation.  ``arrow_csv`` returns the same values for large pieces, and refuses pieces with
-unusual cells, which this reader then parses.
+A piece is regular if each of its lines has one cell for each column, without quotes.  ``arrow_csv`` returns the same values for
+large pieces, and refuses pieces with unusual cells, which this reader then parses.
 """
 
 from __future__ import annotations
@@ -35,6 +35,31 @@ class _Rows:
     cells: list[list[str]]
     raws: Sequence[str]
     lines: Sequence[int]
+
+    def column(self, i: int) -> list[str]:
+        """Return the cells of a column."""
+        return [row[i] for row in self.cells]
+
+
+@dataclass(slots=True)
+class _Table:
+    """The cells of lines that all have the same number of cells, row by row.
+
+    Attributes:
+        cells: the cells of all rows.
+        width: the number of cells of a row.
+        raws: the text of the rows.
+        lines: the number of the line of each row.
+    """
+
+    cells: list[str]
+    width: int
+    raws: bytes
+    lines: Sequence[int]
+
+    def column(self, i: int) -> list[str]:
+        """Return the cells of a column."""
+        return self.cells[i :: self.width]
 
 
 @dataclass(slots=True)
@@ -146,30 +171,34 @@ class DelimitedReader(TextReader):
             block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, request)
             if block is not None:
                 return block
-        if rows is None:
-            rows = self._parsed(piece.data, piece.first)[0] if b'"' in piece.data else self._split(piece)
-        return self._checked(rows, request)
+        return self._checked(rows or self._table(piece) or self._parsed(piece.data, piece.first)[0], request)
 
-    def _split(self, piece: _Lines) -> _Rows:
-        """Split lines without quotes into rows."""
-        raws = decoded(piece.data, self.name, piece.first).split("\n")[:-1]
-        lines: Sequence[int] = range(piece.first, piece.first + len(raws))
-        if "" in raws:
-            lines = [line for line, raw in zip(lines, raws, strict=True) if raw]
-            raws = [raw for raw in raws if raw]
-        delimiter = self.delimiter
-        return _Rows([raw.split(delimiter) for raw in raws], raws, lines)
+    def _table(self, piece: _Lines) -> _Table | None:
+        """Return the cells of lines without quotes that have one cell for each column; ``None`` if there are other lines."""
+        data, width, delimiter = piece.data, len(self.columns), ord(self.delimiter)
+        array = np.frombuffer(data, np.uint8)
+        marks = array[(array == delimiter) | (array == ord("\n"))]
+        row = np.full(width, delimiter, np.uint8)
+        row[-1] = ord("\n")
+        if not data or len(marks) % width or (marks.reshape(-1, width) != row).any():
+            return None
+        if b'"' in data or (width == 1 and (data[:1] == b"\n" or b"\n\n" in data)):
+            return None
+        cells = decoded(data, self.name, piece.first).replace("\n", self.delimiter).split(self.delimiter)
+        return _Table(cells[:-1], width, data, range(piece.first, piece.first + len(marks) // width))
 
-    def _checked(self, rows: _Rows, request: ReadRequest) -> Block:
+    def _checked(self, rows: _Rows | _Table, request: ReadRequest) -> Block:
         lines = rows.lines
         bad = BadRows(f"{self.name}, line", request.on_error)
-        raw = list(rows.raws) if request.raw == self.delimiter else None
-        if not set(map(len, rows.cells)) <= {len(self.columns)}:
-            self._pad(rows, raw, bad)
+        raw: list[str] | bytes | None = None
+        if request.raw == self.delimiter:
+            raw = rows.raws if isinstance(rows, _Table) else list(rows.raws)
+        if isinstance(rows, _Rows) and not set(map(len, rows.cells)) <= {len(self.columns)}:
+            self._pad(rows, raw if isinstance(raw, list) else None, bad)
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
-            cells = [row[place[name]] for row in rows.cells]
+            cells = rows.column(place[name])
             numbers[name], wrong = numbers_in(cells)
             for position in wrong:
                 header = lines[position] == 1 and cells[position].strip() == name
@@ -178,8 +207,8 @@ class DelimitedReader(TextReader):
         columns: dict[str, Column] = {}
         for name in request.kept if raw is None else ():
             as_number = name in numbers and not request.text
-            columns[name] = numbers[name] if as_number else [row[place[name]] for row in rows.cells]
-        return bad.applied_to(Block(len(rows.cells), numbers, columns, raw, bad.where, lines))
+            columns[name] = numbers[name] if as_number else rows.column(place[name])
+        return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines))
 
     def _pad(self, rows: _Rows, raw: list[str] | None, bad: BadRows) -> None:
         """Pad or cut every row to the number of columns, and record as bad the rows that had a different number of cells."""

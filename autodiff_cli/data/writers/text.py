@@ -8,7 +8,7 @@ from typing import BinaryIO
 from autodiff_cli.data import number_text
 from autodiff_cli.data.column_values import cell_values, json_text
 from autodiff_cli.data.libraries import pyarrow_loaded
-from autodiff_cli.data.number_text import json_texts, number_texts
+from autodiff_cli.data.number_text import json_texts, number_texts, row_texts
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.writers import arrow_text
 from autodiff_cli.data.writers.arrow_text import Buffers
@@ -58,15 +58,16 @@ class DelimitedWriter(TextWriter):
             return arrow_text.appended(block.raw, self.raw, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
         if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
-            lines = arrow_text.joined([*columns, *results], self.raw)
-            if lines is not None:
-                return lines
-        numbers = list(map(number_texts, results))
+            buffers = arrow_text.joined([*columns, *results], self.raw)
+            if buffers is not None:
+                return buffers
         if columns:
+            numbers = map(number_texts, results)
             return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
         raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
-        cells = zip(*numbers, strict=True) if raw is None else zip(raw, *numbers, strict=True)
-        return ["".join([f"{line}\n" for line in map(self.raw.join, cells)]).encode()]
+        texts = row_texts(results, self.raw)
+        lines = texts if raw is None else [f"{line}{self.raw}{text}" for line, text in zip(raw, texts, strict=True)]
+        return ["\n".join([*lines, ""]).encode()]
 
 
 class MarkdownWriter(TextWriter):
