@@ -16,6 +16,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import (
     TEXT,
     WHOLE,
     Kind,
+    counted,
     optional,
     takes,
 )
@@ -121,6 +122,7 @@ describe(bucketize, parameters=("x", "boundaries"), defaults=(), tensors=("x", "
 
 
 def _counts(x: Array, weights: Array | None, minlength: int) -> Any:
+    x = counted(x)
     if x.ndim != 1 or x.dtype.kind not in "iub" or (x.size and x.min() < 0):
         raise GraphError("bincount only supports 1-d non-negative integral inputs.")
     return np.bincount(x, weights, minlength)
@@ -136,7 +138,7 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
     """How often each whole number from 0 on is among the elements of a vector, or the sums of their weights."""
     if weights is None:
         return _bincount(x, minlength)
-    numbers = np.asarray(array_of(x))
+    numbers = counted(np.asarray(array_of(x)))
     length = max(minlength, int(numbers.max(initial=-1)) + 1)
     _counts(numbers, None, 0)
     return dropped(weights, (length,), 0, numbers)
