@@ -89,6 +89,7 @@ from autodiff_cli.ops.pieces import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
+from autodiff_cli.ops.representation import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403

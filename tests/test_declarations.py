@@ -127,7 +127,9 @@ def test_edges_are_evaluated_and_documented() -> None:
 WITHOUT_DERIVATIVE = {
     *("all", "allclose", "any", "equal", "isclose"),
     *("lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
-    *("zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like"),
+    *("zeros", "ones", "full", "eye", "arange", "linspace", "logspace", "tril_indices", "triu_indices", "zeros_like", "ones_like"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"),
+    *("signbit", "matrix_rank"),
     *("argwhere", "nonzero", "bincount", "bucketize", "searchsorted", "isin", "unique", "unique_consecutive"),
     *("argmax", "argmin", "argsort", "count_nonzero", "one_hot"),
     *("detach", "no_grad"),

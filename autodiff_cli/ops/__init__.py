@@ -24,7 +24,7 @@ FURTHER = (
     *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
     *("faddeeva", "numerical", "trigonometry", "airy", "elliptic", "bessel_orders"),
     *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
-    *("pieces", "counting", "summaries", "systems"),
+    *("pieces", "counting", "summaries", "systems", "representation"),
 )
 
 

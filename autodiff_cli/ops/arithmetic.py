@@ -351,21 +351,20 @@ def pow(input: Operand, exponent: Operand) -> Any:
     return _power_of_number(exponent, input) if _is_number(input) else _power_tensor(input, exponent)
 
 
-describe(
-    pow,
-    parameters=("x", "y"),
-    operator="pow",
-    aliases=("power",),
-    formula="y*x**(y - 1), x**y*log(x)",
-    domain="x > 0, or x = 0 and y >= 0, or y is a whole number and x != 0",
-    convention="the derivative with respect to x is inf at x = 0 with 0 < y < 1; the derivative with respect to y is 0 at x = 0 "
+POWER: dict[str, Any] = {
+    "parameters": ("x", "y"),
+    "formula": "y*x**(y - 1), x**y*log(x)",
+    "domain": "x > 0, or x = 0 and y >= 0, or y is a whole number and x != 0",
+    "convention": "the derivative with respect to x is inf at x = 0 with 0 < y < 1; the derivative with respect to y is 0 at x = 0 "
     "with y >= 0, and nan at x < 0 (PyTorch)",
-    smooth="x > 0, or x = 0 and y >= 1, or y is a whole number and x != 0",
-    inside=_power_exists,
-    kink=_power_kink,
-    samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
-    edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 3.0), (-2.0, 0.5)),
-)
+    "smooth": "x > 0, or x = 0 and y >= 1, or y is a whole number and x != 0",
+    "inside": _power_exists,
+    "kink": _power_kink,
+    "samples": ((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
+    "edges": ((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 3.0), (-2.0, 0.5)),
+}
+"""The description of powers."""
+describe(pow, operator="pow", aliases=("power",), **POWER)
 
 
 def _all_plain(*values: object) -> bool:

@@ -23,7 +23,15 @@ __all__ = [
     "all",
     "allclose",
     "any",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "clamp",
+    "clamp_max",
+    "clamp_min",
     "eq",
     "equal",
     "fmax",
@@ -74,11 +82,54 @@ def _or_unequal(compare: TensorFunction) -> Any:
 
 Tensor.__eq__ = _or_unequal(eq)  # type: ignore[method-assign]
 Tensor.__ne__ = _or_unequal(ne)  # type: ignore[method-assign]
-for _name, _ufunc, _sign in (("and", np.bitwise_and, "and"), ("or", np.bitwise_or, "or"), ("xor", np.bitwise_xor, "!=")):
-    _bitwise = declare(f"bitwise_{_name}", _ufunc, {"x": None, "y": None}, public=False, decomposition=f"x {_sign} y")
-    setattr(Tensor, f"__{_name}__", _bitwise)
-    setattr(Tensor, f"__r{_name}__", _bitwise)
-setattr(Tensor, "__invert__", declare("bitwise_not", np.invert, {"x": None}, public=False, decomposition="not x"))  # noqa: B010
+bitwise_and = declare(
+    "bitwise_and",
+    np.bitwise_and,
+    {"x": None, "y": None},
+    operator="and",
+    decomposition="x and y",
+    summary="the bits that are set in both of two integers or booleans",
+)
+bitwise_or = declare(
+    "bitwise_or",
+    np.bitwise_or,
+    {"x": None, "y": None},
+    operator="or",
+    decomposition="x or y",
+    summary="the bits that are set in one or both of two integers or booleans",
+)
+bitwise_xor = declare(
+    "bitwise_xor",
+    np.bitwise_xor,
+    {"x": None, "y": None},
+    operator="xor",
+    decomposition="x != y",
+    summary="the bits that are set in exactly one of two integers or booleans",
+)
+bitwise_not = declare(
+    "bitwise_not",
+    np.invert,
+    {"x": None},
+    operator="invert",
+    decomposition="not x",
+    summary="the inverted bits of an integer, -x - 1; the opposite of a boolean",
+)
+bitwise_left_shift = declare(
+    "bitwise_left_shift",
+    np.left_shift,
+    {"x": None, "y": None},
+    operator="lshift",
+    decomposition="x*2**y",
+    summary="the bits of the integer x shifted to the left by y places",
+)
+bitwise_right_shift = declare(
+    "bitwise_right_shift",
+    np.right_shift,
+    {"x": None, "y": None},
+    operator="rshift",
+    decomposition="floor(x/2**y)",
+    summary="the bits of the integer x shifted to the right by y places",
+)
 logical_and = declare("logical_and", np.logical_and, {"x": None, "y": None}, summary="true where x and y are both nonzero")
 logical_or = declare("logical_or", np.logical_or, {"x": None, "y": None}, summary="true where x or y is nonzero")
 logical_xor = declare(
@@ -291,4 +342,70 @@ describe(
     kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
+)
+
+
+def _one_bound(bound: str, forward: np.ufunc, inside: TensorFunction) -> Any:
+    """Return ``clamp_min`` or ``clamp_max``, of which PyTorch has a node for numbers and a node for tensors."""
+    name, camel = f"clamp_{bound}", f"Clamp{bound.capitalize()}Backward"
+    common: dict[str, Any] = {
+        "selects": True,
+        "public": False,
+        "decomposition": "max(x, bound)" if bound == "min" else "min(x, bound)",
+    }
+    number = declare(
+        name,
+        forward,
+        {"x": lambda g, x, bound: where(inside(x, bound), g, 0.0)},
+        node=f"{camel}0",
+        statics={"bound": 0.0},
+        **common,
+    )
+    tensor = declare(
+        name,
+        forward,
+        {
+            "x": lambda g, x, bound: where(inside(x, bound), g, 0.0),
+            "bound": lambda g, x, bound: where(inside(x, bound), 0.0, g),
+        },
+        node=f"{camel}1",
+        **common,
+    )
+    return lambda x, bound: (tensor if isinstance(bound, Tensor) else number)(x, bound)
+
+
+_raised, _lowered = _one_bound("min", np.maximum, ge), _one_bound("max", np.minimum, le)
+
+
+@takes()
+def clamp_min(x: Value, min: Operand) -> Any:
+    """The larger of x and min."""
+    return _raised(x, min)
+
+
+@takes()
+def clamp_max(x: Value, max: Operand) -> Any:
+    """The smaller of x and max."""
+    return _lowered(x, max)
+
+
+describe(
+    clamp_min,
+    tensors=("x", "min"),
+    formula="1 where x >= min else 0",
+    smooth="x != min",
+    convention="the derivative with respect to x is 1 at the bound (PyTorch)",
+    kink=lambda x, min: x == min,
+    samples=((0.5, 0.0), ([-2.0, 0.3], -1.0)),
+    edges=((0.0, 0.0),),
+)
+describe(
+    clamp_max,
+    tensors=("x", "max"),
+    formula="1 where x <= max else 0",
+    smooth="x != max",
+    convention="the derivative with respect to x is 1 at the bound (PyTorch)",
+    kink=lambda x, max: x == max,
+    samples=((0.5, 1.0), ([-2.0, 5.0], 1.0)),
+    edges=((1.0, 1.0),),
 )

@@ -29,9 +29,12 @@ __all__ = [
     "full_like",
     "is_tensor",
     "linspace",
+    "logspace",
     "ones",
     "ones_like",
     "tensor",
+    "tril_indices",
+    "triu_indices",
     "zeros",
     "zeros_like",
 ]
@@ -171,6 +174,42 @@ def linspace(
     )
 
 
+@takes(start=NUMBER, end=NUMBER, steps=WHOLE, base=NUMBER)
+def logspace(
+    start: Number,
+    end: Number,
+    steps: int,
+    base: Number = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Powers of ``base`` with evenly spaced exponents from ``start`` to ``end``, both included."""
+    (steps,) = shape_of("logspace", (steps,))
+    with np.errstate(all="ignore"):
+        powers = np.float64(base) ** np.linspace(float(start), float(end), steps)
+    return leaf_of(powers.astype(_type(dtype)), requires_grad, device)
+
+
+@takes(row=WHOLE, col=WHOLE, offset=WHOLE)
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows."""
+    return _positions_in(row, col, lambda i, j: j - i <= offset, dtype, device)
+
+
+@takes(row=WHOLE, col=WHOLE, offset=WHOLE)
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows."""
+    return _positions_in(row, col, lambda i, j: j - i >= offset, dtype, device)
+
+
+def _positions_in(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLike | None, device: DeviceLike) -> Tensor:
+    i, j = np.ogrid[tuple(slice(length) for length in shape_of("tril_indices", (row, col)))]
+    found = np.stack(np.nonzero(inside(i, j)))
+    return leaf_of(found.astype(np.int64 if dtype is None else as_dtype(dtype)), False, device)
+
+
 def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
     return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -252,5 +291,8 @@ describe(full, tensors=())
 describe(eye, tensors=())
 describe(arange, tensors=())
 describe(linspace, tensors=())
+describe(logspace, tensors=())
+describe(tril_indices, tensors=())
+describe(triu_indices, tensors=())
 describe(zeros_like, methods=())
 describe(ones_like, methods=())

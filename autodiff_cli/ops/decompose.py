@@ -13,21 +13,22 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
+from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import amax, amin
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.matrices import check_matrix, converged, mT, solve, symmetric
+from autodiff_cli.ops.matrices import check_matrix, converged, inv, mT, solve, symmetric
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import of_type, sum
 from autodiff_cli.ops.shape import cat, unsqueeze
 from autodiff_cli.ops.views import movedim
 
-__all__ = ["eigh", "eigvalsh", "matrix_norm", "qr", "svd", "svdvals"]
+__all__ = ["cond", "eigh", "eigvalsh", "matrix_norm", "matrix_rank", "qr", "svd", "svdvals"]
 
 declare = Declarations(__name__)
 
@@ -288,3 +289,60 @@ def norm_of(
 
 
 norm_of.__name__ = "linalg.norm"
+
+
+def cond(x: Value, p: Number | str | None = None) -> Any:
+    """Condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values."""
+    if len(x.shape) < 2:
+        raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p in (None, 2, -2):
+        values = svdvals(x)
+        largest, smallest = getitem(values, (..., 0)), getitem(values, (..., -1))
+        return smallest / largest if p == -2 else largest / smallest
+    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+        raise ArgumentError(f"linalg.cond got an invalid norm type: {p}", hint="use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
+    check_matrix("linalg.cond", array_of(x))
+    singular = np.linalg.slogdet(array_of(x).astype(np.float64))[0] == 0
+    regular = where(singular[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inv(regular), p))
+
+
+describe(
+    cond,
+    tensors=("x",),
+    domain="x is a matrix; square unless p is none, 2 or -2",
+    smooth="the extreme singular values are unique and not 0; for other p, as for matrix_norm",
+    samples=tuple((_A, p) for p in (None, -2, "fro", "nuc", 1, math.inf)),
+)
+
+_rank: TensorFunction = declare(
+    "matrix_rank",
+    lambda x, atol, rtol, hermitian: _ranks(x, atol, rtol, hermitian),
+    {"x": None},
+    statics={"atol": None, "rtol": None, "hermitian": False},
+    public=False,
+)
+
+
+def _ranks(x: Array, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
+    if x.ndim < 2:
+        raise ShapeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    if not x.size:
+        return np.zeros(x.shape[:-2], np.int64)[()]
+    check_matrix("linalg.matrix_rank", x, square=hermitian)
+    sizes = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
+    if rtol is None:
+        rtol = 0.0 if atol else float(np.finfo(x.dtype).eps) * max(x.shape[-2:])
+    limit = np.maximum(atol or 0.0, rtol * sizes.max(-1, keepdims=True))
+    return np.count_nonzero(sizes > limit, axis=-1)
+
+
+@takes(tol=optional(NUMBER), hermitian=FLAG, atol=optional(NUMBER), rtol=optional(NUMBER))
+def matrix_rank(
+    x: Value, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
+) -> Any:
+    """Number of singular values above tol, or above the larger of atol and rtol times the largest singular value."""
+    return _rank(x, atol, rtol, hermitian) if tol is None else _rank(x, tol, 0.0, hermitian)
+
+
+describe(matrix_rank, parameters=("x", "tol", "hermitian", "atol", "rtol"), defaults=(None, False, None, None), tensors=("x",))

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Forward, Value
+from autodiff_cli.errors import DtypeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 
@@ -240,11 +242,6 @@ _AT_WHOLE_BUT_ZERO: dict[str, Any] = {
     "kink": lambda x: (x == np.trunc(x)) & (x != 0),
     "edges": ((2.0,),),
 }
-_AT_HALF: dict[str, Any] = {
-    "smooth": "x is not halfway between two whole numbers",
-    "kink": lambda x: x - np.floor(x) == 0.5,
-    "edges": ((2.5,),),
-}
 sign = _step("sign", _sign, "sign of x: -1, 0 or 1", AT_ZERO)
 sgn = _step("sgn", _sign, "sign of x, the same function as sign; PyTorch has a separate node for each", AT_ZERO, "sign(x)")
 angle = _step(
@@ -256,7 +253,54 @@ angle = _step(
 )
 floor = _step("floor", np.floor, "x rounded down", _AT_WHOLE)
 ceil = _step("ceil", np.ceil, "x rounded up", _AT_WHOLE)
-round = _step("round", np.round, "x rounded to the nearest whole number, with halves rounded to even", _AT_HALF)
+_round: TensorFunction = declare(
+    "round",
+    np.round,
+    {"x": lambda g: zeros_like(g)},
+    selects=True,
+    series="fixed",
+    public=False,
+)
+_round_to: TensorFunction = declare(
+    "round_to",
+    np.round,
+    {"x": lambda g: zeros_like(g)},
+    node="RoundBackward1",
+    statics={"decimals": 0},
+    selects=True,
+    series="fixed",
+    public=False,
+    decomposition=lambda decimals: (
+        f"round(x*1e{decimals})*1e{-decimals}" if decimals < 0 else f"round(x*1e{decimals})/1e{decimals}"
+    ),
+)
+
+
+@takes(decimals=optional(WHOLE))
+def round(x: Value, decimals: int | None = None) -> Any:
+    """x rounded to the nearest whole number, or to a number of decimals, with halves rounded to even."""
+    if decimals is None:
+        return _round(x)
+    if x.dtype.kind != "f":
+        raise DtypeError(f"round: decimals is defined for floating-point numbers, not for {np.dtype(x.dtype)}")
+    return _round_to(x, decimals)
+
+
+def _at_half(x: Array, decimals: int | None) -> Any:
+    scaled = x * 10.0 ** (decimals or 0)
+    return scaled - np.floor(scaled) == 0.5
+
+
+describe(
+    round,
+    tensors=("x",),
+    formula="0",
+    smooth="x is not halfway between two rounded numbers",
+    convention="the derivative at a jump is 0 (PyTorch)",
+    kink=_at_half,
+    samples=(*_ANY, (0.237, 2)),
+    edges=((2.5,),),
+)
 trunc = _step("trunc", np.trunc, "x rounded towards 0", _AT_WHOLE_BUT_ZERO)
 abs = declare(
     "abs",

@@ -41,14 +41,15 @@ _NAMES = (
     *("cumsum", "cumprod", "addmm", "baddbmm", "atan2", "heaviside", "polygamma", "deg2rad", "rad2deg", "sgn", "clip"),
     *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "divide", "multiply", "negative"),
     *("subtract", "true_divide", "logical_and", "logical_not", "logical_or", "logical_xor"),
+    *("bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "clamp_max"),
+    *("clamp_min", "copysign", "float_power", "ldexp", "nan_to_num", "masked_scatter", "scatter_reduce", "put"),
+    *("addr", "addmv", "addbmm", "igamma", "igammac", "mvlgamma"),
 )
 _COMPARISONS = {
     **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
     **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
 }
 _SPELLED: dict[str, Callable[..., Tensor]] = {
-    "clamp_min": lambda old, min: old.clamp(min=min),
-    "clamp_max": lambda old, max: old.clamp(max=max),
     "fix": lambda old: old.trunc(),
 }
 """In-place methods whose ordinary operation has another name."""
@@ -269,7 +270,7 @@ for _name, _base in _COMPARISONS.items():
     _install(_name, _comparing(_base))
 for _name, _number in _RESHAPED.items():
     _install_reshape(_name, _number)
-for _name in ("and", "or", "xor"):
+for _name in ("and", "or", "xor", "lshift", "rshift"):
     _install_operator(_name)
 
 _filled: Any = declare(

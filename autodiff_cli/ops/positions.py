@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ __all__ = [
     "index_select",
     "masked_fill",
     "masked_select",
+    "put",
     "scatter",
     "scatter_add",
     "take",
@@ -373,6 +375,18 @@ def index_put(x: Value, indices: object, values: Value, accumulate: bool = False
     return index_putted(x, values, key, bool(accumulate))
 
 
+@takes(index=POSITIONS, source=TENSOR, accumulate=FLAG)
+def put(x: Value, index: Positions, source: Value, accumulate: bool = False) -> Any:
+    """x with the elements at positions of the flattened x replaced by elements of source, or increased with accumulate=true."""
+    if index.size != math.prod(source.shape):
+        raise ShapeError(
+            f"put_(): Expected source and index to have same number of elements, but got source.numel() = "
+            f"{math.prod(source.shape)}, index.numel() = {index.size}"
+        )
+    flat = reshape(x, (-1,))
+    return reshape(index_putted(flat, reshape(source, (-1,)), (index.reshape(-1),), accumulate), tuple(x.shape))
+
+
 _PUT: dict[str, Any] = {"convention": "if a position is written twice, both sources receive the gradient (PyTorch)"}
 _SCATTERED = (_M, 1, [[2, 0], [1, 2]], [[10.0, 20.0], [30.0, 40.0]])
 describe(
@@ -399,6 +413,13 @@ describe(
     **_PUT,
 )
 describe(index_fill, tensors=("x", "index", "value"), formula="g, but 0 at the positions", samples=((_M, 1, [2, 0], 7.0),))
+describe(
+    put,
+    tensors=("x", "index", "source"),
+    formula="g, but 0 at the positions; g at the positions",
+    samples=((_M, [5, 0], [7.0, 8.0]), (_V, [1, 1], [5.0, 6.0], True)),
+    **_PUT,
+)
 describe(
     index_put,
     tensors=("x", "indices", "values"),

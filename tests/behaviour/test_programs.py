@@ -659,14 +659,7 @@ def _float64() -> Iterator[None]:
     torch.set_default_dtype(before)
 
 
-WAITING = {"alignment_of_labels": "round(decimals=)"}
-"""The programs that need a name which this package does not have yet."""
-EACH = [
-    pytest.param(name, marks=pytest.mark.xfail(name in WAITING, reason=WAITING.get(name, ""), strict=False)) for name in PROGRAMS
-]
-
-
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_numbers_are_pytorch_s(name: str) -> None:
     recorded = json.loads(RECORDS.read_text(encoding="utf-8"))[name]
     assert PROGRAMS[name]() == pytest.approx(recorded, rel=1e-9, abs=1e-11)
