@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
-from autodiff_cli.autograd.modes import inference_used, is_recording
+from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
@@ -222,6 +222,8 @@ def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
             return change(self, lambda old: ordinary(old, *args, **kwargs), overlap)
         return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
 
+    if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed
+        method = no_grad()(method)
     _attach(name, method)
     if name in _OPERATORS:
         setattr(Tensor, f"__{_OPERATORS[name]}__", method)

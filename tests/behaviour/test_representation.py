@@ -107,6 +107,18 @@ def test_changes_in_place() -> None:
     assert z.tolist() == [[0, 0], [0, 3]]
 
 
+def test_logic_in_place_keeps_the_history() -> None:
+    x = leaf([1.0, 0.0])
+    y = x * 2
+    node = y.grad_fn
+    y.logical_not_()
+    assert y.tolist() == [0.0, 1.0]
+    assert y.grad_fn is node
+    assert x.logical_or_(y).tolist() == [1.0, 1.0]
+    assert x.is_leaf
+    assert x.requires_grad
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
