@@ -219,8 +219,8 @@ def _running_logsumexp(x: Array, dim: int) -> Any:
 
 def _running_vjp(g: Value, x: Value, out: Value, dim: int) -> Any:
     # The cotangent of a running sum is its direct cotangent plus decay times the cotangent of the next running sum, where decay
-    # is the quotient of the two sums.
-    decay = _weight(out, neighbour(out, dim, True, 0.0))
+    # is the quotient of the two sums.  The sum beyond the border is inf: its decay and the derivatives of that decay are 0.
+    decay = _weight(out, neighbour(out, dim, True, math.inf))
     return recurrence(g, decay, dim, True) * _weight(x, out)
 
 

@@ -567,3 +567,17 @@ def test_backward_through_time() -> None:
         state.backward()
     assert math.isfinite(w.grad.item())
     assert w.grad.item() > 0
+
+
+@pytest.mark.parametrize("values", [[1e4, 0.5, 0.2], [1e4, 1e4, 0.3], [0.5, 0.2, 1e4], [1.0, 2.0, 3.0]])
+def test_second_derivatives_of_a_running_logsumexp_of_large_values(values: list[float]) -> None:
+    x = leaf(values)
+    (first,) = torch.autograd.grad(torch.logcumsumexp(x, 0), x, const([0.3, -0.4, 0.7]), create_graph=True)
+    (second,) = torch.autograd.grad(first, x, const([1.0, 2.0, -1.0]))
+    weights = [[math.exp(v - max(values[: k + 1])) if j <= k else 0.0 for j, v in enumerate(values)] for k in range(3)]
+    expected = [0.0, 0.0, 0.0]
+    for weight, row in zip([0.3, -0.4, 0.7], weights, strict=True):
+        shares = [w / math.fsum(row) for w in row]
+        mean = math.fsum(s * u for s, u in zip(shares, [1.0, 2.0, -1.0], strict=True))
+        expected = [e + weight * s * (u - mean) for e, s, u in zip(expected, shares, [1.0, 2.0, -1.0], strict=True)]
+    assert second.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-9)
