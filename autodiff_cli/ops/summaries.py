@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.ops.comparison import isnan, where
-from autodiff_cli.ops.extremes import RESULTS, amax, amin, as_lanes, put_one_back, with_positions
+from autodiff_cli.ops.extremes import RESULTS, amax, amin, as_lanes, put_one_back, share, with_positions
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.reduce import DIMENSIONS_OR_UNBIASED, cumsum, mean, std, sum, var
 from autodiff_cli.ops.shape import reshape, transpose
@@ -108,23 +108,41 @@ def nanmean(x: Value, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike 
     return sum(where(bad, 0.0, x), dim, keepdim, dtype) / sum(where(bad, 0.0, 1.0), dim, keepdim)
 
 
-def _lower_median(x: Array, dim: int, keepdim: bool) -> Any:
-    at = dimension(dim, x.ndim)
-    rows = as_lanes(x)
+def _middle_known(rows: Array, at: int) -> Any:
+    """Return the position of the lower median of the elements that are not nan."""
     order = np.argsort(rows, axis=at, kind="stable")  # nan is last
     known = np.maximum(np.sum(~np.isnan(rows), axis=at, keepdims=True) - 1, 0)
-    return with_positions(x, at, np.take_along_axis(order, known // 2, at), keepdim)
+    return np.take_along_axis(order, known // 2, at)
 
 
-_nanmedian: TensorFunction = declare.several(
-    "nanmedian", _lower_median, put_one_back, statics={"dim": -1, "keepdim": False}, public=False, **RESULTS
+def _nanmedian_forward(x: Array, dim: int, keepdim: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    return with_positions(x, at, _middle_known(as_lanes(x), at), keepdim)
+
+
+def _nanmedian_value(x: Array) -> Any:
+    every = x.reshape(-1)
+    return every[_middle_known(every, 0)[0]] if x.size else x.dtype.type(np.nan)
+
+
+_nanmedian_along: TensorFunction = declare.several(
+    "nanmedian",
+    _nanmedian_forward,
+    put_one_back,
+    statics={"dim": -1, "keepdim": False},
+    node="NanmedianBackward1",
+    public=False,
+    **RESULTS,
+)
+_nanmedian_of_all: TensorFunction = declare(
+    "nanmedian", _nanmedian_value, {"x": lambda g, x, out: share(g, x, out, None)}, node="NanmedianBackward0", public=False
 )
 
 
 @takes(dim=optional(DIMENSION), keepdim=FLAG)
 def nanmedian(x: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median of the elements that are not nan; along dim, the medians and their positions."""
-    return _nanmedian(reshape(x, (-1,)), 0, False)[0] if dim is None else _nanmedian(x, dim, keepdim)
+    return _nanmedian_of_all(x) if dim is None else _nanmedian_along(x, dim, keepdim)
 
 
 def _most_frequent(x: Array, dim: int, keepdim: bool) -> Any:

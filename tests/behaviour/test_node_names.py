@@ -111,6 +111,8 @@ NODES: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda x, m: x.kthvalue(1)[0], "KthvalueBackward0(leaf)"),
     (lambda x, m: x.median(), "MedianBackward0(leaf)"),
     (lambda x, m: m.median(0)[0], "MedianBackward1(leaf)"),
+    (lambda x, m: m.nanmedian(), "NanmedianBackward0(leaf)"),
+    (lambda x, m: m.nanmedian(0)[0], "NanmedianBackward1(leaf)"),
     (lambda x, m: x.unbind()[0], "UnbindBackward0(leaf)"),
     (lambda x, m: x.split(1)[0], "SplitBackward0(leaf)"),
     (lambda x, m: x.chunk(2)[0], "SplitBackward0(leaf)"),

@@ -558,6 +558,22 @@ def test_median() -> None:
     assert slope(lambda x: x.median(), [3.0, 1.0, 2.0]) == [0.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0, math.nan, 1.0, 2.0], [0.5, 0.0, 0.5, 0.0]),
+        ([math.nan, math.nan], [0.5, 0.5]),
+        ([3.0, math.nan, 1.0, 2.0], [0.0, 0.0, 0.0, 1.0]),
+    ],
+)
+def test_median_of_known_elements_shares_its_gradient_among_equal_ones(values: list[float], expected: list[float]) -> None:
+    assert slope(lambda x: x.nanmedian(), values) == expected
+
+
+def test_median_of_known_elements_along_a_dimension_has_one_position() -> None:
+    assert slope(lambda x: x.nanmedian(0).values, [3.0, math.nan, 1.0, 2.0]) == [0.0, 0.0, 0.0, 1.0]
+
+
 # Matrices
 
 
