@@ -23,7 +23,11 @@ from autodiff_cli.cli.parsing import RowsCommand
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.rows
 @row_options.keep
-@click.option("--value-name", default="value", show_default=True, metavar="NAME", help="Name of the value column.")
+@click.option(
+    "--value-name",
+    metavar="NAME",
+    help="Name of the value column; with several outputs, {} stands for the name of an output.  [default: value, or {}]",
+)
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
 @cluster_options.cluster
@@ -40,7 +44,7 @@ def command(
     order: int,
     on_error: str,
     strict: bool,
-    value_name: str,
+    value_name: str | None,
     derivative_name: str,
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
@@ -51,6 +55,7 @@ def command(
     \b
     autodiff map "sin(x)*exp(-y**2)" data.csv
     autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
+    autodiff map "u = x*y; v = u + x; u, v" data.csv
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.command_result import head

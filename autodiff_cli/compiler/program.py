@@ -53,8 +53,10 @@ class Compiled:
     Attributes:
         variables: the variable names, which are the keyword arguments of a call.
         wrt: the variables of the derivatives.
-        terms: the results: ``()`` for the value, ``("x", "y")`` for a second derivative.
-        outputs: the names of the results: ``value``, ``d_x``, ``d_x_y``.
+        named: the names of several outputs; empty for one output.
+        wanted: the terms of one output.
+        terms: the results: ``()`` for the value, ``("x", "y")`` for a second derivative; those of each output in turn.
+        outputs: the names of the results: ``value``, ``d_x``, ``d_x_y``; with several outputs, ``u``, ``d_u_x``, ``d_u_x_y``.
         dtype: the element type of all results.
         reason: the reason for evaluating each row separately; ``None`` for a ``Program``.
     """
@@ -62,12 +64,32 @@ class Compiled:
     engine: str
     reason: str | None = None
 
-    def __init__(self, variables: Sequence[str], wanted: Sequence[Term], dtype: DTypeLike) -> None:
+    def __init__(self, variables: Sequence[str], wanted: Sequence[Term], dtype: DTypeLike, named: Sequence[str] = ()) -> None:
         self.variables = tuple(variables)
-        self.terms = tuple(wanted)
+        self.named = tuple(named)
+        self.wanted = tuple(wanted)
+        self.terms = self.wanted * max(len(named), 1)
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
-        self.outputs = tuple(output_name(term) for term in wanted)
+        self.outputs = self.names("{}" if named else "value", "d_{}")
         self.dtype: DType = np.dtype(dtype)
+
+    def names(self, value_name: str, derivative_name: str) -> tuple[str, ...]:
+        """Return names of the results.
+
+        Args:
+            value_name: the name of a value, with ``{}`` for the name of its output if there are several outputs.
+            derivative_name: the name of a derivative, with ``{}`` for ``x_y``, or ``u_x_y`` if there are several outputs.
+        """
+        outputs: list[Term] = [(name,) for name in self.named] or [()]
+        return tuple(
+            derivative_name.replace("{}", "_".join((*output, *term)))
+            if term
+            else value_name.replace("{}", output[0])
+            if output
+            else value_name
+            for output in outputs
+            for term in self.wanted
+        )
 
     def __call__(self, **columns: ArrayLike) -> dict[str, Any]:
         """Compute all results.
@@ -105,9 +127,10 @@ class Program(Compiled):
     Args:
         results: the instruction or constant that computes each result.
         variables: the variable names, in the order of their instructions.
-        wanted: the term of each result.
+        wanted: the term of each result, the same for each output.
         dtype: the element type of the tape.
         threads: the number of threads; by default one for each processor.
+        named: the names of several outputs; empty for one output.
 
     Attributes:
         instructions: the instructions that the results depend on, in tape order.
@@ -123,8 +146,9 @@ class Program(Compiled):
         wanted: Sequence[Term],
         dtype: DTypeLike,
         threads: int | None = None,
+        named: Sequence[str] = (),
     ) -> None:
-        super().__init__(variables, wanted, dtype)
+        super().__init__(variables, wanted, dtype, named)
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)

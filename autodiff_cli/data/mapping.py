@@ -15,6 +15,7 @@ from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Res
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion
 
@@ -35,8 +36,9 @@ class Task:
         keep: whether the input columns are copied to the output.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
-        value_name: the name of the value column.
-        derivative_name: the names of the derivative columns, with ``{}`` for ``x`` or ``x_y``.
+        value_name: the name of the value column; with several outputs, ``{}`` stands for the name of an output.  By default,
+            ``value`` or ``{}``.
+        derivative_name: the names of the derivative columns, with ``{}`` for ``x`` or ``x_y``, or ``u_x`` with several outputs.
     """
 
     expression: str
@@ -49,7 +51,7 @@ class Task:
     keep: bool = True
     on_error: str = "stop"
     strict: bool = False
-    value_name: str = "value"
+    value_name: str | None = None
     derivative_name: str = "d_{}"
 
     def program(self) -> Compiled:
@@ -65,11 +67,21 @@ class Task:
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
                 raise UsageError(message, hint=f"{setting('const')} takes arrays")
+        self.expression = with_list(self.expression)
         # Blocks are computed in parallel, so each of them uses only one thread.
         variables = [*self.at, *self.lets]
-        return compile.compile(
+        program = compile.compile(
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
+        if program.named and "{}" not in (self.value_name or "{}"):
+            option = setting("value_name")
+            message = f"there are several outputs, and {option} '{self.value_name}' does not contain {{}}"
+            raise UsageError(message, hint=f'write {option} "f_{{}}"')
+        return program
+
+    def names(self, program: Compiled) -> tuple[str, ...]:
+        """Return the names of the result columns."""
+        return program.names(self.value_name or ("{}" if program.named else "value"), self.derivative_name)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RowMap:
         """Return the mapping of rows for an input; see ``RowMap``."""
@@ -79,8 +91,11 @@ class Task:
         """Return the note that explains why the results at these values are not finite, or an empty string."""
         from autodiff_cli.derivatives.evaluate import evaluate
 
+        outputs = output_names(parse(self.expression))
         try:
-            found = evaluate(self.expression, {**self.at, **at}, self.const, max(self.order, 1), self.wrt, self.dtype).notes
+            values, gradient = {**self.at, **at}, np.ones(len(outputs)) if outputs else None
+            order = 1 if outputs else max(self.order, 1)
+            found = evaluate(self.expression, values, self.const, order, self.wrt, self.dtype, gradient=gradient).notes
         except AutodiffError:
             return ""
         return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
@@ -135,9 +150,7 @@ class RowMap:
         self._check_found(counts, source)
         self.used = tuple(dict.fromkeys(self._columns.values()))
         self.kept = tuple(columns) if task.keep else ()
-        self.results = tuple(
-            task.derivative_name.replace("{}", "_".join(term)) if term else task.value_name for term in program.terms
-        )
+        self.results = task.names(program)
         self._check_names(counts, source)
 
     def _check_found(self, counts: Mapping[str, int], source: str) -> None:
@@ -185,8 +198,9 @@ class RowMap:
             raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
         clash = next((name for name in self.results if name in counts), None) if self.task.keep else None
         if clash is not None:
-            is_value = clash == self.task.value_name
-            option = setting("value_name", "NAME") if is_value else setting("derivative_name", '"NAME_{}"')
+            is_value = not self._program.terms[self.results.index(clash)]
+            pattern = '"NAME_{}"' if self._program.named else "NAME"
+            option = setting("value_name", pattern) if is_value else setting("derivative_name", '"NAME_{}"')
             hint = f"use {option} to rename the new column, or {setting('no_keep')} to drop the input columns"
             raise UsageError(f"{source} already has a column '{clash}'", hint=hint)
         if len(set(self.results)) < len(self.results):

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.compiler.array_functions import is_per_row, of_one_number, takes_array
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
-from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives, terms
+from autodiff_cli.compiler.program import Program, Term, derivatives, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
-from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import element_names, free_names
-from autodiff_cli.evaluation.operations import Operations
+from autodiff_cli.evaluation.rows.outputs import numbers, output_names, with_list
+from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, check_row
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
@@ -30,8 +29,6 @@ from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
-
-    from autodiff_cli.autograd.dtypes import Array
 
 
 class TracingEvaluator(Evaluator):
@@ -81,34 +78,8 @@ class TracingEvaluator(Evaluator):
         return self.tensors.keep(apply(tracer.tape, primitive, [value, *arguments]), node)
 
 
-class OneNumberPerRow(Operations):
-    """The operations on a row, which refuse functions of arrays if their arguments are single numbers.
-
-    A user of ``x - mean(x)`` over rows means the mean of the column, but every row is computed separately.  The losses are
-    an exception, because the loss of one row is a useful result.
-    """
-
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function of the language.
-
-        Raises:
-            UsageError: if the function takes an array, but its arguments are single numbers of the row.
-        """
-        if takes_array(op) and not is_per_row(op, given, named) and of_one_number((*given, *named.values())):
-            value = setting("const", "m=2.5")
-            raise UsageError(
-                f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
-                hint=f"compute it for the whole column first, and give the result as a constant: {value}",
-            )
-        return super().apply(op, given, named, node)
-
-
 class RowTracingEvaluator(OneNumberPerRow, TracingEvaluator):
     """A tracing evaluator whose variables are columns, with one number in each row."""
-
-
-class RowEvaluator(OneNumberPerRow, Evaluator):
-    """An evaluator of one row."""
 
 
 def compile(
@@ -124,7 +95,8 @@ def compile(
     """Compile an expression and its derivatives for evaluation on many rows.
 
     Args:
-        expression: a program of the language whose result is one number.
+        expression: a program of the language whose result is one number.  If it ends with ``u, v``, it has several outputs,
+            which are called ``u`` and ``v``; an output that is not a name is called ``value1`` or ``value2``, after its position.
         wrt: the variables to differentiate with respect to, as names or as ``"x,y"``; by default all variables, in order of
             occurrence.
         order: 0 for the value alone, 1 for first derivatives, 2 for first and second derivatives.
@@ -145,14 +117,21 @@ def compile(
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
     if threads is not None and threads < 1:
         raise UsageError(f"the number of threads must be 1 or more, not {threads}")
+    expression = with_list(expression)
     dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
-    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads)
+    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads, output_names(parse(expression)))
 
 
 def compile_terms(
-    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Sequence[Term], dtype: str, threads: int | None
+    expression: str,
+    names: Sequence[str],
+    leaves: Mapping[str, Tensor],
+    wanted: Sequence[Term],
+    dtype: str,
+    threads: int | None,
+    named: Sequence[str] = (),
 ) -> Program | RowByRowProgram:
     """Compile some derivatives of an expression, of any order.
 
@@ -163,34 +142,20 @@ def compile_terms(
         wanted: the derivatives, each as a tuple of variables.
         dtype: ``float64`` or ``float32``.
         threads: the number of threads; ``None`` for one for each processor.
+        named: the names of the outputs if the program ends with a list; otherwise, the result must be one number.
     """
     by = dict.fromkeys(name for term in wanted for name in term)
     try:
-        traced = trace(expression, names, leaves, dtype, RowTracingEvaluator)
+        traced = trace(expression, names, leaves, dtype, RowTracingEvaluator, several=bool(named))
+        variables = {name: traced.variables[name] for name in by}
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            results = derivatives(traced.output, {name: traced.variables[name] for name in by}, wanted)
-        return Program(results, names, wanted, dtype, threads)
+            results = [result for output in traced.outputs for result in derivatives(output, variables, wanted)]
+        return Program(results, names, wanted, dtype, threads, named)
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
-        _check_row(expression, names, leaves, dtype)
-        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
-
-
-def _check_row(expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
-    """Evaluate an expression that cannot be traced for one row of arbitrary numbers.
-
-    Raises:
-        UsageError: if a function of arrays has one number of the row as its argument.
-    """
-    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), names)
-    try:
-        with np.errstate(all="ignore"):
-            RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
-    except UsageError:
-        raise
-    except AutodiffError:
-        return  # other rows need not fail
+        check_row(expression, names, leaves, dtype)
+        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message, named)
 
 
 def names_and_values(
@@ -230,13 +195,18 @@ class Traced(NamedTuple):
 
     Attributes:
         tape: the tape of the expression.
-        output: the instruction or constant that is the result.
+        outputs: the instructions or constants that are the results.
         variables: the instruction of each variable.
     """
 
     tape: Tape
-    output: Operand
+    outputs: list[Operand]
     variables: dict[str, Instruction]
+
+    @property
+    def output(self) -> Operand:
+        """The only output."""
+        return self.outputs[0]
 
 
 def trace(
@@ -245,6 +215,7 @@ def trace(
     leaves: Mapping[str, Tensor],
     dtype: str,
     evaluator: type[TracingEvaluator] = TracingEvaluator,
+    several: bool = False,
 ) -> Traced:
     """Trace an expression on a new tape.
 
@@ -254,17 +225,18 @@ def trace(
         leaves: the values of other names.
         dtype: ``float64`` or ``float32``.
         evaluator: the class that runs the expression.
+        several: whether a list at the end of the program is several outputs.
 
     Raises:
         NotRecordable: if the expression cannot be traced.
-        ShapeError: if the result is not a scalar.
+        ShapeError: if an output is not a scalar.
     """
     tape = Tape(dtype)
     variables = {name: tape.variable(name) for name in names}
     tracers = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        output = one_number(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)))
-    return Traced(tape, as_operand(output), variables)
+        outputs = numbers(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)), several)
+    return Traced(tape, [as_operand(output) for output in outputs], variables)
 
 
 def trace_elements(
@@ -298,79 +270,6 @@ def trace_elements(
             evaluator = TracingEvaluator(source, {**leaves, **tracers}, np.dtype(dtype), program)
             results.extend(as_operands(evaluator.as_tensor(evaluator.run())).flat)
     return [element for each in elements.values() for element in each], results
-
-
-def one_number(evaluator: Evaluator) -> Tensor:
-    """Run a program of expressions, and return its result, which must be a scalar.
-
-    Raises:
-        ShapeError: if the result is not a scalar.
-    """
-    output = evaluator.as_tensor(evaluator.run())
-    if output.shape:
-        raise ShapeError(
-            f"expected one number, but the expression has shape {list(output.shape)}",
-            span=evaluator.tree.children[-1].span,
-            source=evaluator.source,
-            hint="sum it, or take one of its elements",
-        )
-    return output
-
-
-class RowByRowProgram(Compiled):
-    """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
-
-    Attributes:
-        reason: the reason why the expression cannot be traced.
-    """
-
-    engine = "rows"
-
-    def __init__(
-        self, expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Sequence[Term], dtype: str, reason: str
-    ) -> None:
-        super().__init__(names, wanted, dtype)
-        self.expression = expression
-        self.reason = reason
-        self._leaves = leaves
-        self._tree = parse(expression)
-
-    def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
-        """Compute all results, and write them into the caller's arrays; see ``Compiled.run``.
-
-        Raises:
-            AutodiffError: if a row cannot be evaluated; the error is from the first such row.
-        """
-        for _, error in self.failures(columns, out):
-            raise error
-
-    def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
-        """Compute all results; set rows that cannot be evaluated to nan, and yield the index and the error of each such row.
-
-        Raises:
-            AutodiffError: if an error does not depend on the numbers in a row.
-        """
-        arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
-        for i in range(len(out[0])):
-            try:
-                values = self._row({name: array[i] for name, array in arrays.items()})
-            except AutodiffError as error:
-                if error.exit_code == 2 or error.message == self.reason:
-                    raise
-                values = [np.nan] * len(out)
-                yield i, error
-            for array, value in zip(out, values, strict=True):
-                array[i] = value
-
-    def _row(self, values: Mapping[str, Any]) -> list[Any]:
-        row = as_leaves(dict(values), self.dtype, self.wrt)
-        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
-        with np.errstate(all="ignore"):
-            output = one_number(evaluator)
-            order = max(map(len, self.terms))
-            found = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
-        found[()] = output._data
-        return [found.get(term, 0.0) for term in self.terms]
 
 
 __all__ = ["Instruction", "Program", "RowByRowProgram", "compile"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.compiler.program import Compiled, output_name
+from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names, without_value
@@ -83,7 +83,9 @@ def plot(
     ]
     wrt = [r.name for r in over if r.name in needed]
     # One additional order is computed, because the slope of a curve reveals its discontinuities.
-    program = compile.compile(expression, wrt, min(order + 1, 2) if len(over) == 1 else 1, const=fixed)
+    names, by, leaves = compile.names_and_values(expression, wrt, fixed, "float64")
+    wanted = terms(by, min(order + 1, 2) if len(over) == 1 else 1)
+    program = compile.compile_terms(expression, names, leaves, wanted, "float64", None)
     steps = _steps(over, path)
     if len(over) == 1:
         value = _curves(program, {over[0].name: steps[:, 0]}, ["value"])[0]

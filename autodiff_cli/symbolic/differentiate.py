@@ -178,11 +178,11 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
     lower: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
         found: dict[Term, Formula] = {}
-        for term, (tape, output, variables) in lower.items():
+        for term, (tape, outputs, variables) in lower.items():
             own = len(tape.instructions)
             following = by[by.index(term[-1]) if term else 0 :]
             with np.errstate(all="ignore"), set_grad_enabled(False):
-                slopes = gradient(output, [variables[name] for name in following])
+                slopes = gradient(outputs[0], [variables[name] for name in following])
             if step == order:
                 slopes = lowered(tape, slopes)
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):

@@ -45,7 +45,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for node in in_order([formula]):
             values[node] = _value(node, values, tensors, private)
-    return Traced(tape, as_operand(values[formula]), variables)
+    return Traced(tape, [as_operand(values[formula])], variables)
 
 
 def _value(

@@ -77,13 +77,13 @@ class UncertainRows(RowMap):
     task: UncertainTask
 
     def __init__(self, task: UncertainTask, program: Compiled, columns: Sequence[str], source: str) -> None:
-        super().__init__(task, program, columns, source)
-        check_order(task.propagation_order)
         names = program.variables
         count = len(outputs(task.expression, parse(task.expression), names))
         if count > 1:
             message = f"a row has one output, but the expression has {count}"
             raise UsageError(message, hint="compute them one after the other, and end the program with an expression")
+        super().__init__(task, program, columns, source)
+        check_order(task.propagation_order)
         self._sizes = {
             name: column
             for name in names
@@ -112,7 +112,7 @@ class UncertainRows(RowMap):
         self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
         self._program = self.law.program
         self.used = tuple(dict.fromkeys([*self.used, *self._sizes.values()]))
-        self.results = (task.value_name, "u", *(f"share_{name}" for name in self.law.shares))
+        self.results = (task.value_name or "value", "u", *(f"share_{name}" for name in self.law.shares))
         self._check_names(Counter(columns), source)
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:

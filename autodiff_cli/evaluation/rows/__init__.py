@@ -1,0 +1,1 @@
+"""Programs for rows: their outputs, and their evaluation row by row."""

@@ -1,0 +1,84 @@
+"""The outputs of a program for rows: one number, or the numbers of a list at its end."""
+
+from __future__ import annotations
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ShapeError, UsageError
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.language.parser import tokenize
+from autodiff_cli.language.tree import Syntax
+
+
+def with_list(source: str) -> str:
+    """Return a program whose last statement is the list ``[u, v]`` if it is ``u, v``.
+
+    Raises:
+        ParseError: if the text cannot be divided into tokens.
+    """
+    statement: list[Syntax] = []
+    ended = False
+    for token in tokenize(source)[:-1]:
+        if token.kind == "_SEPARATOR":
+            ended = True
+            continue
+        statement = [token] if ended else [*statement, token]
+        ended = False
+    depth = 0
+    outside = set()
+    for token in statement:
+        depth -= token.text in (")", "]")
+        if depth == 0:
+            outside.add(token.text)
+        depth += token.text in ("(", "[")
+    if "," not in outside or "=" in outside:
+        return source
+    start, end = statement[0].span[0], statement[-1].span[1]
+    return f"{source[:start]}[{source[start:end]}]{source[end:]}"
+
+
+def output_names(tree: Syntax) -> tuple[str, ...]:
+    """Return the names of the outputs of a program that ends with a list; an empty tuple if it has one output without a name.
+
+    An output that is not a name is called ``value1`` or ``value2``, after its position.
+
+    Raises:
+        UsageError: if two outputs have the same name.
+    """
+    last = tree.children[-1]
+    if last.kind != "list":
+        return ()
+    names = tuple(item.children[0].text if item.kind == "name" else f"value{i}" for i, item in enumerate(last.children, start=1))
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"two outputs have the name '{twice}'", hint="give one of them another name: w = ...")
+    return names
+
+
+def numbers(evaluator: Evaluator, several: bool) -> list[Tensor]:
+    """Run a program, and return its outputs, which must be scalars.
+
+    Args:
+        evaluator: the evaluator of the program.
+        several: whether the program ends with a list of outputs.
+
+    Raises:
+        ShapeError: if an output is not a scalar.
+    """
+    last = evaluator.tree.children[-1]
+    if not several:
+        return [_scalar(evaluator.as_tensor(evaluator.run()), last, evaluator)]
+    return [
+        _scalar(evaluator.tensors.of(value, item), item, evaluator)
+        for value, item in zip(evaluator.run(), last.children, strict=True)
+    ]
+
+
+def _scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
+    if output.shape:
+        raise ShapeError(
+            f"expected one number, but the expression has shape {list(output.shape)}",
+            span=node.span,
+            source=evaluator.source,
+            hint="sum it, or take one of its elements",
+        )
+    return output

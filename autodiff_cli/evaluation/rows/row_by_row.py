@@ -1,0 +1,129 @@
+"""Evaluation of an expression and its derivatives row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.higher_order import partials
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.array_functions import is_per_row, of_one_number, takes_array
+from autodiff_cli.compiler.program import Compiled, Term
+from autodiff_cli.errors import AutodiffError, UsageError, setting
+from autodiff_cli.evaluation.bindings import variables as as_leaves
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.operations import Operations
+from autodiff_cli.evaluation.rows.outputs import numbers
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax
+
+
+class OneNumberPerRow(Operations):
+    """The operations on a row, which refuse functions of arrays if their arguments are single numbers.
+
+    A user of ``x - mean(x)`` over rows means the mean of the column, but every row is computed separately.  The losses are
+    an exception, because the loss of one row is a useful result.
+    """
+
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function of the language.
+
+        Raises:
+            UsageError: if the function takes an array, but its arguments are single numbers of the row.
+        """
+        if takes_array(op) and not is_per_row(op, given, named) and of_one_number((*given, *named.values())):
+            value = setting("const", "m=2.5")
+            raise UsageError(
+                f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
+                hint=f"compute it for the whole column first, and give the result as a constant: {value}",
+            )
+        return super().apply(op, given, named, node)
+
+
+class RowEvaluator(OneNumberPerRow, Evaluator):
+    """An evaluator of one row."""
+
+
+def check_row(expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
+    """Evaluate an expression that cannot be traced for one row of arbitrary numbers.
+
+    Raises:
+        UsageError: if a function of arrays has one number of the row as its argument.
+    """
+    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), names)
+    try:
+        with np.errstate(all="ignore"):
+            RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
+    except UsageError:
+        raise
+    except AutodiffError:
+        return  # other rows need not fail
+
+
+class RowByRowProgram(Compiled):
+    """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
+
+    Attributes:
+        reason: the reason why the expression cannot be traced.
+    """
+
+    engine = "rows"
+
+    def __init__(
+        self,
+        expression: str,
+        names: Sequence[str],
+        leaves: Mapping[str, Tensor],
+        wanted: Sequence[Term],
+        dtype: str,
+        reason: str,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(names, wanted, dtype, named)
+        self.expression = expression
+        self.reason = reason
+        self._leaves = leaves
+        self._tree = parse(expression)
+
+    def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
+        """Compute all results, and write them into the caller's arrays; see ``Compiled.run``.
+
+        Raises:
+            AutodiffError: if a row cannot be evaluated; the error is from the first such row.
+        """
+        for _, error in self.failures(columns, out):
+            raise error
+
+    def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
+        """Compute all results; set rows that cannot be evaluated to nan, and yield the index and the error of each such row.
+
+        Raises:
+            AutodiffError: if an error does not depend on the numbers in a row.
+        """
+        arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
+        for i in range(len(out[0])):
+            try:
+                values = self._row({name: array[i] for name, array in arrays.items()})
+            except AutodiffError as error:
+                if error.exit_code == 2 or error.message == self.reason:
+                    raise
+                values = [np.nan] * len(out)
+                yield i, error
+            for array, value in zip(out, values, strict=True):
+                array[i] = value
+
+    def _row(self, values: Mapping[str, Any]) -> list[Any]:
+        row = as_leaves(dict(values), self.dtype, self.wrt)
+        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
+        with np.errstate(all="ignore"):
+            return [number for output in numbers(evaluator, bool(self.named)) for number in self._results(output, row)]
+
+    def _results(self, output: Tensor, row: Mapping[str, Tensor]) -> list[Any]:
+        order = max(map(len, self.wanted))
+        found = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
+        found[()] = output._data
+        return [found.get(term, 0.0) for term in self.wanted]
