@@ -142,6 +142,8 @@ def _running(ufunc: np.ufunc) -> Any:
     def forward(x: Array, dim: int, reverse: bool) -> Any:
         at = dimension(dim, x.ndim)
         x = x.astype(np.int64) if x.dtype.kind == "b" else x
+        if not x.ndim:
+            return x.copy()
         return np.flip(ufunc.accumulate(np.flip(x, at), at), at) if reverse else ufunc.accumulate(x, at)
 
     return forward
@@ -203,7 +205,7 @@ def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
 @takes(dim=DIMENSION, dtype=optional(TYPE))
 def cumsum(x: Value, dim: int = 0, dtype: DTypeLike | None = None) -> Any:
     """Running sums along dim."""
-    return lanes(of_type(x, dtype), running_sum, dim)
+    return running_sum(of_type(x, dtype), dim)
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))

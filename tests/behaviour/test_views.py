@@ -696,6 +696,19 @@ def test_dimensions_of_a_single_number_are_moved_by_a_view() -> None:
     assert x.movedim(0, -1)._is_view()
 
 
+def test_the_running_sum_of_a_single_number_is_not_a_view() -> None:
+    x = leaf(2.0)
+    y = x.cumsum(0)
+    assert type(y.grad_fn).__name__ == "CumsumBackward0"
+    assert not y._is_view()
+    (y * 3).backward()
+    assert x.grad.item() == 3.0
+    z = y.detach().cumsum(0).add_(1)
+    assert (y.item(), z.item()) == (2.0, 3.0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.cumsum(1)
+
+
 # The words of errors
 
 
