@@ -232,19 +232,110 @@ def test_columns_keep_their_types_in_parquet() -> None:
     pq.write_table(table, "in.parquet")
     assert run_map("x*price", "in.parquet", "-o", "out.parquet").code == 0
     found = pq.read_table("out.parquet")
-    assert found.select(table.column_names).equals(table.set_column(2, "kind", table["kind"].cast(pa.string())))
+    assert found.select(table.column_names).equals(table)
     assert found.schema.metadata[b"who"] == b"me"
     assert found["value"].to_pylist() == [2.0, 6.0]
     assert run_map("x*price", "in.parquet", "-o", "out.arrow").code == 0
     lines_ = run_map("x*price", "in.parquet", "--wrt", "x").text.splitlines()
     assert lines_ == [
         "when,word,kind,list,x,price,f,yes,value,d_x",
-        "1970-01-01 00:00:00.000000000,a,u,[1],2,1,0.1,True,2.0,1.0",
-        "2001-09-09 01:46:40.000000000,,v,,3,2,,False,6.0,2.0",
+        "1970-01-01 00:00:00.000000000,a,u,[1],2,1,0.1,true,2.0,1.0",
+        "2001-09-09 01:46:40.000000000,,v,,3,2,,false,6.0,2.0",
     ]
     objects = [json.loads(line) for line in run_map("x", "in.parquet", "--format", "ndjson").text.splitlines()]
     assert [row["f"] for row in objects] == [0.1, None]
     assert [row["yes"] for row in objects] == [True, False]
+
+
+@pytest.mark.parametrize("strings", ["string", "large_string", "string_view"])
+@pytest.mark.parametrize("style", ARROW)
+def test_strings_and_dictionaries_keep_their_types(style: str, strings: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    def words(*values: str | None) -> Any:
+        return pa.array(values, pa.string()).cast(strings)
+
+    kinds = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.uint32()), words("b", "a"), ordered=True)
+    table = pa.table({"x": [1.0, 2.0, None, 4.0], "kind": kinds, "word": words("u", None, "w", "x")})
+    with pa.OSFile("in.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+        sink.write_table(table)
+    monkeypatch.setattr("autodiff_cli.data.readers.arrow.BLOCK_ROWS", 2)
+    for threads in (1, 3):
+        done = run_map("x**2", "in.arrow", "-o", f"out.{style}", "--on-error", "skip", "--threads", threads)
+        assert done.code == 0, done.err
+        found = load(f"out.{style}")
+        assert found["kind"] == ["a", "b", "a"]
+        assert found["word"] == ["u", None, "x"]
+        assert found["value"] == [1.0, 4.0, 16.0]
+    if style == "arrow":
+        assert pa.ipc.open_file("out.arrow").schema.field("kind") == table.schema.field("kind")
+        assert pa.ipc.open_file("out.arrow").schema.field("word") == table.schema.field("word")
+    if style == "parquet":
+        import pyarrow.parquet as pq
+
+        assert pa.types.is_dictionary(pq.read_schema("out.parquet").field("kind").type)
+    assert run_map("x", "in.arrow", "--on-error", "nan").text.splitlines()[1:] == [
+        "1.0,a,u,1.0,1.0",
+        "2.0,b,,2.0,1.0",
+        ",,w,nan,1.0",
+        "4.0,a,x,4.0,1.0",
+    ]
+
+
+def test_dictionaries_of_several_files_become_one() -> None:
+    import pyarrow as pa
+
+    for name, words in (("a", ["u", "v"]), ("b", ["w", "v"]), ("c", ["u"])):
+        table = pa.table({"x": [1.0] * len(words), "kind": pa.array(words).dictionary_encode()})
+        with pa.OSFile(f"{name}.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+            sink.write_table(table)
+    for style in ("arrow", "parquet"):
+        assert run_map("x", "a.arrow", "b.arrow", "c.arrow", "-o", f"out.{style}").code == 0
+        assert load(f"out.{style}")["kind"] == ["u", "v", "w", "v", "u"]
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "lz4", "brotli"])
+def test_parquet_keeps_its_codec_and_row_groups(codec: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    x = np.arange(100.0)
+    table = pa.table({"x": x, "word": ["a"] * 100, "list": [[1]] * 100})
+    pq.write_table(table, "in.parquet", row_group_size=30, compression=codec, use_dictionary=["word"])
+    assert run_map("x**2", "in.parquet", "-o", "out.parquet").code == 0
+    given, found = pq.ParquetFile("in.parquet").metadata, pq.ParquetFile("out.parquet").metadata
+    assert [found.row_group(i).num_rows for i in range(4)] == [30, 30, 30, 10]
+    columns = [found.row_group(1).column(i) for i in range(found.num_columns)]
+    assert {column.compression for column in columns} == {given.row_group(0).column(0).compression}
+    assert {c.path_in_schema for c in columns if c.has_dictionary_page} == {"word"}
+    pq.write_table(table, "in.parquet", compression={"x": "zstd", "word": "gzip", "list.list.element": "zstd"})
+    assert run_map("x**2", "in.parquet", "-o", "out.parquet").code == 0
+    group = pq.ParquetFile("out.parquet").metadata.row_group(0)
+    assert [group.column(i).compression for i in range(5)] == ["ZSTD", "GZIP", "ZSTD", "ZSTD", "ZSTD"]
+
+
+def test_nested_values_become_json() -> None:
+    import datetime
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    day = datetime.date(2024, 2, 29)
+    columns = {
+        "x": [1.0, 2.0],
+        "s": [{"a": 1, "b": [day]}, None],
+        "m": pa.array([[("k", 1.5)], []], pa.map_(pa.string(), pa.float64())),
+        "b": pa.array([b"\x00\xff", b"ab"]),
+        "y": [True, None],
+    }
+    pq.write_table(pa.table(columns), "in.parquet")
+    rows = [json.loads(line) for line in run_map("x", "in.parquet", "--format", "ndjson", "--order", 0).text.splitlines()]
+    assert rows == [
+        {"x": 1.0, "s": {"a": 1, "b": ["2024-02-29"]}, "m": {"k": 1.5}, "b": "AP8=", "y": True, "value": 1.0},
+        {"x": 2.0, "s": None, "m": {}, "b": "YWI=", "y": None, "value": 2.0},
+    ]
+    table = list(csv.reader(io.StringIO(run_map("x", "in.parquet", "--order", 0).text)))
+    assert table[1] == ["1.0", '{"a": 1, "b": ["2024-02-29"]}', '{"k": 1.5}', "AP8=", "true", "1.0"]
 
 
 def test_nothing_and_nan_in_parquet() -> None:

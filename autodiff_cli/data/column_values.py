@@ -34,9 +34,10 @@ def _from_arrow(column: ArrowArray) -> list[Any]:
     import pyarrow as pa
     from pyarrow import compute, types
 
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = dense(column)
     kind = column.type
+    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return [_json_value(value) for value in column.to_pylist(maps_as_pydicts="lossy" if types.is_map(kind) else None)]
     if types.is_floating(kind) and column.null_count == 0:
         return python_values(column.to_numpy(zero_copy_only=False))
     if types.is_floating(kind):
@@ -50,11 +51,43 @@ def _from_arrow(column: ArrowArray) -> list[Any]:
     return values
 
 
+def _json_value(value: Any) -> Any:
+    """Return a nested value of Arrow as a JSON value: bytes become base64, and other types become strings."""
+    if isinstance(value, bytes):
+        import base64
+
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {str(key): _json_value(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(part) for part in value]
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def dense(column: ArrowArray) -> ArrowArray:
+    """Return an Arrow array without a dictionary, with strings in the layout that all functions of Arrow support."""
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        return without_views(column.dictionary).take(column.indices)
+    return without_views(column)
+
+
+def without_views(column: ArrowArray) -> ArrowArray:
+    """Return an Arrow array of strings as an array without views; return other arrays unchanged."""
+    plain = _WITHOUT_VIEWS.get(str(column.type))
+    return column if plain is None else column.cast(plain)
+
+
+_WITHOUT_VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
+"""The types with the same values that all functions of Arrow support."""
+
+
 def cell_values(column: Column) -> list[Any]:
-    """Convert a column to the values of CSV cells: numbers and strings, with JSON for lists and objects."""
+    """Convert a column to the values of CSV cells: numbers and strings, ``true`` and ``false``, JSON for lists and objects."""
     values = python_values(column)
-    if isinstance(column, list) and any(isinstance(value, (dict, list)) for value in values):
-        return [json_text(value) if isinstance(value, (dict, list)) else value for value in values]
+    if any(isinstance(value, (dict, list, bool)) for value in values):
+        return [json_text(value) if isinstance(value, (dict, list, bool)) else value for value in values]
     return values
 
 

@@ -179,6 +179,7 @@ class OutputStyle(NamedTuple):
         head: the members of a JSON object that precede its rows.
         bare: whether the header is omitted.
         precision, color: the digits and color of a table; see ``report.table``.
+        whole: the format of the whole output, if this output is a part of it.
     """
 
     format: Format
@@ -186,6 +187,7 @@ class OutputStyle(NamedTuple):
     bare: bool = False
     precision: int = 6
     color: str = "auto"
+    whole: Format | None = None
 
 
 class Writer:
@@ -288,7 +290,10 @@ def without(block: Block, positions: set[int]) -> Block:
     def chosen(column: Column) -> Column:
         if isinstance(column, list):
             return [column[i] for i in places]
-        return column[keep] if isinstance(column, np.ndarray) else column.take(places)
+        if isinstance(column, np.ndarray):
+            return column[keep]
+        view = str(column.type).endswith("_view")  # Arrow cannot take values of views
+        return column.cast(f"large_{str(column.type)[:-5]}").take(places).cast(column.type) if view else column.take(places)
 
     return Block(
         rows=len(places),

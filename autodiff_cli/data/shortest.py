@@ -55,19 +55,21 @@ def _by_repr(columns: Sequence[Array], separator: str, rows: slice | Array) -> l
 
 
 def _shortest(array: Array) -> tuple[Words, Array]:
-    """Return integers m and exponents k such that m * 10**k is the shortest decimal of each positive normal number."""
+    """Return integers m and exponents k such that m * 10**k is the shortest decimal of each number.
+
+    The numbers must be positive and have a size that is written without an exponent: the method treats powers of two specially,
+    because the gap below them is half of the gap above, but none of the powers in this range needs it.
+    """
     bits = array.view(np.uint64)
-    fraction = bits & np.uint64((1 << 52) - 1)
-    c = fraction | np.uint64(1 << 52)
+    c = (bits & np.uint64((1 << 52) - 1)) | np.uint64(1 << 52)
     q = (bits >> np.uint64(52)).view(np.int64) - 1075
-    closer = fraction == 0  # the gap below a power of two is half of the gap above
-    k = (q * 1262611 - np.where(closer, 524031, 0)) >> 22
+    k = (q * 1262611) >> 22
     shift = (q + ((-k * 1741647) >> 19) + 1).view(np.uint64)
     high, low = (np.take(part, k - _LOWEST) for part in _POWERS)
     odd = c & np.uint64(1)
     middle = c << np.uint64(2)
     scaled = _scaled(high, low, middle << shift)
-    lower = _scaled(high, low, (middle - np.uint64(2) + closer) << shift) + odd
+    lower = _scaled(high, low, (middle - np.uint64(2)) << shift) + odd
     upper = _scaled(high, low, (middle + np.uint64(2)) << shift) - odd
     # One digit less, if exactly one of the two neighbours with one digit less is between the bounds.
     full = scaled >> np.uint64(2)

@@ -91,7 +91,7 @@ class Job:
     @property
     def part_style(self) -> OutputStyle:
         """The style of a part that is joined with other parts into one file."""
-        return self.style._replace(format=FORMATS[self.style.format.part or self.form])
+        return self.style._replace(format=FORMATS[self.style.format.part or self.form], whole=self.style.format)
 
     def writer(self) -> Writer:
         """Return the writer of a part, with the column types of the output if the format has types."""

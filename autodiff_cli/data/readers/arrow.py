@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest
 from autodiff_cli.errors import DataError
 
 Batch = Any
 """A pyarrow record batch; pyarrow does not have type annotations."""
+
+
+class ParquetLayout(NamedTuple):
+    """The layout of a Parquet file.
+
+    Attributes:
+        codecs: the codec of each column, by its path, with the names of Parquet.
+        dictionaries: the paths of the columns that a dictionary makes smaller.
+        rows: the number of rows of the largest row group.
+    """
+
+    codecs: dict[str, str]
+    dictionaries: list[str]
+    rows: int
 
 
 class ArrowReader(Reader):
@@ -61,6 +76,30 @@ class ArrowReader(Reader):
             if begins == b"ARROW1":
                 return ipc.open_file(file)
         return ipc.open_stream(file)
+
+    @property
+    def is_random_access(self) -> bool:
+        """Whether the file is an Arrow IPC file, which has one dictionary for each column."""
+        return not self._is_parquet and hasattr(self._opened, "num_record_batches")
+
+    @property
+    def layout(self) -> ParquetLayout | None:
+        """The layout of a Parquet file with rows; ``None`` for other files."""
+        if not self._is_parquet or not any(self.rows_of_groups):
+            return None
+        group = self._opened.metadata.row_group(0)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        sizes = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}  # a dictionary of different numbers saves nothing
+        return ParquetLayout(
+            {column.path_in_schema: column.compression for column in columns},
+            [
+                column.path_in_schema
+                for column in columns
+                if column.has_dictionary_page
+                and column.total_uncompressed_size < column.num_values * sizes.get(column.physical_type, 1 << 30)
+            ],
+            max(self.rows_of_groups),
+        )
 
     @property
     def rows_of_groups(self) -> list[int]:
@@ -126,9 +165,8 @@ class ArrowReader(Reader):
 
     def _numbers(self, column: ArrowArray, name: str, lines: range, bad: BadRows) -> Floats:
         types = self._arrow.types
-        if types.is_dictionary(column.type):
-            with library_errors(f"cannot read {self.name}: column '{name}'"):
-                column = column.dictionary_decode()
+        with library_errors(f"cannot read {self.name}: column '{name}'"):
+            column = dense(column)
         kind = column.type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)):
             raise DataError(f"{self.name}: column '{name}' contains {kind}, not numbers")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from autodiff_cli.data.column_values import dense, without_views
 from autodiff_cli.data.libraries import pyarrow
+from autodiff_cli.data.readers.arrow import ArrowReader
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 
@@ -18,6 +21,16 @@ if TYPE_CHECKING:
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
 """The maximum number of rows and bytes of a Parquet row group."""
+_CODECS = {
+    "UNCOMPRESSED": "none",
+    "SNAPPY": "snappy",
+    "GZIP": "gzip",
+    "BROTLI": "brotli",
+    "ZSTD": "zstd",
+    "LZ4": "lz4",
+    "LZ4_RAW": "lz4",
+}
+"""The codecs that pyarrow can write, by their names in Parquet."""
 _Column = list[object] | ArrowArray
 _Columns = tuple[list[_Column], list[ArrowArray]]
 """The kept columns and the results."""
@@ -38,6 +51,8 @@ class ArrowWriter(Writer):
         self._sink: Any = None
         self._schema: Any = None
         self._waiting: list[Any] = []
+        self._rows = self._bytes = 0
+        self._dictionaries: dict[int, ArrowArray] = {}
         # One table is compressed while the next one is computed.
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
         self._written: Future[None] | None = None
@@ -46,7 +61,11 @@ class ArrowWriter(Writer):
         """Store the names of the columns and the schema of the input."""
         super().begin(file, kept, results, source)
         self._out = _Sink(file)
-        self._given = getattr(source, "schema", None)
+        given = source if isinstance(source, ArrowReader) else None
+        self._given: Any = None if given is None else given.schema
+        self._one_dictionary = given is not None and given.is_random_access
+        self._layout = None if given is None else given.layout
+        self._group_rows = min(self._layout.rows, GROUP_ROWS) if self._layout else GROUP_ROWS
 
     def encode(self, block: Block, results: Results) -> _Columns:
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
@@ -65,10 +84,21 @@ class ArrowWriter(Writer):
             self._open()
         columns, results = encoded
         arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
-        self._waiting.append(self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema))
-        many = sum(batch.num_rows for batch in self._waiting) >= GROUP_ROWS
-        if many or sum(batch.nbytes for batch in self._waiting) >= GROUP_BYTES:
+        batch = self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema)
+        while self._rows + batch.num_rows >= self._group_rows:
+            end = self._group_rows - self._rows
+            self._add(batch.slice(0, end))
             self._write_table()
+            batch = batch.slice(end)
+        self._add(batch)
+        if self._bytes >= GROUP_BYTES:
+            self._write_table()
+
+    def _add(self, batch: Any) -> None:
+        if batch.num_rows:
+            self._waiting.append(batch)
+            self._rows += batch.num_rows
+            self._bytes += batch.nbytes
 
     def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
         fields = [self._field(name, column) for name, column in zip(self._kept, columns, strict=True)]
@@ -79,12 +109,22 @@ class ArrowWriter(Writer):
         if self._is_parquet:
             from pyarrow import parquet
 
-            # Numbers rarely repeat, so a dictionary of them would only cost time.
-            repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
-            self._sink = parquet.ParquetWriter(self._out, self._schema, use_dictionary=repeating)
+            self._sink = parquet.ParquetWriter(self._out, self._schema, **self._parquet_options())
         else:
-            options = self._arrow.ipc.IpcWriteOptions(compression="lz4" if self._style.format.name == "feather" else None)
+            codec = "lz4" if self._style.format.name == "feather" else None
+            options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
             self._sink = self._arrow.ipc.new_file(self._out, self._schema, options=options)
+
+    def _parquet_options(self) -> dict[str, object]:
+        """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
+        if self._layout is None:
+            repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
+            return {"use_dictionary": repeating, "compression": "snappy"}
+        codecs = {path: _CODECS.get(codec, "snappy") for path, codec in self._layout.codecs.items()}
+        usual = Counter(codecs.values()).most_common(1)[0][0]
+        results = dict.fromkeys(self._results, usual)
+        same = set(codecs.values()) == {usual}
+        return {"use_dictionary": self._layout.dictionaries, "compression": usual if same else codecs | results}
 
     def _field(self, name: str, column: _Column) -> Any:
         if isinstance(column, list):
@@ -92,9 +132,15 @@ class ArrowWriter(Writer):
         if self._given is None:
             return self._arrow.field(name, column.type)
         field = self._given.field(name)
-        dictionary = self._arrow.types.is_dictionary(field.type)
-        # An Arrow file has one dictionary per column, but batches of the input may have different dictionaries.
-        return field.with_type(field.type.value_type) if dictionary else field
+        if not self._arrow.types.is_dictionary(field.type):
+            return field
+        kind = field.type
+        into_parquet = (self._style.whole or self._style.format).name == "parquet"
+        if into_parquet and str(kind.value_type) in ("string_view", "binary_view"):
+            values = self._arrow.large_string() if str(kind.value_type) == "string_view" else self._arrow.large_binary()
+            return field.with_type(self._arrow.dictionary(kind.index_type, values, kind.ordered))
+        # An Arrow file has one dictionary per column, but batches of other files may have different dictionaries.
+        return field if into_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
         """Return the Arrow type of Python values: text from a text file, or JSON values in the first rows."""
@@ -109,19 +155,39 @@ class ArrowWriter(Writer):
         try:
             if isinstance(column, list):
                 return self._arrow.array(column, kind)
-            if self._arrow.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
+            if not self._arrow.types.is_dictionary(kind):
+                column = dense(column)
+            elif not self._arrow.types.is_dictionary(column.type):
+                column = column.dictionary_encode()
+            if self._arrow.types.is_dictionary(kind):
+                return column if self._is_parquet and column.type == kind else self._encoded(column, kind, i)
             return column if column.type == kind else column.cast(kind)
         except (self._arrow.ArrowException, OverflowError) as error:
             message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, but not in later ones: {error}"
             hint = f"use {setting('no_keep')} to drop the input columns, or {setting('format', 'ndjson')}, which takes any value"
             raise DataError(message, hint=hint) from None
 
+    def _encoded(self, column: ArrowArray, kind: Any, i: int) -> ArrowArray:
+        """Return a dictionary column whose dictionary begins with that of the column before, as an Arrow file needs it."""
+        pa, known = self._arrow, self._dictionaries.get(i)
+        values, indices = column.dictionary, column.indices
+        if known is not None and not values.equals(known):
+            from pyarrow import compute
+
+            values, known = without_views(values), without_views(known)
+            new = values.filter(compute.is_null(compute.index_in(values, known)))
+            known = pa.concat_arrays([known, new.cast(known.type)])
+            indices = compute.index_in(values, known).take(indices)
+            values = known
+        values, indices = values.cast(kind.value_type), indices.cast(kind.index_type)
+        self._dictionaries[i] = values
+        return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
+
     def _write_table(self) -> None:
         table = self._arrow.Table.from_batches(self._waiting, self._schema)
-        self._waiting = []
+        self._waiting, self._rows, self._bytes = [], 0, 0
         self._wait()
-        size = {"row_group_size": GROUP_ROWS} if self._is_parquet else {}
+        size = {"row_group_size": self._group_rows} if self._is_parquet else {}
         self._written = self._pool.submit(self._sink.write_table, table, **size)
 
     def _wait(self) -> None:
@@ -131,7 +197,8 @@ class ArrowWriter(Writer):
 
     def finish(self) -> None:
         """Write the last rows and the footer."""
-        self._write_table()
+        if self._waiting or self._written is None:
+            self._write_table()
         self._wait()
         self._sink.close()
 

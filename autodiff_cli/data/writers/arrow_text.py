@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autodiff_cli.data.column_values import json_text
+from autodiff_cli.data.column_values import dense, json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.number_text import arrow_json_texts, arrow_number_texts
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column, Results
@@ -39,6 +39,9 @@ def _cells(column: Column, delimiter: str) -> ArrowArray | None:
         return arrow_number_texts(column) if column.dtype in (np.float32, np.float64) else None
     if isinstance(column, list) or column.null_count:
         return None
+    column = dense(column)
+    if types.is_large_string(column.type):
+        column = compute.cast(column, pa.string())
     if types.is_float64(column.type) or types.is_float32(column.type):
         return arrow_number_texts(column.to_numpy())
     if types.is_integer(column.type):
