@@ -334,7 +334,7 @@ def test_errors_when_compiling(expression: str, keywords: dict[str, Any], kind: 
 
 def test_a_row_is_one_number() -> None:
     with pytest.raises(ShapeError, match=r"expected one number, but the expression has shape \[2\]"):
-        ad.compile("[x, y]")(x=np.ones(2), y=np.ones(2))
+        ad.compile("2*[x, y]")(x=np.ones(2), y=np.ones(2))
 
 
 def test_errors_of_a_call() -> None:

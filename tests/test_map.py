@@ -414,7 +414,7 @@ def test_rows_without_a_value() -> None:
     assert done.text.splitlines()[2:4] == ["3,0,nan,nan,nan", "N/A,0,nan,nan,nan"]
     assert "note: 2 rows without a value were set to nan" in done.err
     for choice in ("stop", "nan", "skip"):
-        assert "line" not in refused(3, "expected one number", "[x, y]", "--on-error", choice, stdin=b"x,y\n1,2\n").err
+        assert "line" not in refused(3, "expected one number", "2*[x, y]", "--on-error", choice, stdin=b"x,y\n1,2\n").err
 
 
 @pytest.mark.parametrize(
