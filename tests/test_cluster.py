@@ -136,7 +136,19 @@ def test_the_same_as_on_one_machine(read: str, written: str) -> None:
     assert left_behind() == []
 
 
-@pytest.mark.parametrize("switches", [("--no-keep",), ("-q",), ("--let", "y=id"), ("--at", "y=2"), ("--dtype", "float32")])
+@pytest.mark.parametrize(
+    "switches",
+    [
+        ("--no-keep",),
+        ("-q",),
+        ("--let", "y=id"),
+        ("--at", "y=2"),
+        ("--dtype", "float32"),
+        ("--where", "x > y"),
+        ("--keep-columns", "word,y"),
+        ("--drop", "id"),
+    ],
+)
 def test_the_same_with_switches(switches: tuple[str, ...]) -> None:
     files = [save("csv", name, 50) for name in "ab"]
     expression = "x**2 + x*z" if "--at" in switches else EXPRESSION

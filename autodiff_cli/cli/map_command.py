@@ -22,7 +22,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @row_options.on_error
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.rows
-@row_options.keep
+@row_options.selection
 @click.option(
     "--value-name",
     metavar="NAME",
@@ -40,7 +40,7 @@ def command(
     unbuffered: bool,
     rows: row_options.Rows,
     cluster: cluster_options.Cluster,
-    keep: bool,
+    selection: row_options.Selection,
     order: int,
     on_error: str,
     strict: bool,
@@ -56,6 +56,7 @@ def command(
     autodiff map "sin(x)*exp(-y**2)" data.csv
     autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
     autodiff map "u = x*y; v = u + x; u, v" data.csv
+    autodiff map "log(x)" data.csv --where "x > 0" --keep-columns x
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.command_result import head
@@ -73,7 +74,7 @@ def command(
         **keywords,
         order=order,
         lets=dict(map(row_options.as_let, lets)),
-        keep=keep and not rows.quiet,
+        **selection.keywords(rows.quiet),
         on_error=on_error,
         strict=strict,
         value_name=value_name,

@@ -12,11 +12,11 @@ _SECTIONS = {
     "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad saved",
     "Solver": """fix bounds subject tie by share sigma sigma_x weights loss derive predict profile picture maximize stationary
         all_roots sensitivity max_steps trace thread_count""",
-    "Input": "input_format lets columns on_error",
+    "Input": "input_format lets columns where on_error",
     "Picture": "of steps depth collapse y_range width height theme transparent",
     "Checks": "claim eps atol rtol verify condition strict",
-    "Output": """to name path target in_place style as_json quiet digits precision color keep value_name derivative_name
-        unbuffered""",
+    "Output": """to name path target in_place style as_json quiet digits precision color keep keep_columns drop value_name
+        derivative_name unbuffered""",
     "Cluster": "engine threads scheduler workers partition_bytes partition_rows",
 }
 """The parameters in each section of a help text; other parameters are in the last section."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -102,6 +102,42 @@ class Reading(NamedTuple):
 
 
 reading = options.together("reading", Reading, input_format, let, columns, on_error, keep)
+
+
+class Selection(NamedTuple):
+    """The options for the columns that are copied and the rows that are computed."""
+
+    keep: bool
+    keep_columns: str | None
+    drop: str | None
+    where: str | None
+
+    def keywords(self, quiet: bool) -> dict[str, Any]:
+        """Return the options as keyword arguments of ``data.mapping.Task``.
+
+        Raises:
+            click.UsageError: if two options exclude each other.
+        """
+        given = [name for name, value in (("--keep-columns", self.keep_columns), ("--drop", self.drop)) if value is not None]
+        given = ["-q"] * quiet + ["--no-keep"] * (not self.keep) + given
+        if len(given) > 1 and self.keep_columns != self.drop:
+            raise click.UsageError(f"{given[0]} and {given[1]} exclude each other\n  hint: remove one of them")
+        return {
+            "keep": self.keep and not quiet,
+            "keep_columns": options.names(self.keep_columns),
+            "drop": options.names(self.drop) or (),
+            "where": self.where and options.read_expression(self.where),
+        }
+
+
+selection = options.together(
+    "selection",
+    Selection,
+    keep,
+    click.option("--keep-columns", metavar="a,b", help="Input columns to copy, in this order."),
+    click.option("--drop", metavar="a,b", help="Input columns that are not copied."),
+    click.option("--where", metavar="EXPR", help="Condition on rows; rows for which it is false or nan are left out."),
+)
 
 
 def check_order(expr: str, files: Sequence[str]) -> None:

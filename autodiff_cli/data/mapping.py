@@ -11,7 +11,8 @@ import numpy as np
 
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
-from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, without
+from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, field_of, without
+from autodiff_cli.data.selection import Condition, copied
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
@@ -34,6 +35,9 @@ class Task:
         const: the constants, by name; their values may be arrays.
         lets: the column of each variable whose name differs from the name of its column.
         keep: whether the input columns are copied to the output.
+        keep_columns: the input columns that are copied, in the order of the output; ``None`` for all.
+        drop: the input columns that are not copied.
+        where: an expression; rows for which it is false or nan are left out.  ``None`` for all rows.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
         value_name: the name of the value column; with several outputs, ``{}`` stands for the name of an output.  By default,
@@ -49,6 +53,9 @@ class Task:
     const: Mapping[str, ArrayLike] = field(default_factory=dict)
     lets: Mapping[str, str] = field(default_factory=dict)
     keep: bool = True
+    keep_columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    where: str | None = None
     on_error: str = "stop"
     strict: bool = False
     value_name: str | None = None
@@ -79,6 +86,10 @@ class Task:
             raise UsageError(message, hint=f'write {option} "f_{{}}"')
         return program
 
+    def condition(self) -> Condition | None:
+        """Return the condition on rows; ``None`` for all rows."""
+        return None if self.where is None else Condition(self.where, {**self.at, **self.const}, list(self.lets))
+
     def names(self, program: Compiled) -> tuple[str, ...]:
         """Return the names of the result columns."""
         return program.names(self.value_name or ("{}" if program.named else "value"), self.derivative_name)
@@ -102,7 +113,9 @@ class Task:
 
     def unused(self, program: Compiled) -> list[str]:
         """Return the names that have a value or column but do not occur in the expression."""
-        return [name for name in (*self.at, *self.lets) if name not in program.variables]
+        condition = self.condition()
+        used = {*program.variables, *(condition.names if condition else ())}
+        return [name for name in (*self.at, *self.lets) if name not in used]
 
 
 _SEPARATORS = {
@@ -145,11 +158,13 @@ class RowMap:
         # Many headers have a space after the comma.
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
-        wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        self._condition = task.condition()
+        variables = [*program.variables, *(self._condition.variables if self._condition else ())]
+        wanted = {name: task.lets.get(name, name) for name in variables if name not in self._scalars}
         self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
         self._check_found(counts, source)
         self.used = tuple(dict.fromkeys(self._columns.values()))
-        self.kept = tuple(columns) if task.keep else ()
+        self.kept = copied(columns, task.keep_columns, task.drop, source) if task.keep else ()
         self.results = task.names(program)
         self._check_names(counts, source)
 
@@ -167,7 +182,8 @@ class RowMap:
                 if name in counts and name not in self.task.lets:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
-        missing = [column for column in self._columns.values() if column not in counts]
+        fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}
+        missing = [name for name in self._columns.values() if name not in counts and name not in fields]
         if missing:
             raise self._missing(missing, columns, source)
 
@@ -191,12 +207,12 @@ class RowMap:
         )
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
-        twice = next((name for name in (counts if self.task.keep else self.used) if counts[name] > 1), None)
+        twice = next((name for name in (*self.kept, *self.used) if counts[name] > 1), None)
         if twice is not None:
             kept = f"use {setting('no_keep')} to drop the input columns"
             hint = kept if self.task.keep else "rename one of them in the file"
             raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
-        clash = next((name for name in self.results if name in counts), None) if self.task.keep else None
+        clash = next((name for name in self.results if name in self.kept), None)
         if clash is not None:
             is_value = not self._program.terms[self.results.index(clash)]
             pattern = '"NAME_{}"' if self._program.named else "NAME"
@@ -208,19 +224,27 @@ class RowMap:
 
     def request(self, reader: Reader, writer: Writer) -> ReadRequest:
         """Return the request to a reader for the columns that the task and the writer need."""
-        unchanged = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
-        return ReadRequest(self.used, self.kept, self.results, writer.text, writer.raw if unchanged else "", self.task.on_error)
+        unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.kept)
+        raw = writer.raw if unchanged else ""
+        return ReadRequest(self.used, self.kept, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether all input columns are copied."""
+        return self.task.keep and self.task.keep_columns is None and not self.task.drop
 
     def compute(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Compute the results for the rows of a block.
+        """Compute the results for the rows of a block that satisfy the condition.
 
         Returns:
-            the block without skipped rows, and an array for each result.
+            the block without other and skipped rows, and an array for each result.
 
         Raises:
             AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
             NotFiniteError: if ``strict`` is set and a result is not finite.
         """
+        if self._condition is not None and block.rows:
+            block = self._condition.selected(block, self._columns)
         block, out = self.computed(block)
         if self.task.strict:
             for name, array in zip(self.results, out, strict=True):
@@ -258,7 +282,7 @@ class RowMap:
         odd = ~finite
         for column in self._columns.values():
             odd &= np.isfinite(block.numbers[column])
-        odd[list(block.bad_rows)] = False  # bad rows are already counted
+        odd[list(block.problems)] = False  # bad rows are already counted
         tally.odd = int(np.count_nonzero(odd))
         if tally.odd:
             i = int(np.argmax(odd))
@@ -271,16 +295,16 @@ class RowMap:
         if not isinstance(self._program, compile.RowByRowProgram):
             self._program.run(values, out)
             return block, out
-        failed: list[int] = []
+        failed: dict[int, str] = {}
         for i, error in self._program.failures(values, out):
             error.about(f"{block.where} {block.lines[i]}")
             if self.task.on_error == "stop":
                 raise error
-            failed.append(i)
-            if i not in block.bad_rows:
+            failed[i] = error.message
+            if i not in block.problems:
                 block.bad += 1
                 block.first_bad = block.first_bad or error.message
         if not failed or self.task.on_error != "skip":
-            block.bad_rows |= frozenset(failed)
+            block.problems |= failed
             return block, out
-        return without(block, set(failed)), [np.delete(array, failed) for array in out]
+        return without(block, set(failed)), [np.delete(array, list(failed)) for array in out]

@@ -13,7 +13,7 @@ from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
 from autodiff_cli.data.inputs import Path, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.row_blocks import Reader, Tally, Writer
+from autodiff_cli.data.row_blocks import Reader, Tally, Writer, field_of
 from autodiff_cli.errors import UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from autodiff_cli.language.source_text import display_name
@@ -101,8 +101,13 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
     """Yield the counts and encoded results of each piece of an input, in order."""
     request = mapping.request(source, writer)
-    if not mapping.kept and mapping.used:
-        source.only = list(mapping.used)
+    places = {name: field_of(name, source.columns) for name in (*mapping.used, *mapping.kept)}
+    inside = next((name for name, (_, fields) in places.items() if fields), None)
+    if inside is not None and not source.nested:
+        hint = "only columns of NDJSON, Parquet and Arrow have fields"
+        raise UsageError(f"{source.name} has no column '{inside}'", hint=hint)
+    if not mapping.keeps_all and places:
+        source.only = list(dict.fromkeys(column for column, _ in places.values()))
 
     def work(piece: object) -> tuple[Tally, Any]:
         block, results = mapping.compute(source.block(piece, request))
@@ -117,9 +122,10 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     Raises:
         UsageError: if the columns differ.
     """
-    needed = set(mapping.used) if writer.raw == source.form == "ndjson" else {*mapping.used, *mapping.kept}
+    needed = {field_of(name, source.columns)[0] for name in mapping.used}
+    needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.kept}
     missing = needed - set(source.columns)
-    extra = set(source.columns) - set(mapping.kept) if mapping.kept and source.form != "ndjson" else set()
+    extra = set(source.columns) - set(mapping.kept) if mapping.keeps_all and source.form != "ndjson" else set()
     if missing or extra:
         what = [f"'{name}' is missing" for name in sorted(missing)] + [f"'{name}' is new" for name in sorted(extra)]
         message = f"{source.name} and {first} have different columns: {', '.join(what)}"

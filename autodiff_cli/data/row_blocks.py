@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Format
@@ -42,7 +43,7 @@ class Block:
         lines: the number of each row or line in its file, from 1.
         bad: the number of bad rows, such as rows with a cell that is not a number.
         first_bad: the message about the first bad row.
-        bad_rows: the positions of the bad rows that are not skipped.
+        problems: the message about each bad row that is not skipped, by its position.
     """
 
     rows: int
@@ -53,7 +54,7 @@ class Block:
     lines: Sequence[int]
     bad: int = 0
     first_bad: str = ""
-    bad_rows: frozenset[int] = frozenset()
+    problems: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -95,6 +96,7 @@ class ReadRequest:
         new: the names of the new columns.
         text: whether kept columns of text files stay text.
         raw: the form of rows that the writer copies unchanged (see ``Reader.form``); empty if it does not copy rows.
+        partial: whether the input may have further columns, which are not copied.
         on_error: the treatment of a cell that is not a number: ``stop``, ``nan`` or ``skip``.
     """
 
@@ -104,6 +106,7 @@ class ReadRequest:
     text: bool = False
     raw: str = ""
     on_error: str = "stop"
+    partial: bool = False
 
 
 class InputFile(NamedTuple):
@@ -137,6 +140,7 @@ class Reader:
         done: the number of bytes or rows that were read.
         total: the size in the unit of ``done``; ``None`` if it is unknown.
         only: the columns that are needed; ``None`` for all columns.
+        nested: whether a column may have fields, which are named ``a.x``.
     """
 
     columns: tuple[str, ...]
@@ -144,6 +148,7 @@ class Reader:
     parallel = True
     total: int | None = None
     only: list[str] | None = None
+    nested = False
 
     def __init__(self, source: InputFile) -> None:
         self.name = source.name
@@ -276,16 +281,30 @@ class BadRows:
         block.first_bad = self.found[min(self.found)]
         if self.on_error == "skip":
             return without(block, set(self.found))
-        block.bad_rows = frozenset(self.found)
+        block.problems = {position: self.found[position] for position in sorted(self.found)}
         return block
+
+
+def field_of(name: str, columns: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the column and the fields inside it that a name such as ``a.x`` stands for; a column of this name comes first."""
+    parts = name.split(".")
+    for i in range(len(parts), 0, -1):
+        column = ".".join(parts[:i])
+        if column in columns:
+            return column, tuple(parts[i:])
+    return name, ()
 
 
 def without(block: Block, positions: set[int]) -> Block:
     """Return a copy of a block without the rows at the given positions."""
     keep = np.ones(block.rows, bool)
     keep[list(positions)] = False
+    return only(block, keep)
+
+
+def only(block: Block, keep: NDArray[np.bool_]) -> Block:
+    """Return a copy of a block with the rows that a mask selects; bad rows that it does not select are not counted."""
     places: list[int] = np.flatnonzero(keep).tolist()
-    raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
 
     def chosen(column: Column) -> Column:
         if isinstance(column, list):
@@ -295,13 +314,22 @@ def without(block: Block, positions: set[int]) -> Block:
         view = str(column.type).endswith("_view")  # Arrow cannot take values of views
         return column.cast(f"large_{str(column.type)[:-5]}").take(places).cast(column.type) if view else column.take(places)
 
+    problems = {new: block.problems[old] for new, old in enumerate(places) if old in block.problems}
     return Block(
         rows=len(places),
         numbers={name: column[keep] for name, column in block.numbers.items()},
         columns={name: chosen(column) for name, column in block.columns.items()},
-        raw=None if raw is None else [raw[i] for i in places],
+        raw=_lines(block.raw, keep) if isinstance(block.raw, bytes) else block.raw and [block.raw[i] for i in places],
         where=block.where,
         lines=[block.lines[i] for i in places],
-        bad=block.bad,
-        first_bad=block.first_bad,
+        bad=block.bad - len(block.problems) + len(problems),
+        first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,
+        problems=problems,
     )
+
+
+def _lines(raw: bytes, keep: NDArray[np.bool_]) -> bytes:
+    """Return the lines that a mask selects."""
+    characters = np.frombuffer(raw, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n")) + 1
+    return characters[np.repeat(keep, np.diff(ends, prepend=0))].tobytes()

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
-from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest, field_of
 from autodiff_cli.errors import DataError
 
 Batch = Any
@@ -42,6 +42,8 @@ class ArrowReader(Reader):
         DataError: if the file has another format.
         MissingPackage: if pyarrow is not installed.
     """
+
+    nested = True
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
@@ -159,9 +161,29 @@ class ArrowReader(Reader):
         first, batch = piece
         lines = range(first, first + batch.num_rows)
         bad = BadRows(f"{self.name}, row", request.on_error)
-        numbers = {name: self._numbers(batch.column(name), name, lines, bad) for name in request.numbers}
+        numbers = {name: self._numbers(self._column(batch, name), name, lines, bad) for name in request.numbers}
         columns = {name: batch.column(name) for name in request.kept}
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines))
+
+    def _column(self, batch: Batch, name: str) -> ArrowArray:
+        """Return a column, or a field inside a column; a field of a null is null.
+
+        Raises:
+            DataError: if the column does not have the field.
+        """
+        top, fields = field_of(name, self.columns)
+        column = batch.column(top)
+        for field in fields:
+            struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])
+            if struct.get_field_index(field) < 0:
+                known = ", ".join(f"'{top}.{one.name}'" for one in struct)
+                raise DataError(
+                    f"{self.name} has no field '{name}'", hint=f"its fields: {known}" if known else f"'{top}' has no fields"
+                )
+            from pyarrow import compute
+
+            column, top = compute.struct_field(column, field), f"{top}.{field}"
+        return column
 
     def _numbers(self, column: ArrowArray, name: str, lines: range, bad: BadRows) -> Floats:
         types = self._arrow.types

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.readers import arrow_ndjson
 from autodiff_cli.data.readers.lines import TextReader, decoded
-from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest
+from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest, field_of
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")
@@ -40,6 +40,7 @@ class NdjsonReader(TextReader):
     """
 
     form = "ndjson"
+    nested = True
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
@@ -82,10 +83,18 @@ class NdjsonReader(TextReader):
         if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
             found = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in found]
         rows = self._checked(found, lines, request, bad)
-        numbers = {name: _numbers(name, rows, lines, bad) for name in request.numbers}
+        numbers = {name: _numbers(name, self._cells(name, rows), lines, bad) for name in request.numbers}
         raw = raws if request.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (request.kept if raw is None else ())}
         return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines))
+
+    def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
+        """Return the values of a column, or of a field inside a column; a missing value is ``None``."""
+        column, fields = field_of(name, self.columns)
+        cells: list[Any] = [row.get(column) for row in rows]
+        for field in fields:
+            cells = [cell.get(field) if isinstance(cell, dict) else None for cell in cells]
+        return cells
 
     def _checked(self, found: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
         """Return the objects, with an empty object for each bad line."""
@@ -97,7 +106,7 @@ class NdjsonReader(TextReader):
                     bad.on_error = "stop"
                 bad.add(i, lines[i], row, f"{_EXAMPLE}, or use {setting('on_error', 'skip')} to skip other lines")
                 row = {}
-            elif request.kept and request.raw != self.form and not row.keys() <= known:
+            elif request.kept and not request.partial and request.raw != self.form and not row.keys() <= known:
                 extra = next(key for key in row if key not in known)
                 message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
                 hint = (
@@ -123,8 +132,7 @@ def _object(text: str) -> _Row | str:
     return row if isinstance(row, dict) else "not a JSON object"
 
 
-def _numbers(name: str, rows: list[_Row], lines: Sequence[int], bad: BadRows) -> Floats:
-    cells = [row.get(name) for row in rows]
+def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) -> Floats:
     if set(map(type, cells)) <= {float}:
         return np.array(cells, np.float64)
     array = np.full(len(cells), np.nan)

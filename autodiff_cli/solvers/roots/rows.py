@@ -55,13 +55,13 @@ class RootRows(RowMap):
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
         """Solve the rows of a block."""
         block, out = super().computed(block)
-        failed = [i for i in np.flatnonzero(out[-1] == 0).tolist() if i not in block.bad_rows]
+        failed = [i for i in np.flatnonzero(out[-1] == 0).tolist() if i not in block.problems]
         if failed:
             block.bad += len(failed)
             block.first_bad = block.first_bad or f"{block.where} {block.lines[failed[0]]}: {NO_ROOT}"
             if self.task.on_error == "skip":
                 return without(block, set(failed)), [np.delete(array, failed) for array in out]
-            block.bad_rows |= frozenset(failed)
+            block.problems |= {i: f"{block.where} {block.lines[i]}: {NO_ROOT}" for i in failed}
         return block, out
 
     def tally(self, block: Block, results: Results) -> Tally:

@@ -1,0 +1,92 @@
+"""The selection of input columns and rows: which columns are copied, and which rows are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.data.row_blocks import Block, only
+from autodiff_cli.errors import AutodiffError, UsageError, setting
+from autodiff_cli.evaluation import compile
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.language.parser import parse
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def copied(columns: Sequence[str], keep: Sequence[str] | None, drop: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the input columns that are copied to the output, in their order.
+
+    Args:
+        columns: the names of the columns of the input.
+        keep: the columns to copy, in the order of the output; ``None`` for all.
+        drop: the columns that are not copied.
+        source: the name of the input in messages.
+
+    Raises:
+        UsageError: if the input does not have a column.
+    """
+    blanks = {column.strip(): column for column in reversed(columns)}
+    for option, names in (("keep_columns", keep or ()), ("drop", drop)):
+        for name in names:
+            if name not in columns and name not in blanks:
+                hint = suggestion(name, columns) or f"its columns: {', '.join(columns)}"
+                raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
+    dropped = {name if name in columns else blanks[name] for name in drop}
+    if keep is not None:
+        return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in keep))
+    return tuple(name for name in columns if name not in dropped)
+
+
+class Condition:
+    """A condition on rows; rows for which it is false or nan are left out.
+
+    Args:
+        expression: a program of the language whose result is one number or condition.
+        const: the values of names that are not columns.
+        variables: names that are columns even if the language has a constant with that name.
+
+    Attributes:
+        variables: the variables of the expression, which are columns.
+        names: the variables and the names in ``const`` that occur in the expression.
+
+    Raises:
+        AutodiffError: if the expression is invalid.
+    """
+
+    def __init__(self, expression: str, const: Mapping[str, ArrayLike], variables: Sequence[str]) -> None:
+        try:
+            self._program = compile.compile(expression, (), 0, const=const, threads=1, variables=variables)
+        except AutodiffError as error:
+            error.about(setting("where"))
+            raise
+        if self._program.named:
+            message = f"{setting('where')} '{expression}' is several expressions"
+            raise UsageError(message, hint="combine conditions with 'and' or 'or'")
+        self.variables = self._program.variables
+        self.names = {*free_names(parse(expression))}
+
+    def selected(self, block: Block, columns: Mapping[str, str]) -> Block:
+        """Return the rows of a block that satisfy the condition.
+
+        Args:
+            block: the rows.
+            columns: the column of each variable.
+
+        Raises:
+            AutodiffError: if the condition cannot be evaluated for a row.
+        """
+        found = [np.empty(block.rows)]
+        values = {name: block.numbers[columns[name]] for name in self.variables}
+        if isinstance(self._program, compile.RowByRowProgram):
+            for i, error in self._program.failures(values, found):
+                error.about(f"{block.where} {block.lines[i]}: {setting('where')}")
+                raise error
+        else:
+            self._program.run(values, found)
+        keep = (found[0] != 0) & ~np.isnan(found[0])
+        return block if keep.all() else only(block, keep)

@@ -1,0 +1,218 @@
+"""``map --where``, ``--keep-columns``, ``--drop``, and fields inside columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mapping import Done, run_map
+
+ROWS = b'id,x,y, g\na,1.50,2,p\n"b,""q",-0.25,3,q\nc,4,0.5,p\nd,nan,1,p\n'
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(message: str, *arguments: Any, stdin: bytes = ROWS) -> Done:
+    done = run_map(*arguments, stdin=stdin)
+    assert message in done.err
+    assert (done.code, done.out, done.err.count("error: ")) == (2, b"", 1)
+    return done
+
+
+# Columns
+
+
+def test_columns_to_copy_in_their_order() -> None:
+    assert run_map("x*y", "--wrt", "x", "--keep-columns", "g,id", stdin=ROWS).text.splitlines()[:3] == [
+        " g,id,value,d_x",
+        "p,a,3.0,2.0",
+        'q,"b,""q",-0.75,3.0',
+    ]
+
+
+def test_columns_to_leave_out() -> None:
+    found = run_map("x*y", "--wrt", "x", "--drop", "y,g", stdin=ROWS).text.splitlines()
+    assert found[:2] == ["id,x,value,d_x", "a,1.50,3.0,2.0"]
+    assert run_map("x*y", "--drop", "id,x,y,g", stdin=ROWS).text.splitlines()[:2] == ["value,d_x,d_y", "3.0,2.0,1.5"]
+    data = b"value,x\n7,2\n"
+    assert run_map("x", "--drop", "value", stdin=data).text == "x,value,d_x\n2,2.0,1.0\n"
+    assert run_map("x", "--keep-columns", "x", stdin=b"x,a,a\n1,2,3\n").text == "x,value,d_x\n1,1.0,1.0\n"
+
+
+def test_other_keys_of_json_lines_are_left_out() -> None:
+    data = b'{"x": 1.5, "b": "s"}\n{"x": 2, "b": "t", "more": [1]}\n'
+    done = run_map("2*x", "--keep-columns", "b", "--format", "ndjson", "--input-format", "ndjson", stdin=data)
+    assert done.text == '{"b": "s", "value": 3.0, "d_x": 2.0}\n{"b": "t", "value": 4.0, "d_x": 2.0}\n'
+
+
+def test_parquet_reads_and_keeps_only_the_columns_that_are_needed() -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pa.table({"x": [1.0, 2.0], "day": pa.array([1, 2], pa.date32()), "s": ["a", "b"], "a.y": [3, 4]})
+    parquet.write_table(table, "in.parquet")
+    assert run_map("x", "in.parquet", "--keep-columns", "a.y,day", "-o", "out.parquet").code == 0
+    found = parquet.read_table("out.parquet")
+    assert found.schema.names == ["a.y", "day", "value", "d_x"]
+    assert found.select(["a.y", "day"]).equals(table.select(["a.y", "day"]))
+
+
+def test_files_may_differ_in_columns_that_are_not_copied() -> None:
+    Path("a.csv").write_text("x,one\n1,2\n")
+    Path("b.csv").write_text("other,x\n3,4\n")
+    assert run_map("x", "a.csv", "b.csv", "--keep-columns", "x").text == "x,value,d_x\n1,1.0,1.0\n4,4.0,1.0\n"
+    done = run_map("x", "a.csv", "b.csv", "--keep-columns", "one", "-o", "out.csv")
+    assert (done.code, Path("out.csv").exists()) == (2, False)
+    assert "'one' is missing" in done.err
+
+
+# Rows
+
+
+def test_rows_that_satisfy_a_condition() -> None:
+    """The cells of the other rows are copied unchanged."""
+    assert run_map("x*y", "--wrt", "x", "--where", "x > 0", stdin=ROWS).text == (
+        "id,x,y, g,value,d_x\na,1.50,2,p,3.0,2.0\nc,4,0.5,p,2.0,0.5\n"
+    )
+    found = run_map("x*y", "-q", "--where", "not (x > 0) and y > k or x > m", "--at", "k=2", "--const", "m=3", stdin=ROWS)
+    assert [line.split(",")[0] for line in found.text.splitlines()] == ["-0.75", "2.0"]
+    assert found.err == ""
+
+
+def test_nan_and_no_row() -> None:
+    rows = run_map("y", "-q", "--where", "x", stdin=ROWS).text.splitlines()
+    assert len(rows) == 3
+    assert run_map("y", "--where", "x > 100", stdin=ROWS).text == "id,x,y, g,value,d_y\n"
+    assert run_map("x", "--where", "y > 1", "--json", stdin=ROWS).text.count('"id"') == 3  # in the columns and in two rows
+    assert run_map("log(x)", "--where", "x > 0", stdin=ROWS).err == ""
+
+
+def test_a_large_file_is_filtered_like_a_small_one() -> None:
+    """Rows of large pieces are bytes, of others lists; some cells are quoted."""
+    numbers = random.Random(5)
+    lines = [f"{i},{numbers.uniform(-1, 1)!r},{'plain' if i % 7 else chr(34) + 'a, b' + chr(34)}" for i in range(60_000)]
+    Path("d.csv").write_text("id,x,word\n" + "\n".join(lines) + "\n")
+    assert Path("d.csv").stat().st_size > 1 << 20
+    done = run_map("2*x", "d.csv", "--where", "x > 0.25", "--threads", 2)
+    expected = [line for line in lines if float(line.split(",")[1]) > 0.25]
+    assert [line.rpartition(",")[0].rpartition(",")[0] for line in done.text.splitlines()[1:]] == expected
+    parsed = list(csv.reader(io.StringIO(done.text)))[1:]
+    assert all(float(row[3]) == 2 * float(row[1]) for row in parsed)
+
+
+@pytest.mark.parametrize("style", ["parquet", "npy", "npz", "ndjson"])
+def test_every_format_is_filtered(style: str) -> None:
+    if style == "parquet":
+        pytest.importorskip("pyarrow")
+    Path("d.csv").write_text("id,x\n" + "".join(f"{i},{i % 5}\n" for i in range(30)))
+    assert run_map("x", "d.csv", "-o", f"d.{style}", "--value-name", "id2", "--order", 0, "--drop", "id").code == 0
+    rows = run_map("10*x", f"d.{style}", "--where", "x >= 3", "--format", "csv").text.splitlines()[1:]
+    assert len(rows) == 12
+    assert all(float(row.split(",")[0]) >= 3 for row in rows)
+
+
+def test_bad_cells_come_before_the_condition() -> None:
+    data = b"ok,x\n1,2\n0,N/A\n1,3\n1,?\n"
+    done = run_map("x", "--where", "ok == 1", stdin=data)
+    assert (done.code, done.out) == (5, b"")
+    assert "line 3: column 'x' contains 'N/A'" in done.err
+    done = run_map("x", "--where", "ok == 1", "--on-error", "nan", "-q", stdin=data)
+    assert [float(line.split(",")[0]) for line in done.text.splitlines()[:2]] == [2, 3]
+    assert math.isnan(float(done.text.splitlines()[2].split(",")[0]))
+    assert "1 row with non-numeric cells was set to nan; the first is standard input, line 5: column 'x' contains '?'" in done.err
+    done = run_map("x", "--where", "ok == 1", "--on-error", "skip", "-q", stdin=data)
+    assert done.text == "2.0,1.0\n3.0,1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--where", "x >"], "--where: the expression is incomplete"),
+        (["--where", "z > 0"], "has no column 'z'"),
+        (["--where", "x > 0, y"], "--where 'x > 0, y' is several expressions"),
+        (["--where", "x > mean(x)"], "--where: 'mean' takes an array"),
+        (["--drop", "nothing"], "has no column 'nothing', which --drop names"),
+        (["--keep-columns", "idd"], "has no column 'idd', which --keep-columns names"),
+        (["--keep-columns", "x", "--drop", "y"], "--keep-columns and --drop exclude each other"),
+        (["--keep-columns", "x", "--no-keep"], "--no-keep and --keep-columns exclude each other"),
+        (["-q", "--drop", "x"], "-q and --drop exclude each other"),
+        (["--drop", "x,,y"], "a name is missing"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str) -> None:
+    refused(message, "x*y", *arguments)
+
+
+def test_a_condition_that_fails_for_a_row_shows_it() -> None:
+    done = run_map("x", "--where", "inv([[x, 1], [4, y]]).sum() > 0", stdin=b"x,y\n1,2\n2,2\n")
+    assert done.code == 3
+    assert "standard input, line 3: --where: linalg.inv" in done.err
+
+
+# Fields inside columns
+
+
+NESTED = [
+    {"id": 1, "a": {"x": 1.5, "b": {"c": 2}}, "a.y": 7, "a.b.c": -1},
+    {"id": 2, "a": {"x": -2, "b": {"c": 3}}, "a.y": 8, "a.b.c": -2},
+]
+LETS = ["--let", "u=a.x", "--let", "v=a.y", "--let", "w=a.b.c"]
+
+
+def nested(style: str, rows: list[dict[str, Any]]) -> str:
+    if style == "ndjson":
+        Path("n.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        table = pa.Table.from_pylist(rows)
+        if style == "parquet":
+            parquet.write_table(table, "n.parquet")
+        else:
+            with pa.OSFile("n.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+                out.write_table(table)
+    return f"n.{style}"
+
+
+@pytest.mark.parametrize("style", ["ndjson", "parquet", "arrow"])
+@pytest.mark.parametrize("switches", [["--no-keep"], ["--keep-columns", "id"], []])
+def test_fields_are_variables(style: str, switches: list[str]) -> None:
+    """A column whose own name has a dot comes first."""
+    path = nested(style, NESTED)
+    rows = [json.loads(line) for line in run_map("u*v + w", path, *LETS, *switches, "--format", "ndjson").text.splitlines()]
+    assert [row["value"] for row in rows] == [1.5 * 7 - 1, -2 * 8 - 2]
+    assert [row["d_v"] for row in rows] == [1.5, -2]
+    plain = nested(style, [{"a": row["a"]} for row in NESTED])
+    assert run_map("w", plain, "--let", "w=a.b.c", "-q", "--format", "csv").text == "2.0,1.0\n3.0,1.0\n"
+    assert (
+        run_map("w", plain, "--let", "w=a.b.c", "--let", "u=a.x", "--where", "u < 0", "-q", "--format", "csv").text == "3.0,1.0\n"
+    )
+
+
+@pytest.mark.parametrize("style", ["ndjson", "parquet", "arrow"])
+def test_missing_fields(style: str) -> None:
+    path = nested(style, [{"a": {"x": 1.0}, "t": "s"}, {"a": None, "t": "s"}])
+    done = run_map("u", path, "--let", "u=a.x", "-q", "--format", "csv", "--on-error", "skip")
+    assert done.text == "1.0,1.0\n"
+    assert "column 'a.x' is empty" in done.err
+    for name in ("a.z", "t.x"):
+        done = run_map("u", path, "--let", f"u={name}", "-q", "--format", "csv")
+        assert (done.code, done.out) == (5, b"")
+        assert f"'{name}'" in done.err
+
+
+def test_cells_of_text_have_no_fields() -> None:
+    assert "only columns of NDJSON, Parquet and Arrow have fields" in refused("no column 'x.z'", "u", "--let", "u=x.z").err
+    refused("has no column 'b.z'", "u", "--let", "u=b.z")
