@@ -154,7 +154,7 @@ def compile_terms(
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
-        check_row(expression, names, leaves, dtype)
+        check_row(expression, names, list(by) or names, leaves, dtype)
         return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message, named)
 
 

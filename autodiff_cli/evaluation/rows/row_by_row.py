@@ -22,6 +22,10 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 
 
+class FunctionOfColumn(UsageError):
+    """A function of arrays has one number of each row as its argument."""
+
+
 class OneNumberPerRow(Operations):
     """The operations on a row, which refuse functions of arrays if their arguments are single numbers.
 
@@ -33,11 +37,11 @@ class OneNumberPerRow(Operations):
         """Apply a function of the language.
 
         Raises:
-            UsageError: if the function takes an array, but its arguments are single numbers of the row.
+            FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
         if takes_array(op) and not is_per_row(op, given, named) and of_one_number((*given, *named.values())):
             value = setting("const", "m=2.5")
-            raise UsageError(
+            raise FunctionOfColumn(
                 f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
                 hint=f"compute it for the whole column first, and give the result as a constant: {value}",
             )
@@ -48,17 +52,24 @@ class RowEvaluator(OneNumberPerRow, Evaluator):
     """An evaluator of one row."""
 
 
-def check_row(expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
+def check_row(expression: str, names: Sequence[str], wrt: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
     """Evaluate an expression that cannot be traced for one row of arbitrary numbers.
 
+    Args:
+        expression: the expression.
+        names: its variables.
+        wrt: the variables to differentiate with respect to.
+        leaves: the values of other names.
+        dtype: ``float64`` or ``float32``.
+
     Raises:
-        UsageError: if a function of arrays has one number of the row as its argument.
+        FunctionOfColumn: if a function of arrays has one number of the row as its argument.
     """
-    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), names)
+    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), wrt)
     try:
         with np.errstate(all="ignore"):
             RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
-    except UsageError:
+    except FunctionOfColumn:
         raise
     except AutodiffError:
         return  # other rows need not fail
