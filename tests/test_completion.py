@@ -60,7 +60,7 @@ def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
         ("eval x --retain-graph", "--retain", ["--retain-grad"]),
         ("eval x --at x=1", "--at", ["--at"]),
-        ("gradcheck x --claim", "x=logs", ["x=logsigmoid(", "x=logsumexp("]),
+        ("gradcheck x --claim", "x=logs", ["x=logsigmoid(", "x=logspace(", "x=logsumexp("]),
         ("functions", "sqr", ["sqrt"]),
         ("no-such-command", "x", []),
         ("eval --no-such-option x", "--retain-graph", ["--retain-graph"]),

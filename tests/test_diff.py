@@ -271,7 +271,7 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
         masks = str(decomposition(primitive, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
         for i, answer in enumerate(expected):
             at = {name: float(column[i]) for name, column in columns.items()}
-            assert bool(ad.evaluate(masks, at=at).value) == answer
+            assert float(ad.evaluate(masks, at=at).value) == answer
         return
     random = np.random.default_rng(1)
     low, high = (0.05, 0.95) if primitive.name in UNIT else (-6, 6)

@@ -221,7 +221,7 @@ def test_against_mpmath(expression: str, truth: Callable[[Any], Any], x: float) 
 
 LATER_ROOMS = (
     *("contract", "positions", "matrices", "determinants", "decompose", "norms", "reduce", "extremes", "sorting", "arrange"),
-    *("pieces", "counting", "summaries", "systems"),
+    *("pieces", "counting", "summaries", "systems", "representation"),
     *("views", "numerical", "attention", "normalization", "margin_losses"),
 )
 """Where there are functions without a rule."""

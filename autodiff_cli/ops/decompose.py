@@ -13,12 +13,13 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
-from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.determinants import slogdet
 from autodiff_cli.ops.extremes import amax, amin
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
@@ -301,15 +302,17 @@ def cond(x: Value, p: Number | str | None = None) -> Any:
         return smallest / largest if p == -2 else largest / smallest
     if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
         raise ArgumentError(f"linalg.cond got an invalid norm type: {p}", hint="use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
-    check_matrix("linalg.cond", array_of(x))
-    singular = np.linalg.slogdet(array_of(x).astype(np.float64))[0] == 0
-    regular = where(singular[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    if x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"linalg.cond: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    singular = eq(slogdet(x)[0], 0)
+    regular = where(unsqueeze(unsqueeze(singular, -1), -1), np.eye(x.shape[-1], dtype=x.dtype), x)
     return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inv(regular), p))
 
 
 describe(
     cond,
     tensors=("x",),
+    kinds={"p": optional(either(NUMBER, TEXT))},
     domain="x is a matrix; square unless p is none, 2 or -2",
     smooth="the extreme singular values are unique and not 0; for other p, as for matrix_norm",
     samples=tuple((_A, p) for p in (None, -2, "fro", "nuc", 1, math.inf)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -61,7 +61,7 @@ class Signatures:
         self.unknown: list[FunctionInfo] = []
         ops = {id(op): op for _, op in sorted(FUNCTIONS.items())}
         for op in ops.values():
-            calls = list(_calls(op))
+            calls = list(_calls(op, _candidates(op))) or list(_calls(op, _whole_numbers(op)))
             for call in calls:
                 if call.several:
                     self.several.setdefault(op.name, []).append(call)
@@ -83,9 +83,9 @@ def signatures() -> Signatures:
     return Signatures()
 
 
-def _calls(op: FunctionInfo) -> Iterator[Call]:
+def _calls(op: FunctionInfo, candidates: Iterable[tuple[Any, ...]]) -> Iterator[Call]:
     seen = set()
-    for values in _candidates(op):
+    for values in candidates:
         for named in ({}, *_options(op, len(values))):
             call = _tried(op, values, named)
             if call is None:
@@ -112,6 +112,11 @@ def _candidates(op: FunctionInfo) -> Iterator[tuple[Any, ...]]:
         if len(required) == 2:
             for one, other in itertools.permutations(SHAPES[:8], 2):
                 yield _array(one), _array(other)
+
+
+def _whole_numbers(op: FunctionInfo) -> Iterator[tuple[Any, ...]]:
+    """Arguments of functions that take no floats, such as ``bitwise_and``."""
+    return ((np.full(shape, 5),) * op.required for shape in SHAPES if shape)
 
 
 def _options(op: FunctionInfo, given: int) -> Iterator[dict[str, Any]]:
