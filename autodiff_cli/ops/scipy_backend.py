@@ -34,7 +34,7 @@ def from_math(number: Callable[[float], float], name: str) -> Callable[[Any], An
     """Return a function that applies ``number`` to a scalar and SciPy's function ``name`` to an array."""
 
     def forward(x: Array) -> Any:
-        if isinstance(x, np.ndarray):
+        if np.ndim(x):
             return getattr(_scipy(), name)(x)
         value = number(float(x))
         return np.float32(value) if getattr(x, "dtype", None) == np.float32 else np.float64(value)

@@ -57,6 +57,8 @@ def normal_density(x: Value) -> Any:
 
 def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]) -> Any:
     """Replace the elements of ``value`` where ``far`` is true with ``tail`` of the corresponding elements of ``x``."""
+    if not isinstance(x, np.ndarray):
+        return np.where(far, tail(x), value)[()] if np.any(far) else value
     places = np.flatnonzero(far)  # indexing with positions is much faster than indexing with a mask
     if not places.size:
         return value
@@ -73,7 +75,7 @@ _erfc_values = from_math(math.erfc, "erfc")
 @np.errstate(all="ignore")
 def _erfc(x: Array) -> Any:
     value = _erfc_values(x)
-    return _with_tail(value, x, x > 1, lambda x: _erfcx(x) * _bell_values(x, 1.0)) if isinstance(x, np.ndarray) else value
+    return _with_tail(value, x, x > 1, lambda x: _erfcx(x) * _bell_values(x, 1.0)) if np.ndim(x) else value
 
 
 erf = declare(
