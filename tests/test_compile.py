@@ -39,16 +39,22 @@ def by_rows(expression: str, columns: dict[str, Any], order: int, wrt: list[str]
 def assert_same(
     expression: str, columns: dict[str, Any], order: int, rtol: float = 1e-11, strict: bool = True
 ) -> Program | RowByRowProgram:
-    """``strict``: nan is not inf.  Equal operations are one here, and ``(a + b)*c`` is not ``a*c + b*c`` at infinity."""
-    program = ad.compile(expression, list(columns), order)
-    got = program(**{name: np.asarray(column, float) for name, column in columns.items()})
+    """Compare both engines with ``evaluate``.
+
+    ``strict``: nan is not inf.  Equal operations are one here, and ``(a + b)*c`` is not ``a*c + b*c`` at infinity.
+    """
     truth = by_rows(expression, columns, order)
     exists = np.isfinite(truth["value"])
-    for name in program.outputs:
-        if not strict:
-            got[name], truth[name] = (np.where(np.isinf(v[exists]), np.nan, v[exists]) for v in (got[name], truth[name]))
-        size = 1 + np.max(np.abs(truth[name]), initial=0, where=np.isfinite(truth[name]))
-        np.testing.assert_allclose(got[name], truth[name], rtol=rtol, atol=1e-13 * size, err_msg=f"{expression}: {name}")
+    for engine in ("llvm", "numpy"):
+        program = ad.compile(expression, list(columns), order, engine=engine)
+        got = program(**{name: np.asarray(column, float) for name, column in columns.items()})
+        for name in program.outputs:
+            found, right = got[name], truth[name]
+            if not strict:
+                found, right = (np.where(np.isinf(v[exists]), np.nan, v[exists]) for v in (found, right))
+            size = 1 + np.max(np.abs(right), initial=0, where=np.isfinite(right))
+            message = f"{expression}: {name} of {engine}"
+            np.testing.assert_allclose(found, right, rtol=rtol, atol=1e-13 * size, err_msg=message)
     return program
 
 

@@ -65,7 +65,7 @@ class Cluster(NamedTuple):
                 raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
         if None not in partitions.values():
             raise click.UsageError("--partition-bytes and --partition-rows exclude each other")
-        from autodiff_cli.compiler.program import processors
+        from autodiff_cli.compiler.threads import processors
         from autodiff_cli.data.cluster.coordinator import Settings
         from autodiff_cli.data.cluster.partitions import BYTES, Limits
 

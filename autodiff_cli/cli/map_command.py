@@ -60,7 +60,7 @@ def command(
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.command_result import head
-    from autodiff_cli.compiler.program import processors
+    from autodiff_cli.compiler.threads import processors
     from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.mapping import Task
     from autodiff_cli.data.row_blocks import OutputStyle

@@ -197,7 +197,7 @@ def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Reco
         rows: the options for the output.
         facts: the entries at the beginning of the JSON object.
     """
-    from autodiff_cli.compiler.program import processors
+    from autodiff_cli.compiler.threads import processors
     from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress

@@ -1,27 +1,29 @@
 """Compiled programs: a value and its derivatives as one list of instructions, computed for columns of numbers.
 
 NumPy releases Python's global interpreter lock inside a kernel, so threads process blocks in parallel
-(``compiler.schedule``).
+(``compiler.schedule``).  Machine code, which needs llvmlite, is several times as fast (``compiler.llvm``).
 """
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import itertools
 import math
-import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.schedule import Schedule, needed, resolved
+from autodiff_cli.compiler.partition import Partition, needed, partition, resolved
+from autodiff_cli.compiler.schedule import Schedule
+from autodiff_cli.compiler.threads import processors
 from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from numpy.typing import ArrayLike, DTypeLike
 
     from autodiff_cli.autograd.dtypes import Array, DType
@@ -45,6 +47,21 @@ def derivatives(output: Operand, variables: Mapping[str, Instruction], wanted: S
             slopes = gradient(found[term[:-1]], [variables[name] for name in names])
             found.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
     return [found[term] for term in wanted]
+
+
+ENGINES = ("auto", "numpy", "llvm")
+"""The engines of a program."""
+REPAID = 2_000_000
+"""The number of operations, over all rows, from which compiling takes less time than it saves."""
+
+
+class Engine(Protocol):
+    """A program, prepared for a given set of scalar variables."""
+
+    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None: ...
+
+    def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
+        """Compute all results; see ``Compiled.run``."""
 
 
 class Compiled:
@@ -131,13 +148,12 @@ class Program(Compiled):
         dtype: the element type of the tape.
         threads: the number of threads; by default one for each processor.
         named: the names of several outputs; empty for one output.
+        engine: ``numpy``, ``llvm``, or ``auto`` for the one that takes less time for the number of rows.
 
     Attributes:
         instructions: the instructions that the results depend on, in tape order.
         results: the given results, with each custom VJP replaced by the operand that computes its value.
     """
-
-    engine = "blocks"
 
     def __init__(
         self,
@@ -147,58 +163,44 @@ class Program(Compiled):
         dtype: DTypeLike,
         threads: int | None = None,
         named: Sequence[str] = (),
+        engine: str = "auto",
     ) -> None:
         super().__init__(variables, wanted, dtype, named)
+        self.engine = engine
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)
-        self._schedules: dict[frozenset[str], Schedule] = {}
+        self._made: dict[tuple[str, frozenset[str]], Engine] = {}
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results, and write them into the caller's arrays; see ``Compiled.run``."""
-        rows = len(out[0])
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
-        if scalars not in self._schedules:
-            self._schedules[scalars] = Schedule(self.instructions, self.results, scalars, self.dtype)
-        schedule = self._schedules[scalars]
-        with np.errstate(all="ignore"):  # 1e308 is inf in float32
-            prepared = schedule.prepared({name: self.dtype.type(columns[name]) for name in scalars})
-        block = schedule.block(rows, self.threads)
-        starts = iter(range(0, rows, block))
-        workers = min(self.threads, -(-rows // block))
-        arrays = [columns[name] for name in schedule.columns]
-        if workers <= 1:
-            schedule.work(starts, block, arrays, prepared, out)
-            return
-        others = [pool(workers - 1).submit(schedule.work, starts, block, arrays, prepared, out) for _ in range(workers - 1)]
-        try:
-            schedule.work(starts, block, arrays, prepared, out)
-        finally:
-            for other in others:  # no thread may write to ``out`` after this call
-                other.result()
+        chosen = self.chosen(len(out[0]))
+        if (chosen, scalars) not in self._made:
+            parts = partition(self.instructions, scalars)
+            self._made[chosen, scalars] = _engine(chosen)(parts, self.results, self.dtype)
+        self._made[chosen, scalars].run(columns, out, self.threads)
+
+    def chosen(self, rows: int) -> str:
+        """Return the engine for a number of rows."""
+        if self.engine != "auto":
+            return self.engine
+        return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
+
+
+def _engine(name: str) -> type[Engine]:
+    return named("autodiff_cli.compiler.llvm.plan:Plan") if name == "llvm" else Schedule
+
+
+@functools.cache
+def has_compiler() -> bool:
+    """Return whether llvmlite, which the compiled engine needs, is installed."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 def output_name(term: Term) -> str:
     """Return the name of a term: ``value``, ``d_x`` or ``d_x_y``."""
     return "_".join(("d", *term)) if term else "value"
-
-
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
-
-
-def pool(workers: int) -> ThreadPoolExecutor:
-    """Return a reusable thread pool; starting its threads takes as long as computing 10,000 rows."""
-    key = (os.getpid(), workers)
-    if key not in _pools:
-        from concurrent.futures import ThreadPoolExecutor
-
-        _pools[key] = ThreadPoolExecutor(workers, "autodiff")
-    return _pools[key]
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _column(name: str, value: ArrayLike) -> Array:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
-from autodiff_cli.postorder import postorder
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.partition import Partition, computing, resolved
+from autodiff_cli.compiler.threads import in_threads
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
@@ -29,24 +29,6 @@ SMALLEST, LARGEST = 1_000, 32_768
 """The minimum and the maximum number of rows of a block."""
 ALLOCATING = 15_000
 """The maximum number of rows if a kernel allocates; C libraries request arrays of 128 KiB or more from the operating system."""
-
-
-def resolved(operand: Operand) -> Operand:
-    """Return the operand that computes the value; for a custom VJP, this is the first operand of the instruction."""
-    while type(operand) is Instruction and operand.is_(CUSTOM_VJP):
-        operand = operand.operands[0]
-    return operand
-
-
-def computing(operands: Iterable[Operand]) -> list[Instruction]:
-    """Return the instructions that compute the operands; operands that are constants, or resolve to constants, are omitted."""
-    return [operand for operand in map(resolved, operands) if type(operand) is Instruction]
-
-
-def needed(results: Iterable[Operand]) -> list[Instruction]:
-    """Return the instructions that the results depend on, in tape order."""
-    found = postorder(computing(results), lambda instruction: computing(instruction.operands))
-    return sorted(found, key=lambda instruction: instruction.index)
 
 
 class Kernel(NamedTuple):
@@ -84,7 +66,7 @@ _POWERS: dict[object, Kernel] = {
     -2: Kernel(_inverse_square),
 }
 """Kernels that are much faster than ``pow``; NumPy itself uses such kernels for squares, square roots and reciprocals."""
-_UFUNCS: dict[Callable[..., Any], np.ufunc] = {
+UFUNCS: dict[Callable[..., Any], np.ufunc] = {
     operator.add: np.add,
     operator.sub: np.subtract,
     operator.mul: np.multiply,
@@ -106,7 +88,7 @@ def kernel(instruction: Instruction) -> Kernel:
     assert primitive is not None
     if primitive.series == "power" and statics[0] in _POWERS:
         return _POWERS[statics[0]]
-    function = _UFUNCS.get(primitive.forward, primitive.forward)
+    function = UFUNCS.get(primitive.forward, primitive.forward)
     writes = isinstance(function, np.ufunc)
     return Kernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
 
@@ -126,15 +108,6 @@ class KernelCall(NamedTuple):
     target: int
     stored: bool
     ends: tuple[int, ...]
-
-
-class ScalarCall(NamedTuple):
-    """An instruction that depends on scalars only and is computed once, with the registers of its operands and its result."""
-
-    primitive: Primitive
-    operands: tuple[int, ...]
-    statics: tuple[Any, ...]
-    target: int
 
 
 class Buffers:
@@ -173,53 +146,29 @@ class Schedule:
     Results are written into the caller's arrays, and intermediate values into as few arrays as possible.
 
     Args:
-        instructions: the instructions to run, in tape order.
+        parts: the division of the program.
         results: the instruction or constant that computes each result.
-        scalars: the names of the scalar variables.
         dtype: the element type of the results.
-
-    Attributes:
-        columns: the names of the variables that are columns, in the order of their registers.
     """
 
-    def __init__(
-        self, instructions: Sequence[Instruction], results: Sequence[Operand], scalars: frozenset[str], dtype: DType
-    ) -> None:
+    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
         self.dtype = dtype
-        self.columns: list[str] = []
-        self._inputs: list[int] = []
+        self._parts = parts
         self._literals: list[tuple[int, Operand]] = []
-        self._scalars: list[tuple[int, str]] = []
-        self._constants: list[ScalarCall] = []
         self._registers: dict[Hashable, int] = {}
-        once: set[Instruction] = set()
-        rows: dict[Instruction, None] = {}
-        for instruction in instructions:
-            if instruction.primitive is None and instruction.variable in scalars:
-                once.add(instruction)
-                self._scalars.append((self._register(instruction), instruction.variable))
-            elif instruction.primitive is None:
-                self.columns.append(instruction.variable)
-                self._inputs.append(self._register(instruction))
-            elif once.issuperset(computing(instruction.operands)):
-                once.add(instruction)
-                operands = tuple(map(self._register, instruction.operands))
-                self._constants.append(
-                    ScalarCall(instruction.primitive, operands, instruction.statics, self._register(instruction))
-                )
-            else:
-                rows[instruction] = None
+        self._inputs = list(map(self._register, parts.columns))
         written: dict[Operand, int] = {}  # results that are computed directly in an output array
         self._outputs: list[tuple[int, int]] = []
         self._copies: list[tuple[int, int]] = []
-        for i, result in enumerate(results):
+        rows = set(parts.rows)
+        for i, result in enumerate(map(resolved, results)):
             if result in rows and result not in written:
                 written[result] = i
                 self._outputs.append((self._register(result), i))
             else:
                 self._copies.append((self._register(result), i))
         self._buffers = Buffers()
-        self._calls = self._scheduled(rows, written)
+        self._calls = self._scheduled(parts.rows, written)
 
     def _register(self, operand: Operand) -> int:
         operand = resolved(operand)
@@ -263,19 +212,24 @@ class Schedule:
         rounds = -(-rows // (block * threads))
         return -(-rows // (rounds * threads))
 
-    def prepared(self, values: Mapping[str, np.number[Any]]) -> list[Any]:
+    def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
+        """Compute all results; see ``Compiled.run``."""
+        rows = len(out[0])
+        block = self.block(rows, threads)
+        starts = iter(range(0, rows, block))
+        arrays = [columns[variable.variable] for variable in self._parts.columns]
+        prepared = self._prepared(columns)
+        in_threads(lambda: self._work(starts, block, arrays, prepared, out), min(threads, -(-rows // block)))
+
+    def _prepared(self, columns: Mapping[str, Array]) -> list[Any]:
         """Return the initial registers of a block: constants, scalars, and all values computed from them."""
-        registers: list[Any] = [None] * len(self._registers)
+        values = self._parts.constants(columns, self.dtype)
+        registers: list[Any] = [values.get(key) if type(key) is Instruction else None for key in self._registers]
         for register, value in self._literals:
             registers[register] = value
-        for register, name in self._scalars:
-            registers[register] = values[name]
-        with np.errstate(all="ignore"):
-            for primitive, operands, statics, target in self._constants:
-                registers[target] = primitive.forward(*[registers[operand] for operand in operands], *statics)
         return registers
 
-    def work(
+    def _work(
         self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
     ) -> None:
         """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``."""

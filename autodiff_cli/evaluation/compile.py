@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
-from autodiff_cli.compiler.program import Program, Term, derivatives, terms
+from autodiff_cli.compiler.program import ENGINES, Program, Term, derivatives, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, UsageError, setting
@@ -91,6 +91,7 @@ def compile(
     dtype: DTypeLike = "float64",
     threads: int | None = None,
     variables: Iterable[str] = (),
+    engine: str = "auto",
 ) -> Program | RowByRowProgram:
     """Compile an expression and its derivatives for evaluation on many rows.
 
@@ -104,6 +105,8 @@ def compile(
         dtype: ``float64`` or ``float32``.
         threads: the number of threads; by default one for each processor.
         variables: names that are variables even if the language has a constant with that name, such as ``e``.
+        engine: ``llvm`` for machine code, which needs llvmlite; ``numpy``; ``auto`` for machine code if there are enough rows
+            to repay the time for compiling it, and llvmlite is installed.
 
     Returns:
         a ``Program``; if an operation such as a determinant cannot be traced, a ``RowByRowProgram``, which evaluates the
@@ -117,11 +120,13 @@ def compile(
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
     if threads is not None and threads < 1:
         raise UsageError(f"the number of threads must be 1 or more, not {threads}")
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine '{engine}'", hint=f"the engines are {', '.join(ENGINES)}")
     expression = with_list(expression)
     dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
-    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads, output_names(parse(expression)))
+    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads, output_names(parse(expression)), engine)
 
 
 def compile_terms(
@@ -132,6 +137,7 @@ def compile_terms(
     dtype: str,
     threads: int | None,
     named: Sequence[str] = (),
+    engine: str = "auto",
 ) -> Program | RowByRowProgram:
     """Compile some derivatives of an expression, of any order.
 
@@ -143,6 +149,7 @@ def compile_terms(
         dtype: ``float64`` or ``float32``.
         threads: the number of threads; ``None`` for one for each processor.
         named: the names of the outputs if the program ends with a list; otherwise, the result must be one number.
+        engine: see ``compile``.
     """
     by = dict.fromkeys(name for term in wanted for name in term)
     try:
@@ -150,7 +157,7 @@ def compile_terms(
         variables = {name: traced.variables[name] for name in by}
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = [result for output in traced.outputs for result in derivatives(output, variables, wanted)]
-        return Program(results, names, wanted, dtype, threads, named)
+        return Program(results, names, wanted, dtype, threads, named, engine)
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise

@@ -18,7 +18,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.schedule import computing, needed, resolved
+from autodiff_cli.compiler.partition import computing, needed, resolved
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.errors import NotRecordable

@@ -14,7 +14,7 @@ from typing import Any
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.schedule import computing, needed, resolved
+from autodiff_cli.compiler.partition import computing, needed, resolved
 from autodiff_cli.evaluation.lowering import is_function
 from autodiff_cli.language.operators import COMPARISONS
 from autodiff_cli.symbolic.formula import Formula

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.compiler.program import processors
+from autodiff_cli.compiler.threads import processors
 from autodiff_cli.errors import NotSolved, setting
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.fitting.blocks import many

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.schedule import needed, resolved
+from autodiff_cli.compiler.partition import needed, resolved
 from autodiff_cli.errors import LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import decomposition, lowered
 from autodiff_cli.solvers.intervals.interval import Interval, point, unbounded

@@ -1,0 +1,186 @@
+"""Columns that are not known yet: NumPy's functions of a column append instructions to a kernel.
+
+The forward function of a primitive is written with NumPy.  Called with columns instead of arrays, it describes the kernel
+of the primitive, so there is no second definition of a primitive, and its values at edges are those of ``evaluate``.
+
+Code that looks at values cannot run: ``Unknown`` is raised.  Only ``np.any`` has an answer, ``True``, because forward
+functions ask it whether some rows need a formula that is right for all of these rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import numpy as np
+
+from autodiff_cli.compiler.llvm.ir import Builder, Value
+from autodiff_cli.compiler.llvm.operations import UnknownFunction, rule_of
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import DType
+
+KINDS: Final = {"float64": "f64", "float32": "f32", "int64": "i64", "bool": "i1"}
+"""The kind of a vector in the IR for each element type."""
+
+
+class Unknown(Exception):
+    """A forward function needs the values of a column, or calls a function that a kernel cannot compute."""
+
+
+def _refuse(self: Column, *_: object, **__: object) -> NoReturn:
+    raise Unknown("the function depends on values")
+
+
+class Column(np.lib.mixins.NDArrayOperatorsMixin):
+    """A column that a kernel computes.
+
+    Attributes:
+        value: the rows of the current group, as a vector of the kernel.
+        dtype: the element type.
+    """
+
+    __slots__ = ("dtype", "value")
+
+    ndim = 1
+
+    def __init__(self, value: Value, dtype: DType) -> None:
+        self.value = value
+        self.dtype = dtype
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Column:
+        """Append the instructions of a NumPy or SciPy function of columns and numbers."""
+        if method != "__call__" or ufunc.nout != 1 or not set(options) <= {"out", "where"}:
+            raise Unknown(ufunc.__name__)
+        found = applied(self.value.builder, ufunc, inputs)
+        if "where" in options:
+            (before,) = options["out"]
+            found = chosen(self.value.builder, options["where"], found, before)
+        return found
+
+    def __array_function__(self, function: Callable[..., Any], _: object, given: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Append the instructions of other functions of NumPy."""
+        rule = _FUNCTIONS.get(function)
+        if rule is None:
+            raise Unknown(function.__name__)
+        return rule(*given, **options)
+
+    def astype(self, dtype: DType, copy: bool = True) -> Column:
+        """Return the column in another type."""
+        return converted(self, np.dtype(dtype))
+
+    def copy(self) -> Column:
+        """Return the column; columns are never changed."""
+        return self
+
+    def __getitem__(self, key: tuple[()]) -> Column:
+        if key != ():
+            raise Unknown("an index")
+        return self
+
+    def any(self) -> bool:
+        """Return ``True``: some rows may satisfy the condition."""
+        return True
+
+    __bool__ = __float__ = __int__ = __index__ = __array__ = __len__ = __iter__ = __setitem__ = _refuse
+
+
+@functools.cache
+def _types(ufunc: np.ufunc, given: tuple[Any, ...]) -> tuple[DType, ...]:
+    try:
+        return ufunc.resolve_dtypes((*given, None))
+    except TypeError as error:
+        raise Unknown(f"{ufunc.__name__}: {error}") from None
+
+
+def _type(given: object) -> Any:
+    """Return what NumPy's promotion needs to know: a type, or the class of a Python number."""
+    if isinstance(given, Column | np.ndarray | np.generic):
+        return given.dtype
+    if type(given) in (float, int, bool):
+        return np.dtype(bool) if type(given) is bool else type(given)
+    raise Unknown(f"an argument of type {type(given).__name__}")
+
+
+def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> Column:
+    """Return a function of columns and numbers.
+
+    Raises:
+        Unknown: if a kernel cannot compute the function.
+    """
+    *types, made = _types(ufunc, tuple(map(_type, inputs)))
+    values = [vector(builder, one, dtype) for one, dtype in zip(inputs, types, strict=True)]
+    rule = rule_of(ufunc)
+    if rule is None or made.name not in KINDS:
+        raise Unknown(ufunc.__name__)
+    try:
+        return Column(rule(builder, *values), made)
+    except UnknownFunction as error:
+        raise Unknown(str(error)) from None
+
+
+def vector(builder: Builder, given: Any, dtype: DType) -> Value:
+    """Return a column or a number as a vector of a type."""
+    if dtype.name not in KINDS:
+        raise Unknown(f"the type {dtype.name}")
+    if isinstance(given, Column):
+        return converted(given, dtype).value
+    if np.ndim(given):
+        raise Unknown("an array")
+    with np.errstate(all="ignore"):
+        return builder.constant(np.asarray(given).astype(dtype).item(), KINDS[dtype.name])
+
+
+def converted(column: Column, dtype: DType) -> Column:
+    """Return a column in another type."""
+    if dtype == column.dtype:
+        return column
+    if dtype.name not in KINDS:
+        raise Unknown(f"the type {dtype.name}")
+    builder = column.value.builder
+    if dtype.kind == "b":
+        return Column(builder.truth(column.value), dtype)
+    return Column(builder.convert(column.value, KINDS[dtype.name]), dtype)
+
+
+def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> Column:
+    """Return ``one`` where the condition holds, and ``other`` elsewhere, as ``np.where`` does."""
+    numbers = [value if type(value) in (float, int, bool) else _type(value) for value in (one, other)]
+    dtype = np.result_type(*numbers)
+    test = vector(builder, condition, np.dtype(bool))
+    return Column(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)
+
+
+def _where(condition: Any, *values: Any) -> Column:
+    column = next(one for one in (condition, *values) if isinstance(one, Column))
+    if len(values) != 2:
+        raise Unknown("where")
+    return chosen(column.value.builder, condition, *values)
+
+
+def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    raised = x if low is None else np.maximum(x, low)
+    return raised if high is None else np.minimum(raised, high)
+
+
+def _rounded(x: Column, decimals: int = 0) -> Any:
+    if decimals:
+        raise Unknown("round")
+    return np.rint(x)
+
+
+def _any(condition: Column) -> bool:
+    return condition.any()
+
+
+_FUNCTIONS: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.round: _rounded,
+    np.any: _any,
+    np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, Column) else one for one in given]),
+    np.ndim: lambda _: 1,
+    np.copy: lambda x: x,
+}
+"""The functions of NumPy that are not ufuncs, for columns."""

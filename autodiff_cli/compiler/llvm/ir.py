@@ -1,0 +1,231 @@
+"""A builder of LLVM's intermediate representation (IR), whose values are vectors and have Python's operators.
+
+Every value is a vector with one lane for each row of a group.  The text follows LLVM's language reference:
+https://llvm.org/docs/LangRef.html.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "i1": "i1"}
+"""The type of an element in the IR, by kind."""
+_BITS: Final = {"f64": "i64", "f32": "i32"}
+
+
+class Value(NamedTuple):
+    """A vector in a function: the result of an instruction, or a constant.
+
+    Attributes:
+        builder: the function that the value belongs to.
+        text: its name or constant in the IR.
+        kind: the kind of its elements, a key of ``ELEMENTS``.
+    """
+
+    builder: Builder
+    text: str
+    kind: str
+
+    def _with(self, operation: str, other: Value | float, swapped: bool = False) -> Value:
+        second = other if isinstance(other, Value) else self.builder.constant(other, self.kind)
+        return self.builder.binary(operation, *((second, self) if swapped else (self, second)))
+
+    def __add__(self, other: Value | float) -> Value:  # type: ignore[override]  # a tuple, but only as a record
+        return self._with("add", other)
+
+    def __radd__(self, other: float) -> Value:
+        return self._with("add", other, swapped=True)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self._with("sub", other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self._with("sub", other, swapped=True)
+
+    def __mul__(self, other: Value | float) -> Value:  # type: ignore[override]
+        return self._with("mul", other)
+
+    def __rmul__(self, other: float) -> Value:  # type: ignore[override]
+        return self._with("mul", other, swapped=True)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self._with("div", other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self._with("div", other, swapped=True)
+
+    def __neg__(self) -> Value:
+        return self.builder.append(f"fneg {self.builder.type(self.kind)} {self.text}", self.kind)
+
+    def __and__(self, other: Value) -> Value:
+        return self._with("and", other)
+
+    def __or__(self, other: Value) -> Value:
+        return self._with("or", other)
+
+    def __xor__(self, other: Value) -> Value:
+        return self._with("xor", other)
+
+    def __invert__(self) -> Value:
+        return self._with("xor", -1 if self.kind != "i1" else 1)
+
+    def __lshift__(self, other: Value | int) -> Value:
+        return self._with("shl", other)
+
+    def __rshift__(self, other: Value | int) -> Value:
+        """Shift right; the sign is kept."""
+        return self._with("ashr", other)
+
+
+class Builder:
+    """A function under construction; an instruction that is appended twice is computed once.
+
+    Args:
+        width: the number of lanes of every vector.
+        library: the function that appends a call of an elementary function in double precision, given its name in C and
+            its operands; by default, the C library's function is called for each lane.
+
+    Attributes:
+        lines: the instructions so far.
+        declared: the external functions that are called, as declarations by name.
+        definitions: the functions of vectors that are called, as definitions by name.
+        special_functions: the special functions that are called, with the number of their operands.
+    """
+
+    def __init__(self, width: int, library: Library | None = None) -> None:
+        self.width = width
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.definitions: dict[str, str] = {}
+        self.special_functions: dict[str, int] = {}
+        self._library = library or Builder.each_lane
+        self._known: dict[str, Value] = {}
+        self._constants: dict[str, float] = {}
+
+    def type(self, kind: str) -> str:
+        """Return the type of a vector."""
+        return f"<{self.width} x {ELEMENTS[kind]}>"
+
+    def constant(self, number: float, kind: str = "f64") -> Value:
+        """Return a vector of equal constants."""
+        text = f"splat ({ELEMENTS[kind]} {literal(number, kind)})"
+        self._constants[text] = number
+        return Value(self, text, kind)
+
+    def number(self, value: Value) -> float | None:
+        """Return the number in all lanes of a constant; ``None`` for other values."""
+        return self._constants.get(value.text)
+
+    def append(self, instruction: str, kind: str) -> Value:
+        """Append an instruction, and return its result."""
+        if instruction not in self._known:
+            name = f"%v{len(self.lines)}"
+            self.lines.append(f"{name} = {instruction}")
+            self._known[instruction] = Value(self, name, kind)
+        return self._known[instruction]
+
+    def elementary(self, name: str, operands: Sequence[Value]) -> Value:
+        """Append a call of an elementary function of vectors in double precision, by its name in C."""
+        return self._library(self, name, operands)
+
+    def special(self, name: str, operands: Sequence[Value]) -> Value:
+        """Append a call of a special function in double precision, by its name in SciPy."""
+        self.special_functions[name] = len(operands)
+        return self.each_lane(f"scipy.{name}", operands, "i32 0")
+
+    def truth(self, value: Value) -> Value:
+        """Append the condition that a value is not 0; nan is not 0."""
+        return value if value.kind == "i1" else self.compare("une" if value.kind in _BITS else "ne", value, 0)
+
+    def binary(self, operation: str, one: Value, other: Value) -> Value:
+        """Append an operation on two vectors of the same kind: ``add``, ``sub``, ``mul``, ``div``, ``and``, ``shl``, ..."""
+        prefix = "f" if one.kind in _BITS and operation in ("add", "sub", "mul", "div", "rem") else ""
+        return self.append(f"{prefix}{operation} {self.type(one.kind)} {one.text}, {other.text}", one.kind)
+
+    def compare(self, predicate: str, one: Value, other: Value | float) -> Value:
+        """Append a comparison; the predicate is LLVM's: ``olt``, ``une``, ``uno``; ``slt`` for integers."""
+        second = other if isinstance(other, Value) else self.constant(other, one.kind)
+        instruction = "fcmp" if one.kind in _BITS else "icmp"
+        return self.append(f"{instruction} {predicate} {self.type(one.kind)} {one.text}, {second.text}", "i1")
+
+    def select(self, condition: Value, one: Value | float, other: Value | float) -> Value:
+        """Append a choice for each lane; at least one of the two must be a vector."""
+        kind = next(value.kind for value in (one, other) if isinstance(value, Value))
+        first, second = (value if isinstance(value, Value) else self.constant(value, kind) for value in (one, other))
+        vector = self.type(kind)
+        return self.append(f"select {self.type('i1')} {condition.text}, {vector} {first.text}, {vector} {second.text}", kind)
+
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        """Append a call of an LLVM intrinsic whose operands and result have one type: ``fma``, ``sqrt``, ``fabs``, ``floor``."""
+        kind = operands[0].kind
+        full = f"llvm.{name}.v{self.width}{kind}"
+        return self.call(full, operands, kind)
+
+    def call(self, name: str, operands: Sequence[Value], kind: str) -> Value:
+        """Append a call of a function of vectors, and declare it."""
+        kinds = ", ".join(self.type(operand.kind) for operand in operands)
+        self.declared[name] = f"declare {self.type(kind)} @{name}({kinds}) memory(none) nounwind willreturn"
+        given = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
+        return self.append(f"call {self.type(kind)} @{name}({given})", kind)
+
+    def each_lane(self, name: str, operands: Sequence[Value], *last: str) -> Value:
+        """Append one call of a scalar function for each lane, and declare the function.
+
+        Args:
+            name: the name of the function.
+            operands: its operands, all of the kind of its result.
+            last: further arguments, the same for each lane, with their types.
+        """
+        kind = operands[0].kind
+        kinds = ", ".join([*(ELEMENTS[operand.kind] for operand in operands), *(one.split()[0] for one in last)])
+        self.declared[name] = f"declare {ELEMENTS[kind]} @{name}({kinds}) memory(none) nounwind willreturn"
+        result = Value(self, "poison", kind)
+        for lane in range(self.width):
+            given = [
+                f"{ELEMENTS[o.kind]} {self.append(f'extractelement {self.type(o.kind)} {o.text}, i32 {lane}', o.kind).text}"
+                for o in operands
+            ]
+            one = self.append(f"call {ELEMENTS[kind]} @{name}({', '.join([*given, *last])})", kind)
+            text = f"insertelement {self.type(kind)} {result.text}, {ELEMENTS[kind]} {one.text}, i32 {lane}"
+            result = self.append(text, kind)
+        return result
+
+    def convert(self, value: Value, kind: str) -> Value:
+        """Append a conversion to another kind, as in C; conditions become 0 and 1."""
+        if value.kind == kind:
+            return value
+        how = _CONVERSIONS[value.kind, kind]
+        return self.append(f"{how} {self.type(value.kind)} {value.text} to {self.type(kind)}", kind)
+
+    def bits(self, value: Value, kind: str) -> Value:
+        """Append a reinterpretation of the bits of a vector as another kind of the same size."""
+        return self.append(f"bitcast {self.type(value.kind)} {value.text} to {self.type(kind)}", kind)
+
+
+_CONVERSIONS: Final = {
+    ("i1", "f64"): "uitofp",
+    ("i1", "f32"): "uitofp",
+    ("i1", "i64"): "zext",
+    ("i64", "f64"): "sitofp",
+    ("i64", "f32"): "sitofp",
+    ("f32", "f64"): "fpext",
+    ("f64", "f32"): "fptrunc",
+    ("f64", "i64"): "fptosi",
+}
+
+
+Library = Callable[[Builder, str, Sequence[Value]], Value]
+"""A function that appends a call of an elementary function; see ``Builder``."""
+
+
+def literal(number: float, kind: str) -> str:
+    """Return a constant in the IR, exactly."""
+    if kind == "i1":
+        return "true" if number else "false"
+    if kind not in _BITS:
+        return str(int(number))
+    # A float is written as the double with the same value.
+    rounded = struct.unpack("<f", struct.pack("<f", number))[0] if kind == "f32" else float(number)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"

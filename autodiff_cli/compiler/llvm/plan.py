@@ -1,0 +1,163 @@
+"""The compiled engine: a program as kernels, with calls of NumPy between them where a kernel cannot compute an instruction."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.llvm.kernel import Uncomputable, kernel
+from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
+from autodiff_cli.compiler.partition import Partition, computing, resolved
+from autodiff_cli.compiler.threads import in_threads
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import Array, DType
+
+BLOCK: Final = 8_192
+"""The number of rows of a block if values are kept between kernels, or columns are converted."""
+SHARE: Final = 65_536
+"""The number of rows that a thread takes at a time."""
+
+
+class Stage(NamedTuple):
+    """Calls of NumPy, and the kernel that follows them.
+
+    Attributes:
+        calls: the instructions that NumPy computes.
+        function: the kernel; ``None`` if there is nothing to compute after the calls.
+        columns: the instructions that the kernel reads.
+        results: what the kernel writes.
+    """
+
+    calls: list[Instruction]
+    function: Function | None
+    columns: list[Instruction]
+    results: list[Instruction]
+
+
+class Plan:
+    """A program as kernels, for a given set of scalar variables.
+
+    Args:
+        parts: the division of the program.
+        results: the instruction or constant that computes each result.
+        dtype: the element type of the results.
+
+    Raises:
+        MissingPackage: if llvmlite is not installed.
+    """
+
+    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
+        self.dtype = dtype
+        self._parts = parts
+        self._results = list(map(resolved, results))
+        rows, once = set(parts.rows), {*parts.scalars, *parts.once}
+        read = {one for instruction in parts.rows for one in computing(instruction.operands)}
+        self._scalars = [one for one in (*parts.scalars, *parts.once) if one in read]
+        self._constant = {i: one for i, one in enumerate(self._results) if one in once or type(one) is not Instruction}
+        # A kernel writes a result into the first array that it belongs to.
+        self._first = {one: i for i, one in reversed(list(enumerate(self._results))) if one in rows}
+        self._stages = self._planned()
+        written = {one for stage in self._stages for one in stage.results}
+        direct = {i for one, i in self._first.items() if one in written and one.dtype == dtype}
+        self._copied = [
+            (i, one)
+            for i, one in enumerate(self._results)
+            if type(one) is Instruction and i not in self._constant and i not in direct
+        ]
+
+    def _planned(self) -> list[Stage]:
+        try:
+            return [self._stage([], self._parts.rows, self._parts.columns, list(self._first))]
+        except Uncomputable as error:
+            return self._divided(set(error.instructions))
+
+    def _divided(self, refused: set[Instruction]) -> list[Stage]:
+        """Return the stages of a program with instructions that a kernel cannot compute."""
+        level = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
+        for instruction in self._parts.rows:
+            last = max(level[one] for one in computing(instruction.operands))
+            level[instruction] = last + (instruction in refused)
+        stages = []
+        after: set[Operand] = set(self._results)  # what later stages and the results need
+        for number in range(max(level.values()), -1, -1):
+            calls = [one for one in self._parts.rows if level[one] == number and one in refused]
+            rows = [one for one in self._parts.rows if level[one] == number and one not in refused]
+            made = [one for one in rows if one in after]
+            given = dict.fromkeys(one for row in rows for one in computing(row.operands) if one not in rows)
+            columns = [one for one in given if one not in self._scalars]
+            stages.append(self._stage(calls, rows, columns, made))
+            after.update(one for instruction in (*calls, *rows) for one in computing(instruction.operands))
+        return stages[::-1]
+
+    def _stage(
+        self, calls: list[Instruction], rows: Iterable[Instruction], columns: list[Instruction], results: list[Instruction]
+    ) -> Stage:
+        if not results:
+            return Stage(calls, None, [], [])
+        built = kernel(machine().width, None, columns, self._scalars, rows, results)
+        return Stage(calls, compiled(built), columns, results)
+
+    def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
+        """Compute all results; see ``Compiled.run``."""
+        rows = len(out[0])
+        constants = self._parts.constants(columns, self.dtype)
+        given = {variable: columns[variable.variable] for variable in self._parts.columns}
+        ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in given.values())
+        share = SHARE if ready and len(self._stages) == 1 else BLOCK
+        step = max(min(share, -(-rows // threads)), 1)
+        for i, operand in self._constant.items():
+            out[i][:] = constants[operand] if type(operand) is Instruction else operand
+        scalars = np.array([float(constants[one]) for one in self._scalars])
+        starts = iter(range(0, rows, step))
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                for start in starts:
+                    self._block(slice(start, min(start + step, rows)), given, constants, scalars, out)
+
+        in_threads(work, min(threads, -(-rows // step)))
+
+    def _block(
+        self,
+        rows: slice,
+        given: Mapping[Instruction, Array],
+        constants: Mapping[Instruction, Any],
+        scalars: Array,
+        out: Sequence[Array],
+    ) -> None:
+        """Compute all results for some rows."""
+        values: dict[Instruction, Any] = {one: np.ascontiguousarray(array[rows], self.dtype) for one, array in given.items()}
+        length = rows.stop - rows.start
+        for calls, function, columns, results in self._stages:
+            for instruction in calls:
+                values[instruction] = _called(instruction, values, constants, length)
+            if function is None:
+                continue
+            for one in results:
+                direct = one in self._first and one.dtype == self.dtype
+                values[one] = out[self._first[one]][rows] if direct else np.empty(length, one.dtype)
+            read, written = [values[one] for one in columns], [values[one] for one in results]
+            function(_addresses(read), scalars.ctypes.data, _addresses(written), length)
+        for i, one in self._copied:
+            out[i][rows] = values[one]
+
+
+def _called(instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int) -> Array:
+    """Return an instruction that NumPy computes, as a contiguous array."""
+    primitive = instruction.primitive
+    assert primitive is not None
+    operands = [
+        (values[one] if one in values else constants[one]) if type(one) is Instruction else one
+        for one in map(resolved, instruction.operands)
+    ]
+    made = primitive.forward(*operands, *instruction.statics)
+    return np.ascontiguousarray(np.broadcast_to(made, rows), instruction.dtype)
+
+
+def _addresses(arrays: Sequence[Array]) -> Any:
+    return (ctypes.c_void_p * max(len(arrays), 1))(*[array.__array_interface__["data"][0] for array in arrays])
