@@ -157,7 +157,8 @@ def test_nothing_evaluates_text_as_python() -> None:
     for path in [*MODULES, *PACKAGE.glob("*.py")]:
         names = {node.func.id for node in ast.walk(_tree(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not names & {"eval", "exec", "compile", "__import__"}, path
-        assert not {name.split(".")[0] for name in _imports(path)} & {"pickle", "socket", "urllib", "http", "requests"}, path
+        outside = {name.split(".")[0] for name in _imports(path) - {"urllib.parse"}}
+        assert not outside & {"pickle", "socket", "urllib", "http", "requests"}, path
 
 
 def _loaded(code: str) -> set[str]:

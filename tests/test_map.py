@@ -489,7 +489,7 @@ def test_several_files_are_one_table() -> None:
 def test_files_that_cannot_be_read() -> None:
     refused(5, "cannot read 'none.csv': No such file or directory", "x", "none.csv")
     os.mkdir("folder")
-    refused(5, "'folder' is a folder", "x", "folder")
+    refused(5, "the folder 'folder' does not contain files of rows", "x", "folder")
     refused(2, "does not determine a format", "x", write("data.dat", "x\n1\n"))
     refused(2, "is compressed", "x", write("data.csv.gz", "x\n1\n"))
     assert run_map("x", "data.dat", "--input-format", "csv", "-q").text == "1.0,1.0\n"

@@ -105,7 +105,7 @@ def command(
     autodiff fit "counts = n0*exp(-t/tau)" decay.csv --at n0=1000,tau=5
     autodiff fit "log(counts) = a - t/tau" decay.csv --weights counts
     """
-    from autodiff_cli.data import inputs, pipeline
+    from autodiff_cli.data import pipeline
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.fitting.fit import fit
     from autodiff_cli.solvers.fitting.group_result import GroupFit
@@ -120,7 +120,7 @@ def command(
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
-    source = pipeline.Inputs(inputs.expanded(files), style, options.names(columns))
+    source = pipeline.Inputs.named(files, style, options.names(columns))
     result = fit(
         options.read_expression(expr),
         source,

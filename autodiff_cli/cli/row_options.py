@@ -172,18 +172,17 @@ def opened(
     Raises:
         UsageError: if a format is unknown, or options exclude each other.
     """
-    from autodiff_cli.data import inputs, output
+    from autodiff_cli.data import output
     from autodiff_cli.data.pipeline import Inputs
 
     check_order(expr, files)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
-    paths = inputs.expanded(files)
+    source = Inputs.named(files, style, options.names(columns), unbuffered)
     target = None if rows.target == "-" else rows.target
     if rows.in_place:
-        target = _replaced(paths, target)
+        target = _replaced(source.paths, target)
     else:
-        output.check_not_input(target, paths)
-    source = Inputs(paths, style, options.names(columns), unbuffered)
+        output.check_not_input(target, source.paths)
     return Files(source, target, rows._replace(target=target).format(source))
 
 

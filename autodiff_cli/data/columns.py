@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.data.column_values import python_values
-from autodiff_cli.data.inputs import expanded
 from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
@@ -110,7 +109,7 @@ class Source:
         self._arrays: Mapping[str, ArrayLike] = {}
         if not isinstance(data, Mapping):
             paths = [data] if isinstance(data, str) else data
-            self._inputs = paths if isinstance(paths, Inputs) else Inputs(expanded(list(paths)))
+            self._inputs = paths if isinstance(paths, Inputs) else Inputs.named(list(paths))
             self._first = self._inputs.open(self._inputs.paths[0])
             self.names, self.name = tuple(self._first.columns), self._first.name
         else:

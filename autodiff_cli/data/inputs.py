@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from autodiff_cli.data import readers
+from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
-from autodiff_cli.formats import FORMATS, READ, of_path
+from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, suffixes
 from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
 """The path of a file, or ``None`` for standard input."""
 
 
-def expanded(paths: Sequence[str]) -> list[Path]:
-    """Return the input files in reading order; a pattern that the shell did not expand is replaced by its matches.
+class Found(NamedTuple):
+    """Input files.
+
+    Attributes:
+        paths: the paths, in reading order; ``None`` for standard input.
+        partitions: the partition columns of files that were found in a folder or with a pattern, by path.
+    """
+
+    paths: list[Path]
+    partitions: dict[Path, Values]
+
+
+def expanded(paths: Sequence[str], style: str | None = None) -> Found:
+    """Return the input files; a folder is replaced by the files in it, and a pattern by its matches.
+
+    Args:
+        paths: the names that the user gave.
+        style: the format of the files; ``None`` to use the files in a folder whose suffix determines a format.
 
     Raises:
-        FileError: if a pattern matches no file, or a path is a folder.
+        FileError: if a pattern matches no file, or a folder does not contain files of rows.
         UsageError: if a name is empty, standard input is named more than once, or no file is named and standard input is a
             terminal.
     """
@@ -30,8 +48,9 @@ def expanded(paths: Sequence[str]) -> list[Path]:
             raise UsageError(
                 "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
             )
-        return [None]
+        return Found([None], {})
     found: list[Path] = []
+    folders: dict[Path, str] = {}
     for path in paths:
         if not path:
             raise UsageError(
@@ -39,20 +58,45 @@ def expanded(paths: Sequence[str]) -> list[Path]:
             )
         if path == "-":
             found.append(None)
-        elif any(sign in path for sign in "*?[") and not os.path.exists(path):
-            from glob import glob
-
-            matches = sorted(glob(path, recursive=True))
-            if not matches:
-                raise FileError(f"no file matches '{path}'")
-            found += matches
-        else:
-            found.append(path)
-        if found[-1] is not None and os.path.isdir(found[-1]):
-            raise FileError(f"'{path}' is a folder", hint=f"name its files: {os.path.join(path, '*.csv')}")
+            continue
+        inside = _inside(path, style)
+        found += inside
+        if inside != [path]:
+            folders |= {file: _partition_of(file, path) for file in inside}
     if found.count(None) > 1:
         raise UsageError("standard input can be read only once")
-    return found
+    values = partition_columns(list(folders.values()))
+    return Found(found, {path: one for path, one in zip(folders, values, strict=True) if one})
+
+
+def _inside(path: str, style: str | None) -> list[str]:
+    """Return the files in a folder or of a pattern; a path of one file is returned unchanged."""
+    if os.path.isdir(path):
+        start = len(os.path.join(path, ""))
+        files = [os.path.join(folder, file) for folder, _, files in os.walk(path) for file in files]
+        visible = [file for file in files if not re.search(r"(^|/)[._]", file[start:].replace(os.sep, "/"))]
+        found = sorted(file for file in visible if style is not None or of_suffix(file, READ))
+        if not found:
+            raise FileError(f"the folder '{path}' does not contain files of rows", hint=f"their suffixes are {suffixes(READ)}")
+        return found
+    if any(sign in path for sign in "*?[") and not os.path.exists(path):
+        from glob import glob
+
+        found = sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))
+        if not found:
+            raise FileError(f"no file matches '{path}'")
+        return found
+    return [path]
+
+
+def _partition_of(file: str, name: str) -> str:
+    """Return the folders of a file that may name partition columns: those that the program found, and ``k=v`` above them."""
+    parts = os.path.dirname(file).replace(os.sep, "/").split("/")
+    above = re.split(r"[*?[]", name.replace(os.sep, "/"), maxsplit=1)[0].rstrip("/").split("/")
+    start = len(above) if name.rstrip("/") == "/".join(above) else len(above) - 1
+    while start and "=" in parts[start - 1]:
+        start -= 1
+    return "/".join(parts[start:])
 
 
 def style_of(path: Path, style: str | None) -> str:
@@ -68,7 +112,14 @@ def style_of(path: Path, style: str | None) -> str:
     return of_path(path, READ, "input_format")
 
 
-def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False, name: str = "") -> Reader:
+def reader(
+    path: Path,
+    style: str,
+    columns: Sequence[str] | None = None,
+    unbuffered: bool = False,
+    name: str = "",
+    values: Values | None = None,
+) -> Reader:
     """Open an input and return its reader.
 
     Args:
@@ -77,6 +128,7 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         columns: the names of the columns, for a file without names.
         unbuffered: whether rows are passed on as soon as they arrive.
         name: the name of the input in messages; the path by default.
+        values: the partition columns of the file.
 
     Raises:
         FileError: if the file cannot be read.
@@ -91,7 +143,8 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
     file = opened(path, style, name)
     try:
-        return readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
+        made = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
+        return HiveReader(made, values) if values else made
     except BaseException:
         file.close()
         raise

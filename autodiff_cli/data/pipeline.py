@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
-from autodiff_cli.data.inputs import Path, reader, style_of
+from autodiff_cli.data.inputs import Path, expanded, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.readers.hive import Values
 from autodiff_cli.data.row_blocks import Reader, Tally, Writer, field_of
 from autodiff_cli.errors import UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
@@ -44,16 +45,26 @@ class Inputs:
         style: the format of the files; ``None`` to use their suffixes.
         columns: the names of the columns, for files without names.
         unbuffered: whether rows are passed on as soon as they arrive.
+        partitions: the partition columns of files, by path.
     """
 
     paths: Sequence[Path]
     style: str | None = None
     columns: Sequence[str] | None = None
     unbuffered: bool = False
+    partitions: Mapping[Path, Values] = field(default_factory=dict)
+
+    @classmethod
+    def named(
+        cls, names: Sequence[str], style: str | None = None, columns: Sequence[str] | None = None, unbuffered: bool = False
+    ) -> Inputs:
+        """Return the files that names stand for: paths, patterns and folders; see ``inputs.expanded``."""
+        paths, partitions = expanded(names, style)
+        return cls(paths, style, columns, unbuffered, partitions)
 
     def open(self, path: Path) -> Reader:
         """Return the reader of an input file."""
-        return reader(path, style_of(path, self.style), self.columns, self.unbuffered)
+        return reader(path, style_of(path, self.style), self.columns, self.unbuffered, values=self.partitions.get(path))
 
 
 def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, writer: Writer, threads: int, tick: Tick) -> Summary:

@@ -129,6 +129,20 @@ class InputFile(NamedTuple):
     line: int = 1
 
 
+class ParquetLayout(NamedTuple):
+    """The layout of a Parquet file.
+
+    Attributes:
+        codecs: the codec of each column, by its path, with the names of Parquet.
+        dictionaries: the paths of the columns that a dictionary makes smaller.
+        rows: the number of rows of the largest row group.
+    """
+
+    codecs: dict[str, str]
+    dictionaries: list[str]
+    rows: int
+
+
 class Reader:
     """The base class of readers.
 
@@ -154,6 +168,21 @@ class Reader:
         self.name = source.name
         self.done = 0
         self._file: IO[bytes] = source.file
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the file; ``None`` if it does not have one."""
+        return None
+
+    @property
+    def is_random_access(self) -> bool:
+        """Whether the file is an Arrow IPC file, which has one dictionary for each column."""
+        return False
+
+    @property
+    def layout(self) -> ParquetLayout | None:
+        """The layout of a Parquet file with rows; ``None`` for other files."""
+        return None
 
     def cut(self, start: int, stop: int, first: int) -> None:
         """Restrict the reader to a range of a binary file, whose first row has the number ``first``."""
@@ -304,7 +333,8 @@ def without(block: Block, positions: set[int]) -> Block:
 
 def only(block: Block, keep: NDArray[np.bool_]) -> Block:
     """Return a copy of a block with the rows that a mask selects; bad rows that it does not select are not counted."""
-    places: list[int] = np.flatnonzero(keep).tolist()
+    found = np.flatnonzero(keep)
+    places: list[int] = found.tolist()
 
     def chosen(column: Column) -> Column:
         if isinstance(column, list):
@@ -312,7 +342,7 @@ def only(block: Block, keep: NDArray[np.bool_]) -> Block:
         if isinstance(column, np.ndarray):
             return column[keep]
         view = str(column.type).endswith("_view")  # Arrow cannot take values of views
-        return column.cast(f"large_{str(column.type)[:-5]}").take(places).cast(column.type) if view else column.take(places)
+        return column.cast(f"large_{str(column.type)[:-5]}").take(found).cast(column.type) if view else column.take(found)
 
     problems = {new: block.problems[old] for new, old in enumerate(places) if old in block.problems}
     return Block(

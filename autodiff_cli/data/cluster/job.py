@@ -20,6 +20,7 @@ from autodiff_cli import __version__, errors
 from autodiff_cli.data.cluster.partitions import Partition
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import check_same, encoded
+from autodiff_cli.data.readers.hive import Value
 from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError
@@ -173,7 +174,8 @@ def load(folder: str) -> Job:
 def _partition(part: dict[str, Any]) -> Partition:
     """Convert a partition from JSON."""
     tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
-    return Partition(**{**part, **tuples})
+    values = {name: Value(*value) for name, value in part["values"].items()}
+    return Partition(**{**part, **tuples, "values": values})
 
 
 def work(folder: str, index: int) -> Note:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from autodiff_cli.data import inputs, readers
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.readers import arrow_csv
+from autodiff_cli.data.readers.hive import HiveReader, Values
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, section
 from autodiff_cli.data.readers.npy import NpyReader
 from autodiff_cli.data.row_blocks import InputFile, Reader
@@ -49,6 +50,7 @@ class Partition:
         span: the range in bytes (text), rows (``.npy``) or row groups (Parquet); ``None`` for the whole file.
         first: the number of the first line or row.
         columns: the names of the columns, if the partition does not contain them.
+        values: the partition columns of the file.
     """
 
     path: str
@@ -58,6 +60,7 @@ class Partition:
     span: tuple[int, int] | None = None
     first: int = 1
     columns: tuple[str, ...] | None = None
+    values: Values = field(default_factory=dict)
 
     def open(self) -> Reader:
         """Return a reader of the partition.
@@ -66,13 +69,14 @@ class Partition:
             AutodiffError: if the file cannot be opened; see ``inputs.reader``.
         """
         if self.span is None or FORMATS[self.style].unit != "lines":
-            source = inputs.reader(self.path, self.style, self.columns, name=self.name)
+            source = inputs.reader(self.path, self.style, self.columns, name=self.name, values=self.values)
             if self.span is not None:
                 source.cut(*self.span, self.first)
             return source
         file = section(inputs.opened(self.path, self.style, self.name), *self.span)
         try:
-            return readers.reader(InputFile(file, self.name, FORMATS[self.style], self.columns, line=self.first))
+            made = readers.reader(InputFile(file, self.name, FORMATS[self.style], self.columns, line=self.first))
+            return HiveReader(made, self.values) if self.values else made
         except BaseException:
             file.close()
             raise
@@ -148,12 +152,12 @@ def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
     name, style = display_name(path), inputs.style_of(path, source.style)
     size = os.path.getsize(path) if os.path.exists(path) else 0
     given = None if source.columns is None else tuple(source.columns)
-    whole = Partition(os.path.abspath(path), name, style, size, None, 1, given)
+    whole = Partition(os.path.abspath(path), name, style, size, None, 1, given, source.partitions.get(path, {}))
     unit = FORMATS[style].unit
     if not unit or (size <= limits.bytes and limits.rows is None):
         return [whole]
     try:
-        reader = source.open(path)
+        reader = inputs.reader(path, style, source.columns)
     except AutodiffError:
         return [whole]
     try:
@@ -190,10 +194,7 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
     if len(spans) < 2:
         return [whole]
     size = whole.size / max(rows, 1)
-    return [
-        Partition(whole.path, whole.name, whole.style, int(count * size), (start, stop), first, whole.columns)
-        for start, stop, first, count in spans
-    ]
+    return [replace(whole, size=int(count * size), span=(start, stop), first=first) for start, stop, first, count in spans]
 
 
 def _line_size(path: str) -> float:
@@ -238,6 +239,6 @@ class _Lines:
         stops = [start for start, _ in cuts[1:]] + [whole.size]
         given = self.columns if whole.style == "ndjson" else whole.columns
         return [
-            Partition(whole.path, whole.name, whole.style, stop - start, (start, stop), line, self.columns if start else given)
+            replace(whole, size=stop - start, span=(start, stop), first=line, columns=self.columns if start else given)
             for (start, line), stop in zip(cuts, stops, strict=True)
         ]

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
 from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
-from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest, field_of
+from autodiff_cli.data.row_blocks import (
+    BLOCK_ROWS,
+    ArrowArray,
+    BadRows,
+    Block,
+    Floats,
+    InputFile,
+    ParquetLayout,
+    Reader,
+    ReadRequest,
+    field_of,
+)
 from autodiff_cli.errors import DataError
 
 Batch = Any
 """A pyarrow record batch; pyarrow does not have type annotations."""
 
 
-class ParquetLayout(NamedTuple):
-    """The layout of a Parquet file.
-
-    Attributes:
-        codecs: the codec of each column, by its path, with the names of Parquet.
-        dictionaries: the paths of the columns that a dictionary makes smaller.
-        rows: the number of rows of the largest row group.
-    """
-
-    codecs: dict[str, str]
-    dictionaries: list[str]
-    rows: int
-
-
 class ArrowReader(Reader):
     """The reader of Parquet files and of Arrow IPC files and streams; ``done`` and ``total`` count rows.
 
     Attributes:
-        schema: the Arrow schema of the file.
         groups: the Parquet row groups to read; ``None`` for all.
 
     Raises:
@@ -61,12 +57,12 @@ class ArrowReader(Reader):
                 from pyarrow import parquet
 
                 self._opened = parquet.ParquetFile(self._file, pre_buffer=False)  # pre-buffering would keep all data in memory
-                self.schema = self._opened.schema_arrow
+                self._schema = self._opened.schema_arrow
                 self.total = self._opened.metadata.num_rows
             else:
                 self._opened = self._ipc(self._file)
-                self.schema = self._opened.schema
-            self.columns = tuple(self.schema.names)
+                self._schema = self._opened.schema
+            self.columns = tuple(self._schema.names)
 
     def _ipc(self, file: IO[bytes]) -> Any:
         ipc = self._arrow.ipc
@@ -80,13 +76,15 @@ class ArrowReader(Reader):
         return ipc.open_stream(file)
 
     @property
+    def schema(self) -> Any:
+        return self._schema
+
+    @property
     def is_random_access(self) -> bool:
-        """Whether the file is an Arrow IPC file, which has one dictionary for each column."""
         return not self._is_parquet and hasattr(self._opened, "num_record_batches")
 
     @property
     def layout(self) -> ParquetLayout | None:
-        """The layout of a Parquet file with rows; ``None`` for other files."""
         if not self._is_parquet or not any(self.rows_of_groups):
             return None
         group = self._opened.metadata.row_group(0)

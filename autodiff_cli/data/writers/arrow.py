@@ -12,7 +12,6 @@ import numpy as np
 
 from autodiff_cli.data.column_values import dense, without_views
 from autodiff_cli.data.libraries import pyarrow
-from autodiff_cli.data.readers.arrow import ArrowReader
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 
@@ -61,10 +60,9 @@ class ArrowWriter(Writer):
         """Store the names of the columns and the schema of the input."""
         super().begin(file, kept, results, source)
         self._out = _Sink(file)
-        given = source if isinstance(source, ArrowReader) else None
-        self._given: Any = None if given is None else given.schema
-        self._one_dictionary = given is not None and given.is_random_access
-        self._layout = None if given is None else given.layout
+        self._given: Any = source.schema
+        self._one_dictionary = source.is_random_access
+        self._layout = source.layout
         self._group_rows = min(self._layout.rows, GROUP_ROWS) if self._layout else GROUP_ROWS
 
     def encode(self, block: Block, results: Results) -> _Columns:
