@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm.column import KINDS, Column, Unknown, vector
 from autodiff_cli.compiler.llvm.ir import ELEMENTS, Builder, Library, Value
-from autodiff_cli.compiler.partition import resolved
+from autodiff_cli.compiler.partition import computing, resolved
 from autodiff_cli.compiler.schedule import UFUNCS
 from autodiff_cli.errors import FOREIGN
 
@@ -31,18 +31,6 @@ class Kernel(NamedTuple):
 
     text: str
     special: Mapping[str, int]
-
-
-class Uncomputable(Exception):
-    """A kernel cannot compute some of its instructions.
-
-    Attributes:
-        instructions: all of these instructions.
-    """
-
-    def __init__(self, instructions: Sequence[Instruction]) -> None:
-        super().__init__()
-        self.instructions = instructions
 
 
 def kernel(
@@ -64,7 +52,7 @@ def kernel(
         results: what is written to memory; an instruction in its own type, a constant as float64.
 
     Raises:
-        Uncomputable: if the kernel cannot compute some of the instructions.
+        Unknown: if a kernel cannot compute one of the instructions; see ``uncomputable``.
     """
     builder = Builder(width, library)
     known = {
@@ -72,17 +60,23 @@ def kernel(
         for name, given in (("in", columns), ("same", scalars))
         for i, one in enumerate(given)
     }
-    refused: list[Instruction] = []
     for instruction in instructions:
-        try:
-            known[instruction] = _computed(builder, instruction, known)
-        except Unknown:
-            refused.append(instruction)
-            known[instruction] = Column(Value(builder, "poison", _kind(instruction)), instruction.dtype)
-    if refused:
-        raise Uncomputable(refused)
+        known[instruction] = _computed(builder, instruction, known)
     made = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
     return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), made), builder.special_functions)
+
+
+def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
+    """Return the instructions that a kernel cannot compute, because they depend on values or have no machine code."""
+    builder = Builder(1)
+    refused = set()
+    for instruction in instructions:
+        operands = {one: Column(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}
+        try:
+            _computed(builder, instruction, operands)
+        except Unknown:
+            refused.add(instruction)
+    return refused
 
 
 def _kind(instruction: Instruction) -> str:

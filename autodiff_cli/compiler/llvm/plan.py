@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm.kernel import Uncomputable, kernel
+from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
 from autodiff_cli.compiler.partition import Partition, computing, resolved
 from autodiff_cli.compiler.threads import in_threads
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 8_192
 """The number of rows of a block if values are kept between kernels, or columns are converted."""
+LARGEST: Final = 500
+"""The number of instructions of a kernel; the time to compile longer functions grows faster than their length."""
 SHARE: Final = 65_536
 """The number of rows that a thread takes at a time."""
 
@@ -56,6 +58,7 @@ class Plan:
         self._parts = parts
         self._results = list(map(resolved, results))
         rows, once = set(parts.rows), {*parts.scalars, *parts.once}
+        self._once = once
         read = {one for instruction in parts.rows for one in computing(instruction.operands)}
         self._scalars = [one for one in (*parts.scalars, *parts.once) if one in read]
         self._constant = {i: one for i, one in enumerate(self._results) if one in once or type(one) is not Instruction}
@@ -71,26 +74,31 @@ class Plan:
         ]
 
     def _planned(self) -> list[Stage]:
-        try:
-            return [self._stage([], self._parts.rows, self._parts.columns, list(self._first))]
-        except Uncomputable as error:
-            return self._divided(set(error.instructions))
+        rows = self._parts.rows
+        refused = uncomputable(rows)
+        if refused or len(rows) > LARGEST:
+            return self._divided(refused)
+        return [self._stage([], rows, self._parts.columns, list(self._first))]
 
     def _divided(self, refused: set[Instruction]) -> list[Stage]:
-        """Return the stages of a program with instructions that a kernel cannot compute."""
+        """Return the stages of a program that is too long for one kernel, or has instructions that no kernel can compute."""
         level = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
         for instruction in self._parts.rows:
             last = max(level[one] for one in computing(instruction.operands))
             level[instruction] = last + (instruction in refused)
-        stages = []
-        after: set[Operand] = set(self._results)  # what later stages and the results need
-        for number in range(max(level.values()), -1, -1):
+        pieces: list[tuple[list[Instruction], list[Instruction]]] = []
+        for number in range(max(level.values()) + 1):
             calls = [one for one in self._parts.rows if level[one] == number and one in refused]
             rows = [one for one in self._parts.rows if level[one] == number and one not in refused]
-            made = [one for one in rows if one in after]
-            given = dict.fromkeys(one for row in rows for one in computing(row.operands) if one not in rows)
-            columns = [one for one in given if one not in self._scalars]
-            stages.append(self._stage(calls, rows, columns, made))
+            pieces.append((calls, rows[:LARGEST]))
+            pieces.extend(([], rows[i : i + LARGEST]) for i in range(LARGEST, len(rows), LARGEST))
+        stages = []
+        after: set[Operand] = set(self._results)  # what later stages and the results need
+        for calls, rows in reversed(pieces):
+            here = set(rows)
+            given = dict.fromkeys(one for row in rows for one in computing(row.operands) if one not in here)
+            columns = [one for one in given if one not in self._once]
+            stages.append(self._stage(calls, rows, columns, [one for one in rows if one in after]))
             after.update(one for instruction in (*calls, *rows) for one in computing(instruction.operands))
         return stages[::-1]
 
