@@ -225,7 +225,8 @@ def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> Ar
 def _shown(name: str, signature: inspect.Signature) -> str:
     shown = []
     for parameter in signature.parameters.values():
-        star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else ""
-        default = "" if parameter.default is inspect.Parameter.empty else f"={literal(parameter.default)}"
-        shown.append(f"{star}{parameter.name}{default}")
+        stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) or "**" * (parameter.kind is parameter.VAR_KEYWORD)
+        value = parameter.default
+        default = "" if value is parameter.empty else f"={value.__name__ if callable(value) else literal(value)}"
+        shown.append(f"{stars}{parameter.name}{default}")
     return f"{name}({', '.join(shown)})"

@@ -145,7 +145,9 @@ class System:
     def columns(self, points: Matrix) -> Matrix:
         """Return F at many points, of shape (m, N), given the points as columns of a matrix of shape (n, N)."""
         if not (self.tape is not None and len(points)):
-            return np.stack([self.values(point) for point in points.T], axis=1)
+            self.evaluations += points.shape[1]
+            with np.errstate(all="ignore"):
+                return np.stack([self._values(point) for point in points.T], axis=1)
         self.values(points[:, 0])  # makes the Program
         program = self._programs.get("values")
         if program is None:
