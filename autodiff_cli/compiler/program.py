@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -176,9 +177,10 @@ class Program(Compiled):
         """Compute all results, and write them into the caller's arrays; see ``Compiled.run``."""
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
         chosen = self.chosen(len(out[0]))
-        if (chosen, scalars) not in self._made:
-            parts = partition(self.instructions, scalars)
-            self._made[chosen, scalars] = _engine(chosen)(parts, self.results, self.dtype)
+        with _preparing:
+            if (chosen, scalars) not in self._made:
+                parts = partition(self.instructions, scalars)
+                self._made[chosen, scalars] = _engine(chosen)(parts, self.results, self.dtype)
         self._made[chosen, scalars].run(columns, out, self.threads)
 
     def chosen(self, rows: int) -> str:
@@ -186,6 +188,10 @@ class Program(Compiled):
         if self.engine != "auto":
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
+
+
+_preparing = Lock()
+"""Held while a program is prepared, because several threads may call it."""
 
 
 def _engine(name: str) -> type[Engine]:

@@ -5,15 +5,29 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import itertools
+from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
+from autodiff_cli.compiler.llvm import code_cache
 from autodiff_cli.compiler.llvm.kernel import Kernel
 from autodiff_cli.lazy import library
 from autodiff_cli.ops.scipy_addresses import address
 
-Function = Callable[[Any, Any, Any, int], None]
-"""A compiled kernel; see ``kernel.kernel``."""
+
+class Function:
+    """A compiled kernel; its code is unloaded when the function is not used any more.
+
+    Attributes:
+        call: the function of the addresses and the number of rows; see ``kernel.kernel``.
+    """
+
+    def __init__(self, loaded: Any) -> None:
+        self._loaded = loaded
+        self.call = _KERNEL(loaded["kernel"])
+
+
+_KERNEL: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
 class Machine(NamedTuple):
@@ -22,6 +36,7 @@ class Machine(NamedTuple):
     Attributes:
         llvm: the module ``llvmlite.binding``.
         target: the target machine of LLVM.
+        linker: LLVM's linker of machine code in memory.
         width: the number of doubles in a vector register.
         fused: whether the processor multiplies and adds with one rounding.
         name: the processor, its features and the version of LLVM.
@@ -29,6 +44,7 @@ class Machine(NamedTuple):
 
     llvm: Any
     target: Any
+    linker: Any
     width: int
     fused: bool
     name: str
@@ -50,28 +66,40 @@ def machine() -> Machine:
     width = 8 if wide else 4 if features.get("avx2") and fused else 2
     processor, text = llvm.get_host_cpu_name(), features.flatten()
     target = llvm.Target.from_default_triple().create_target_machine(cpu=processor, features=text, opt=2)
-    return Machine(llvm, target, width, fused, f"{llvm.llvm_version_info} {processor} {text}")
+    return Machine(llvm, target, llvm.create_lljit_compiler(), width, fused, f"{llvm.llvm_version_info} {processor} {text}")
 
 
-_engines: dict[str, tuple[Any, Function]] = {}
-"""The execution engine, which owns the code, and the function of each kernel that was compiled."""
+_loaded: WeakValueDictionary[str, Function] = WeakValueDictionary()
+_libraries = itertools.count()
 
 
 def compiled(kernel: Kernel) -> Function:
-    """Return a kernel as a function of addresses; a kernel with the same text is compiled once."""
-    key = hashlib.sha256(kernel.text.encode()).hexdigest()
-    if key not in _engines:
-        llvm, target, *_ = machine()
-        for name, operands in kernel.special.items():
-            llvm.add_symbol(f"scipy.{name}", address(name, operands))
-        module = llvm.parse_assembly(kernel.text)
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=1)
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(module, llvm.create_pass_builder(target, options))
-        engine = llvm.create_mcjit_compiler(module, target)
-        engine.finalize_object()
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        _engines[key] = engine, kind(engine.get_function_address("kernel"))
-    return _engines[key][1]
+    """Return a kernel as a function of addresses.
+
+    A kernel with the same text is loaded once in a process, and compiled once for a processor and a version of LLVM.
+    """
+    llvm, _, linker, *_, name = machine()
+    key = hashlib.sha256(f"{name}\n{kernel.text}".encode()).hexdigest()
+    function = _loaded.get(key)
+    if function is None:
+        code = code_cache.read(key)
+        if code is None:
+            code = _code(kernel)
+            code_cache.write(key, code)
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
+        for special, operands in kernel.special.items():
+            library.import_symbol(f"scipy.{special}", address(special, operands))
+        function = _loaded[key] = Function(library.link(linker, f"kernel{next(_libraries)}"))
+    return function
+
+
+def _code(kernel: Kernel) -> bytes:
+    """Return the object file of a kernel."""
+    llvm, target, *_ = machine()
+    module = llvm.parse_assembly(kernel.text)
+    module.verify()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=1)))
+    code: bytes = target.emit_object(module)
+    return code

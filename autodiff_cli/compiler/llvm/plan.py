@@ -150,7 +150,7 @@ class Plan:
                 direct = one in self._first and one.dtype == self.dtype
                 values[one] = out[self._first[one]][rows] if direct else np.empty(length, one.dtype)
             read, written = [values[one] for one in columns], [values[one] for one in results]
-            function(_addresses(read), scalars.ctypes.data, _addresses(written), length)
+            function.call(_addresses(read), scalars.ctypes.data, _addresses(written), length)
         for i, one in self._copied:
             out[i][rows] = values[one]
 
