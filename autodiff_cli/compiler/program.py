@@ -59,8 +59,6 @@ REPAID = 2_000_000
 class Engine(Protocol):
     """A program, prepared for a given set of scalar variables."""
 
-    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None: ...
-
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""
 
@@ -129,6 +127,9 @@ class Compiled:
         self.run(flat, out)
         return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
 
+    def settle(self, rows: float) -> None:
+        """Choose how to compute a number of rows, for all later calls, so that equal rows have equal results."""
+
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results, and write them into the caller's arrays.
 
@@ -150,6 +151,7 @@ class Program(Compiled):
         threads: the number of threads; by default one for each processor.
         named: the names of several outputs; empty for one output.
         engine: ``numpy``, ``llvm``, or ``auto`` for the one that takes less time for the number of rows.
+        fast: whether elementary functions may have an error of some units in the last place; see ``evaluation.compile``.
 
     Attributes:
         instructions: the instructions that the results depend on, in tape order.
@@ -165,9 +167,11 @@ class Program(Compiled):
         threads: int | None = None,
         named: Sequence[str] = (),
         engine: str = "auto",
+        fast: bool = False,
     ) -> None:
         super().__init__(variables, wanted, dtype, named)
-        self.engine = engine
+        self.engine = "llvm" if fast else engine
+        self.fast = fast
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)
@@ -180,22 +184,29 @@ class Program(Compiled):
         with _preparing:
             if (chosen, scalars) not in self._made:
                 parts = partition(self.instructions, scalars)
-                self._made[chosen, scalars] = _engine(chosen)(parts, self.results, self.dtype)
+                self._made[chosen, scalars] = self._prepared(chosen, parts)
         self._made[chosen, scalars].run(columns, out, self.threads)
 
-    def chosen(self, rows: int) -> str:
+    def settle(self, rows: float) -> None:
+        """Choose the engine for a number of rows, for all later calls."""
+        self.engine = self.chosen(rows)
+
+    def chosen(self, rows: float) -> str:
         """Return the engine for a number of rows."""
         if self.engine != "auto":
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
 
+    def _prepared(self, engine: str, parts: Partition) -> Engine:
+        if engine == "numpy":
+            return Schedule(parts, self.results, self.dtype)
+        plan = named("autodiff_cli.compiler.llvm.plan:Plan")
+        found: Engine = plan(parts, self.results, self.dtype, self.fast)
+        return found
+
 
 _preparing = Lock()
 """Held while a program is prepared, because several threads may call it."""
-
-
-def _engine(name: str) -> type[Engine]:
-    return named("autodiff_cli.compiler.llvm.plan:Plan") if name == "llvm" else Schedule
 
 
 @functools.cache

@@ -91,7 +91,7 @@ class Builder:
         lines: the instructions so far.
         declared: the external functions that are called, as declarations by name.
         definitions: the functions of vectors that are called, as definitions by name.
-        special_functions: the special functions that are called, with the number of their operands.
+        imports: the addresses of the functions of this process that are called, by symbol.
     """
 
     def __init__(self, width: int, library: Library | None = None) -> None:
@@ -99,7 +99,7 @@ class Builder:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
-        self.special_functions: dict[str, int] = {}
+        self.imports: dict[str, int] = {}
         self._library = library or Builder.each_lane
         self._known: dict[str, Value] = {}
         self._constants: dict[str, float] = {}
@@ -130,9 +130,9 @@ class Builder:
         """Append a call of an elementary function of vectors in double precision, by its name in C."""
         return self._library(self, name, operands)
 
-    def special(self, name: str, operands: Sequence[Value]) -> Value:
-        """Append a call of a special function in double precision, by its name in SciPy."""
-        self.special_functions[name] = len(operands)
+    def special(self, name: str, address: int, operands: Sequence[Value]) -> Value:
+        """Append a call of a special function of SciPy for each lane; see ``ops.scipy_addresses``."""
+        self.imports[f"scipy.{name}"] = address
         return self.each_lane(f"scipy.{name}", operands, "i32 0")
 
     def truth(self, value: Value) -> Value:
@@ -169,6 +169,11 @@ class Builder:
         self.declared[name] = f"declare {self.type(kind)} @{name}({kinds}) memory(none) nounwind willreturn"
         given = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
         return self.append(f"call {self.type(kind)} @{name}({given})", kind)
+
+    def imported(self, symbol: str, address: int, operands: Sequence[Value]) -> Value:
+        """Append a call of a function of vectors in double precision at an address of this process."""
+        self.imports[symbol] = address
+        return self.call(symbol, operands, "f64")
 
     def each_lane(self, name: str, operands: Sequence[Value], *last: str) -> Value:
         """Append one call of a scalar function for each lane, and declare the function.

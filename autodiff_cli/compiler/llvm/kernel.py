@@ -26,11 +26,11 @@ class Kernel(NamedTuple):
     Attributes:
         text: the module in LLVM's IR.  Its function is ``void kernel(void **columns, double *scalars, void **results, int64_t
             rows)``.
-        special: the special functions that it calls, with the number of their operands.
+        imports: the addresses of the functions of this process that it calls, by symbol.
     """
 
     text: str
-    special: Mapping[str, int]
+    imports: Mapping[str, int]
 
 
 def kernel(
@@ -63,7 +63,7 @@ def kernel(
     for instruction in instructions:
         known[instruction] = _computed(builder, instruction, known)
     made = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
-    return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), made), builder.special_functions)
+    return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), made), builder.imports)
 
 
 def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:

@@ -12,7 +12,6 @@ from weakref import WeakValueDictionary
 from autodiff_cli.compiler.llvm import code_cache
 from autodiff_cli.compiler.llvm.kernel import Kernel
 from autodiff_cli.lazy import library
-from autodiff_cli.ops.scipy_addresses import address
 
 
 class Function:
@@ -87,8 +86,8 @@ def compiled(kernel: Kernel) -> Function:
             code = _code(kernel)
             code_cache.write(key, code)
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
-        for special, operands in kernel.special.items():
-            library.import_symbol(f"scipy.{special}", address(special, operands))
+        for symbol, address in kernel.imports.items():
+            library.import_symbol(symbol, address)
         function = _loaded[key] = Function(library.link(linker, f"kernel{next(_libraries)}"))
     return function
 

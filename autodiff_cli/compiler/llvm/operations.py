@@ -287,6 +287,5 @@ def rule_of(ufunc: np.ufunc) -> Rule | None:
     if ufunc in _NUMPY:
         return _NUMPY[ufunc]
     name = ufunc.__name__
-    if address(name, ufunc.nin) is None:
-        return None
-    return _in_double(lambda builder, *operands: builder.special(name, operands))
+    found = address(name, ufunc.nin)
+    return None if found is None else _in_double(lambda builder, *operands: builder.special(name, found, operands))

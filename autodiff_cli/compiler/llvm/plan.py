@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.llvm import libmvec
+from autodiff_cli.compiler.llvm.ir import Builder, Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
 from autodiff_cli.compiler.partition import Partition, computing, resolved
 from autodiff_cli.compiler.threads import in_threads
+from autodiff_cli.errors import UsageError, setting
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
@@ -41,6 +44,18 @@ class Stage(NamedTuple):
     results: list[Instruction]
 
 
+def _fast() -> Library:
+    """Return the library of fast elementary functions.
+
+    Raises:
+        UsageError: if there is none for this system.
+    """
+    if not libmvec.available(machine().width):
+        message = "this system has no fast elementary functions for columns: they are in libmvec, a part of the GNU C library"
+        raise UsageError(message, hint=f"leave {setting('fast')} out")
+    return libmvec.fast(Builder.each_lane)
+
+
 class Plan:
     """A program as kernels, for a given set of scalar variables.
 
@@ -48,13 +63,16 @@ class Plan:
         parts: the division of the program.
         results: the instruction or constant that computes each result.
         dtype: the element type of the results.
+        fast: whether elementary functions may have an error of some units in the last place.
 
     Raises:
         MissingPackage: if llvmlite is not installed.
+        UsageError: if there are no fast functions for this system.
     """
 
-    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
+    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType, fast: bool = False) -> None:
         self.dtype = dtype
+        self._library = _fast() if fast else None
         self._parts = parts
         self._results = list(map(resolved, results))
         rows, once = set(parts.rows), {*parts.scalars, *parts.once}
@@ -107,7 +125,7 @@ class Plan:
     ) -> Stage:
         if not results:
             return Stage(calls, None, [], [])
-        built = kernel(machine().width, None, columns, self._scalars, rows, results)
+        built = kernel(machine().width, self._library, columns, self._scalars, rows, results)
         return Stage(calls, compiled(built), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
