@@ -30,6 +30,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 )
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
+@cluster_options.compiled
 @cluster_options.cluster
 def command(
     given: options.Given,
@@ -39,6 +40,7 @@ def command(
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
+    compiled: cluster_options.Compiled,
     cluster: cluster_options.Cluster,
     selection: row_options.Selection,
     order: int,
@@ -75,6 +77,7 @@ def command(
         order=order,
         lets=dict(map(row_options.as_let, lets)),
         **selection.keywords(rows.quiet),
+        **compiled.keywords(),
         on_error=on_error,
         strict=strict,
         value_name=value_name,

@@ -17,6 +17,7 @@ _SECTIONS = {
     "Checks": "claim eps atol rtol verify condition strict",
     "Output": """to name path target in_place style as_json quiet digits precision color keep keep_columns drop value_name
         derivative_name unbuffered""",
+    "Speed": "compiling fast",
     "Cluster": "engine threads scheduler workers partition_bytes partition_rows",
 }
 """The parameters in each section of a help text; other parameters are in the last section."""

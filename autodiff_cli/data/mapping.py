@@ -30,7 +30,7 @@ class Task:
 
     Attributes:
         expression: a program of the language.
-        wrt, order, dtype: see ``evaluation.compile.compile``.
+        wrt, order, dtype, engine, fast: see ``evaluation.compile.compile``.
         at: the variables with one value for all rows, by name.
         const: the constants, by name; their values may be arrays.
         lets: the column of each variable whose name differs from the name of its column.
@@ -49,6 +49,8 @@ class Task:
     wrt: Sequence[str] | None = None
     order: int = 1
     dtype: str = "float64"
+    engine: str = "auto"
+    fast: bool = False
     at: Mapping[str, ArrayLike] = field(default_factory=dict)
     const: Mapping[str, ArrayLike] = field(default_factory=dict)
     lets: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +80,15 @@ class Task:
         # Blocks are computed in parallel, so each of them uses only one thread.
         variables = [*self.at, *self.lets]
         program = compile.compile(
-            self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
+            self.expression,
+            self.wrt,
+            self.order,
+            const=self.const,
+            dtype=self.dtype,
+            threads=1,
+            variables=variables,
+            engine=self.engine,
+            fast=self.fast,
         )
         if program.named and "{}" not in (self.value_name or "{}"):
             option = setting("value_name")
@@ -141,6 +151,7 @@ class RowMap:
         source: the name of the input in messages.
 
     Attributes:
+        program: what computes the results; its engine is chosen before the first block.
         used: the columns that the expression needs.
         kept: the columns that are copied to the output.
         results: the names of the new columns.
@@ -152,7 +163,7 @@ class RowMap:
 
     def __init__(self, task: Task, program: Compiled, columns: Sequence[str], source: str) -> None:
         self.task = task
-        self._program = program
+        self.program = program
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: np.asarray(task.at[name]) for name in program.variables if name in task.at}
         # Many headers have a space after the comma.
@@ -171,7 +182,7 @@ class RowMap:
     def _check_found(self, counts: Mapping[str, int], source: str) -> None:
         columns = list(counts)
         free = free_names(parse(self.task.expression), self.task.const, columns)
-        hidden = next((name for name in free if name in counts and name not in self._program.variables), None)
+        hidden = next((name for name in free if name in counts and name not in self.program.variables), None)
         if hidden is not None:
             raise UsageError(
                 f"'{hidden}' is a column of {source} and a constant of the language",
@@ -214,8 +225,8 @@ class RowMap:
             raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
         clash = next((name for name in self.results if name in self.kept), None)
         if clash is not None:
-            is_value = not self._program.terms[self.results.index(clash)]
-            pattern = '"NAME_{}"' if self._program.named else "NAME"
+            is_value = not self.program.terms[self.results.index(clash)]
+            pattern = '"NAME_{}"' if self.program.named else "NAME"
             option = setting("value_name", pattern) if is_value else setting("derivative_name", '"NAME_{}"')
             hint = f"use {option} to rename the new column, or {setting('no_keep')} to drop the input columns"
             raise UsageError(f"{source} already has a column '{clash}'", hint=hint)
@@ -266,7 +277,7 @@ class RowMap:
             block, out = self._run(block, {**values, **self._scalars}, out)
         else:
             one = [np.empty(1, self._dtype) for _ in out]
-            self._program.run(self._scalars, one)
+            self.program.run(self._scalars, one)
             for array, number in zip(out, one, strict=True):
                 array[:] = number
         return block, out
@@ -292,11 +303,11 @@ class RowMap:
         return tally
 
     def _run(self, block: Block, values: Mapping[str, NDArray[np.generic]], out: list[Floats]) -> tuple[Block, list[Floats]]:
-        if not isinstance(self._program, compile.RowByRowProgram):
-            self._program.run(values, out)
+        if not isinstance(self.program, compile.RowByRowProgram):
+            self.program.run(values, out)
             return block, out
         failed: dict[int, str] = {}
-        for i, error in self._program.failures(values, out):
+        for i, error in self.program.failures(values, out):
             error.about(f"{block.where} {block.lines[i]}")
             if self.task.on_error == "stop":
                 raise error

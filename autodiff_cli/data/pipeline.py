@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
@@ -86,6 +87,8 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     source = inputs.open(inputs.paths[0])
     try:
         first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
+        if inputs.unbuffered or math.isfinite(source.estimate):
+            settle(first.program, source, inputs)
         with output.opened(target, writer.goes_back) as file, closing(writer):
             writer.begin(file, first.kept, first.results, source)
             if inputs.unbuffered:
@@ -109,6 +112,11 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     return summary
 
 
+def settle(program: Compiled, source: Reader, inputs: Inputs) -> None:
+    """Choose the engine of a program for all rows of the inputs, of which ``source`` reads the first; see ``Compiled.settle``."""
+    program.settle(0 if inputs.unbuffered else source.estimate * len(inputs.paths))
+
+
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
     """Yield the counts and encoded results of each piece of an input, in order."""
     request = mapping.request(source, writer)
@@ -119,12 +127,17 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
         raise UsageError(f"{source.name} has no column '{inside}'", hint=hint)
     if not mapping.keeps_all and places:
         source.only = list(dict.fromkeys(column for column, _ in places.values()))
+    pieces = source.pieces()
+    if mapping.program.engine == "auto":  # a pipe is large if it has a second piece
+        begun = list(islice(pieces, 2))
+        mapping.program.settle(math.inf if len(begun) > 1 else 0)
+        pieces = chain(begun, pieces)
 
     def work(piece: object) -> tuple[Tally, Any]:
         block, results = mapping.compute(source.block(piece, request))
         return mapping.tally(block, results), writer.encode(block, results)
 
-    return ordered(work, source.pieces(), threads)
+    return ordered(work, pieces, threads)
 
 
 def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -143,6 +144,10 @@ class ParquetLayout(NamedTuple):
     rows: int
 
 
+ROW = 20
+"""The approximate number of bytes of a row."""
+
+
 class Reader:
     """The base class of readers.
 
@@ -168,6 +173,11 @@ class Reader:
         self.name = source.name
         self.done = 0
         self._file: IO[bytes] = source.file
+
+    @property
+    def estimate(self) -> float:
+        """The approximate number of rows; infinite if it is unknown."""
+        return math.inf if self.total is None else self.total
 
     @property
     def schema(self) -> Any:

@@ -60,7 +60,7 @@ class Condition:
 
     def __init__(self, expression: str, const: Mapping[str, ArrayLike], variables: Sequence[str]) -> None:
         try:
-            self._program = compile.compile(expression, (), 0, const=const, threads=1, variables=variables)
+            self._program = compile.compile(expression, (), 0, const=const, threads=1, variables=variables, engine="numpy")
         except AutodiffError as error:
             error.about(setting("where"))
             raise

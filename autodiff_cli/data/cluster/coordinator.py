@@ -8,17 +8,17 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from autodiff_cli.compiler.program import Compiled
+from autodiff_cli.compiler.program import Compiled, Program
 from autodiff_cli.data import output
 from autodiff_cli.data.cluster import joining, scheduler
 from autodiff_cli.data.cluster.job import Job, Note, error_of, work
 from autodiff_cli.data.cluster.partitions import Limits, Partition, Range, Scan, plan, scan
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded
+from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, settle
 from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import FileError, UsageError, setting
@@ -73,6 +73,9 @@ def run(
         template = joining.split(target, form)[1]
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target) as folder:
         name = display_name(inputs.paths[0])
+        settle(program, source, inputs)
+        if isinstance(program, Program):
+            task = replace(task, engine=program.engine)
         first = RowMap(task, program, source.columns, name)
         with scheduler.connected(settings.scheduler, settings.workers, settings.threads, folder) as cluster:
             partitions = plan(inputs, settings.limits, lambda ranges: _all(cluster, ranges))

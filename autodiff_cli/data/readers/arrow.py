@@ -12,6 +12,7 @@ from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
 from autodiff_cli.data.row_blocks import (
     BLOCK_ROWS,
+    ROW,
     ArrowArray,
     BadRows,
     Block,
@@ -23,6 +24,7 @@ from autodiff_cli.data.row_blocks import (
     field_of,
 )
 from autodiff_cli.errors import DataError
+from autodiff_cli.language.source_text import size_of
 
 Batch = Any
 """A pyarrow record batch; pyarrow does not have type annotations."""
@@ -43,6 +45,7 @@ class ArrowReader(Reader):
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
+        self._size = size_of(source.file)
         self._arrow = pyarrow(source.format.library)
         self.groups: list[int] | None = None
         self._is_parquet = source.format.name == "parquet"
@@ -74,6 +77,11 @@ class ArrowReader(Reader):
             if begins == b"ARROW1":
                 return ipc.open_file(file)
         return ipc.open_stream(file)
+
+    @property
+    def estimate(self) -> float:
+        """The approximate number of rows; see ``Reader``."""
+        return super().estimate if self._size is None or self.total is not None else self._size / ROW
 
     @property
     def schema(self) -> Any:

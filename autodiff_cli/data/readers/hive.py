@@ -67,6 +67,11 @@ class HiveReader(Reader):
         self.columns = (*inside.columns, *self._values)
 
     @property
+    def estimate(self) -> float:
+        """The approximate number of rows; see ``Reader``."""
+        return self._inside.estimate
+
+    @property
     def schema(self) -> Any:
         """The Arrow schema of the file and of the partition columns."""
         schema = self._inside.schema

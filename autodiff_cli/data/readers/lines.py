@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from autodiff_cli.data.libraries import pyarrow_loaded
-from autodiff_cli.data.row_blocks import InputFile, Reader
+from autodiff_cli.data.row_blocks import ROW, InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import size_of
@@ -117,6 +117,11 @@ class TextReader(Reader):
     def ended(self) -> bool:
         """Whether the whole file was yielded."""
         return self._ended and not self._rest
+
+    @property
+    def estimate(self) -> float:
+        """The approximate number of rows; see ``Reader``."""
+        return super().estimate / ROW
 
     def _end(self, data: bytes) -> int:
         """Return the end of a chunk of at most ``LINES`` lines.

@@ -95,6 +95,11 @@ class RootProgram(Compiled):
         except (NotRecordable, LimitError):
             self._program = None
 
+    def settle(self, rows: float) -> None:
+        """Choose the engine of the residuals for a number of rows; see ``Compiled.settle``."""
+        if self._program is not None:
+            self._program.settle(rows)
+
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Solve all rows; a row without a verified root has nan as its solution, and 0 as ``converged``."""
         rows = len(out[0])

@@ -110,7 +110,7 @@ class UncertainRows(RowMap):
         excess = [known[name].excess if name in known else 0.0 for name in uncertain]
         variables = [*task.at, *task.lets, *names]
         self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
-        self._program = self.law.program
+        self.program = self.law.program
         self.used = tuple(dict.fromkeys([*self.used, *self._sizes.values()]))
         self.results = (task.value_name or "value", "u", *(f"share_{name}" for name in self.law.shares))
         self._check_names(Counter(columns), source)
@@ -136,7 +136,7 @@ class UncertainRows(RowMap):
                     hint="a standard uncertainty is not negative",
                 )
         values: dict[str, Floats] = {name: block.numbers[column] for name, column in self._columns.items()}
-        out: list[Floats] = [np.empty(block.rows) for _ in self._program.terms]
+        out: list[Floats] = [np.empty(block.rows) for _ in self.program.terms]
         if block.rows:
             block, out = self._run(block, {**values, **self._scalars}, out)
         return block, self.law.results(out, {name: self._size(name, block) for name in self.law.uncertain})
