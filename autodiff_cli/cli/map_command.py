@@ -23,6 +23,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.rows
 @row_options.selection
+@row_options.totals
 @click.option(
     "--value-name",
     metavar="NAME",
@@ -43,6 +44,7 @@ def command(
     compiled: cluster_options.Compiled,
     cluster: cluster_options.Cluster,
     selection: row_options.Selection,
+    totals: row_options.Totals,
     order: int,
     on_error: str,
     strict: bool,
@@ -59,6 +61,7 @@ def command(
     autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
     autodiff map "u = x*y; v = u + x; u, v" data.csv
     autodiff map "log(x)" data.csv --where "x > 0" --keep-columns x
+    autodiff map "(y - a*x)**2" data.csv --at a=2 --wrt a --mean
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.command_result import head
@@ -78,6 +81,7 @@ def command(
         lets=dict(map(row_options.as_let, lets)),
         **selection.keywords(rows.quiet),
         **compiled.keywords(),
+        **totals.keywords(rows, selection, unbuffered),
         on_error=on_error,
         strict=strict,
         value_name=value_name,
@@ -87,7 +91,10 @@ def command(
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")
     facts = {"expression": task.expression, "dtype": task.dtype, "order": task.order}
+    if task.total is not None:
+        facts |= {"total": task.total, "by": list(task.by)}
     style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
+    style = style._replace(total=task.total or "", strict=strict)
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
         if settings is None:
             summary = pipeline.run(task, program, source, target, writers.writer(style), cluster.threads or processors(), tick)

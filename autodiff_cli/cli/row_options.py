@@ -140,6 +140,44 @@ selection = options.together(
 )
 
 
+class Totals(NamedTuple):
+    """The options for sums and means over rows."""
+
+    sum: bool
+    mean: bool
+    by: str | None
+
+    def keywords(self, rows: Rows, selection: Selection, unbuffered: bool) -> dict[str, Any]:
+        """Return the options as keyword arguments of ``data.mapping.Task``.
+
+        Raises:
+            click.UsageError: if two options exclude each other.
+        """
+        kind = "sum" if self.sum else "mean" if self.mean else None
+        if kind is None and self.by is not None:
+            raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")
+        others = {
+            "--mean": self.sum and self.mean,
+            "--keep-columns": selection.keep_columns is not None,
+            "--drop": selection.drop is not None,
+            "--in-place": rows.in_place,
+            "--unbuffered": unbuffered,
+        }
+        other = next((name for name, there in others.items() if there), None)
+        if kind is not None and other is not None:
+            raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
+        return {"total": kind, "by": options.names(self.by) or ()}
+
+
+totals = options.together(
+    "totals",
+    Totals,
+    click.option("--sum", is_flag=True, help="Write the sum of each result over all rows instead of the rows."),
+    click.option("--mean", is_flag=True, help="Write the mean of each result over all rows instead of the rows."),
+    click.option("--by", metavar="a,b", help="Columns of the groups of --sum or --mean, with one row for each group."),
+)
+
+
 def check_order(expr: str, files: Sequence[str]) -> None:
     """Raise an error if a file precedes the expression, or standard input is both the expression and the data."""
     if os.path.isfile(expr) and files:

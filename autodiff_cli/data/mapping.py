@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, field_of, without
-from autodiff_cli.data.selection import Condition, copied
+from autodiff_cli.data.selection import Condition, copied, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
@@ -37,6 +37,8 @@ class Task:
         keep: whether the input columns are copied to the output.
         keep_columns: the input columns that are copied, in the order of the output; ``None`` for all.
         drop: the input columns that are not copied.
+        total: ``sum`` or ``mean`` to write the totals of the results over all rows or groups of rows; ``None`` to write all rows.
+        by: the input columns whose values form the groups, and which are copied; without columns, all rows are one group.
         where: an expression; rows for which it is false or nan are left out.  ``None`` for all rows.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
@@ -57,6 +59,8 @@ class Task:
     keep: bool = True
     keep_columns: Sequence[str] | None = None
     drop: Sequence[str] = ()
+    total: str | None = None
+    by: Sequence[str] = ()
     where: str | None = None
     on_error: str = "stop"
     strict: bool = False
@@ -153,6 +157,7 @@ class RowMap:
     Attributes:
         program: what computes the results; its engine is chosen before the first block.
         used: the columns that the expression needs.
+        read: the columns that are read for the output.
         kept: the columns that are copied to the output.
         results: the names of the new columns.
 
@@ -175,9 +180,18 @@ class RowMap:
         self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
         self._check_found(counts, source)
         self.used = tuple(dict.fromkeys(self._columns.values()))
-        self.kept = copied(columns, task.keep_columns, task.drop, source) if task.keep else ()
+        self.read, self.kept = self._copied(columns, source)
         self.results = task.names(program)
         self._check_names(counts, source)
+
+    def _copied(self, columns: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the columns that are read for the output, and those that are copied."""
+        task = self.task
+        if task.total is None:
+            kept = copied(columns, task.keep_columns, task.drop, source) if task.keep else ()
+            return kept, kept
+        groups = named_columns(columns, task.by, "by", source)
+        return groups, groups if task.keep else ()
 
     def _check_found(self, counts: Mapping[str, int], source: str) -> None:
         columns = list(counts)
@@ -218,7 +232,7 @@ class RowMap:
         )
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
-        twice = next((name for name in (*self.kept, *self.used) if counts[name] > 1), None)
+        twice = next((name for name in (*self.read, *self.used) if counts[name] > 1), None)
         if twice is not None:
             kept = f"use {setting('no_keep')} to drop the input columns"
             hint = kept if self.task.keep else "rename one of them in the file"
@@ -237,12 +251,13 @@ class RowMap:
         """Return the request to a reader for the columns that the task and the writer need."""
         unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.kept)
         raw = writer.raw if unchanged else ""
-        return ReadRequest(self.used, self.kept, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
+        return ReadRequest(self.used, self.read, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
 
     @property
     def keeps_all(self) -> bool:
         """Whether all input columns are copied."""
-        return self.task.keep and self.task.keep_columns is None and not self.task.drop
+        task = self.task
+        return task.keep and task.keep_columns is None and not task.drop and task.total is None
 
     def compute(self, block: Block) -> tuple[Block, list[Floats]]:
         """Compute the results for the rows of a block that satisfy the condition.

@@ -120,7 +120,7 @@ def settle(program: Compiled, source: Reader, inputs: Inputs) -> None:
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
     """Yield the counts and encoded results of each piece of an input, in order."""
     request = mapping.request(source, writer)
-    places = {name: field_of(name, source.columns) for name in (*mapping.used, *mapping.kept)}
+    places = {name: field_of(name, source.columns) for name in (*mapping.used, *mapping.read)}
     inside = next((name for name, (_, fields) in places.items() if fields), None)
     if inside is not None and not source.nested:
         hint = "only columns of NDJSON, Parquet and Arrow have fields"
@@ -147,7 +147,7 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
         UsageError: if the columns differ.
     """
     needed = {field_of(name, source.columns)[0] for name in mapping.used}
-    needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.kept}
+    needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.read}
     missing = needed - set(source.columns)
     extra = set(source.columns) - set(mapping.kept) if mapping.keeps_all and source.form != "ndjson" else set()
     if missing or extra:

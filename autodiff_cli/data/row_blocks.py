@@ -63,7 +63,7 @@ class Tally:
     """The counts of rows.
 
     Attributes:
-        rows: the number of written rows.
+        rows: the number of computed rows.
         bad, first_bad: see ``Block``.
         odd: the number of rows with finite inputs whose results are not finite.
         first_odd: the message about the first row that ``odd`` counts: its place and its result.
@@ -224,6 +224,8 @@ class OutputStyle(NamedTuple):
         bare: whether the header is omitted.
         precision, color: the digits and color of a table; see ``report.table``.
         whole: the format of the whole output, if this output is a part of it.
+        total: ``sum`` or ``mean`` to write the totals of groups of rows instead of the rows; otherwise empty.
+        strict: whether a total that is not finite is an error.
     """
 
     format: Format
@@ -232,6 +234,8 @@ class OutputStyle(NamedTuple):
     precision: int = 6
     color: str = "auto"
     whole: Format | None = None
+    total: str = ""
+    strict: bool = False
 
 
 class Writer:

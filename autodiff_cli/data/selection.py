@@ -30,16 +30,30 @@ def copied(columns: Sequence[str], keep: Sequence[str] | None, drop: Sequence[st
     Raises:
         UsageError: if the input does not have a column.
     """
-    blanks = {column.strip(): column for column in reversed(columns)}
-    for option, names in (("keep_columns", keep or ()), ("drop", drop)):
-        for name in names:
-            if name not in columns and name not in blanks:
-                hint = suggestion(name, columns) or f"its columns: {', '.join(columns)}"
-                raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
-    dropped = {name if name in columns else blanks[name] for name in drop}
     if keep is not None:
-        return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in keep))
+        return named_columns(columns, keep, "keep_columns", source)
+    dropped = named_columns(columns, drop, "drop", source)
     return tuple(name for name in columns if name not in dropped)
+
+
+def named_columns(columns: Sequence[str], names: Sequence[str], option: str, source: str) -> tuple[str, ...]:
+    """Return the columns with the names that a setting lists, each once; many headers have a space after the comma.
+
+    Args:
+        columns: the names of the columns of the input.
+        names: the names of some of them.
+        option: the name of the setting in messages.
+        source: the name of the input in messages.
+
+    Raises:
+        UsageError: if the input does not have a column.
+    """
+    blanks = {column.strip(): column for column in reversed(columns)}
+    for name in names:
+        if name not in columns and name not in blanks:
+            hint = suggestion(name, columns) or f"its columns: {', '.join(columns)}"
+            raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
+    return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in names))
 
 
 class Condition:

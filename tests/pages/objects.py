@@ -177,6 +177,8 @@ KEYS: dict[str, tuple[str, str]] = {
     "steps[].value": (f"{NUMBERS}, or null", "a printed value; null if it is not numeric"),
     "steps[].text": (TEXT, "the value in PyTorch's format"),
     "map.columns": ("list of strings", "the columns of the input, followed by the columns of the results"),
+    "total": (TEXT, "`sum` or `mean`, if the rows are totals"),
+    "by": ("list of strings", "the columns of the groups"),
     "rows": ("list of objects by column", "the rows, one per line"),
     "over": ("object by variable", "the two ends of the range of each variable"),
     "plot.columns": ("object by column name", "the samples: the variables, `value`, `d_x`, and with `--order` 2 also `d_x_x`"),

@@ -69,6 +69,8 @@ def run(
     _check_files(inputs, target, settings)
     template = ""
     if target is not None and output.is_folder(target):
+        if task.total:
+            raise UsageError(f"'{target}' is a folder, but a {task.total} is one table", hint="name a file")
         joining.check_new(target, form)
         template = joining.split(target, form)[1]
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target) as folder:
@@ -148,7 +150,7 @@ def _all(cluster: scheduler.Cluster, ranges: Sequence[Range]) -> list[Scan | str
 
 def _types(job: Job, first: RowMap, source: Reader) -> None:
     """Write the file ``job.types``; the column types follow from the first rows, as on a single machine."""
-    if not job.style.format.part:
+    if not job.style.format.part or job.task.total:
         return
     out = writer(job.part_style)
     with open(job.types + ".tmp", "w+b") as file, closing(out):

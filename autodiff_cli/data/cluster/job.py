@@ -23,6 +23,7 @@ from autodiff_cli.data.pipeline import check_same, encoded
 from autodiff_cli.data.readers.hive import Value
 from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
+from autodiff_cli.data.writers.totals import TotalsPartWriter
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError
 from autodiff_cli.formats import FORMATS
 
@@ -87,7 +88,7 @@ class Job:
     @property
     def style(self) -> OutputStyle:
         """The output style."""
-        return OutputStyle(FORMATS[self.form], self.head, self.bare)
+        return OutputStyle(FORMATS[self.form], self.head, self.bare, total=self.task.total or "", strict=self.task.strict)
 
     @property
     def part_style(self) -> OutputStyle:
@@ -96,6 +97,8 @@ class Job:
 
     def writer(self) -> Writer:
         """Return the writer of a part, with the column types of the output if the format has types."""
+        if self.task.total:
+            return TotalsPartWriter(self.style)
         made = writer(self.style if self.template else self.part_style)
         if os.path.exists(self.types):
             made.take_types(self.types)

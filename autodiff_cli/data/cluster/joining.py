@@ -14,6 +14,7 @@ import numpy as np
 from autodiff_cli.data import output
 from autodiff_cli.data.cluster.job import FILES, Job
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, Reader, Writer
+from autodiff_cli.data.totals import Totals
 from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
@@ -74,7 +75,9 @@ def _contents(job: Job, path: str) -> Iterator[Any]:
     """Yield the contents of a part as arguments of ``Writer.write``."""
     part = job.part_style.format.name
     kept = len(job.mapping.kept)
-    if part == "arrow":
+    if job.task.total:
+        yield Totals.load(path, job.mapping.read, len(job.mapping.results))
+    elif part == "arrow":
         import pyarrow as pa
 
         with pa.memory_map(path) as file:

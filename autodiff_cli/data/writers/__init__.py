@@ -15,4 +15,8 @@ def writer(style: OutputStyle) -> Writer:
     """
     module, _, name = style.format.writer.partition(".")
     made: Writer = getattr(import_module(f"{__name__}.{module}"), name)(style)
-    return made
+    if not style.total:
+        return made
+    from autodiff_cli.data.writers.totals import TotalsWriter
+
+    return TotalsWriter(style, made)

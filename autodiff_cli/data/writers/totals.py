@@ -1,0 +1,70 @@
+"""The writers of sums and means over rows, which are written by the writer of the output format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
+from autodiff_cli.data.totals import Totals
+from autodiff_cli.errors import NotFiniteError, setting
+
+
+class TotalsPartWriter(Writer):
+    """The writer of the totals of a part of the rows."""
+
+    text = True
+
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        super().begin(file, kept, results, source)
+        self._totals = Totals(len(results))
+
+    def encode(self, block: Block, results: Results) -> Totals:
+        """Return the totals of a block."""
+        return Totals.of(block, results)
+
+    def write(self, encoded: Totals) -> None:
+        """Add totals."""
+        self._totals.add(encoded)
+
+    def finish(self) -> None:
+        """Write the totals."""
+        self._totals.save(self._file)
+
+
+class TotalsWriter(TotalsPartWriter):
+    """The writer of one row for each group.
+
+    Args:
+        style: the style of the output.
+        rows: the writer of the output format.
+    """
+
+    def __init__(self, style: OutputStyle, rows: Writer) -> None:
+        super().__init__(style)
+        self._rows = rows
+        self.goes_back = rows.goes_back
+
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        super().begin(file, kept, results, source)
+        self._rows.begin(file, kept, results, source)
+
+    def finish(self) -> None:
+        """Round the totals and write them.
+
+        Raises:
+            NotFiniteError: if ``style.strict`` is set and a total is not finite.
+        """
+        total = self._style.total
+        for block, totals in self._totals.results(mean=total == "mean"):
+            for name, array in zip(self._results, totals, strict=True):
+                for number in array[~np.isfinite(array)][: self._style.strict]:
+                    hint = f"drop {setting('strict')} to accept nan and inf"
+                    raise NotFiniteError(f"the {total} of {name} is {number}", hint=hint)
+            self._rows.write(self._rows.encode(block, totals))
+        self._rows.finish()
+
+    def close(self) -> None:
+        self._rows.close()
