@@ -50,6 +50,7 @@ from autodiff_cli.ops import contract as _contract
 from autodiff_cli.ops import elementary as _elementary
 from autodiff_cli.ops import factorials as _factorials
 from autodiff_cli.ops import faddeeva as _faddeeva
+from autodiff_cli.ops import incomplete as _incomplete
 from autodiff_cli.ops import matrices as _matrices
 from autodiff_cli.ops import numerical as _numerical
 from autodiff_cli.ops import positions as _positions
@@ -162,6 +163,8 @@ gammaln = _factorials.lgamma
 psi = _factorials.digamma
 dawson = _faddeeva.dawsn
 voigt_profile = _faddeeva.voigt
+igamma = _incomplete.gammainc
+igammac = _incomplete.gammaincc
 expm = _matrices.matrix_exp
 inverse = _matrices.inv
 pinverse = _matrices.pinv

@@ -61,7 +61,7 @@ def test_every_key_of_the_json_is_explained() -> None:
     used |= set(objects.keys(json.loads(errors.streams(f"{errors.EXAMPLES['UnknownName']} --json")[1])))
     assert set(objects.KEYS) - used <= {f"notes[].{key}" for key in ("kind", "span", "message", "order")} | {
         *(f"checks[].{key}" for key in ("reason", "at")),
-        *("reason", "trace", "point"),
+        *("reason", "trace", "point", "total", "by"),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import Changed, note_change, share_memory
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
-from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of, shared_array, tensor_on
+from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 
 
@@ -137,15 +137,14 @@ def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> 
     return made
 
 
-for _name, _method in {
-    "detach": detach,
-    "detach_": detach_,
-    "data": property(data, _set_data, _delete_data),
-    "_version": property(version),
-    "_base": property(base),
-    "_is_view": is_view,
-    "__deepcopy__": deep_copy,
-    "__copy__": shallow_copy,
-    "__reduce__": reduced,
-}.items():
-    setattr(Tensor, _name, _method)
+add_methods(
+    detach=detach,
+    detach_=detach_,
+    data=property(data, _set_data, _delete_data),
+    _version=property(version),
+    _base=property(base),
+    _is_view=is_view,
+    __deepcopy__=deep_copy,
+    __copy__=shallow_copy,
+    __reduce__=reduced,
+)

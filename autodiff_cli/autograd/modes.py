@@ -24,11 +24,13 @@ The value ``None`` means that recording was enabled inside ``inference_mode``, w
 
 _inference: ContextVar[bool] = ContextVar("autodiff_inference_mode", default=False)
 
-is_inference_mode_enabled = _inference.get
-"""Return whether ``inference_mode`` is active."""
-
 inference_used = [False]
 """Whether any code has entered ``inference_mode``; if not, tensors are not examined for it."""
+
+
+def is_inference_mode_enabled() -> bool:
+    """Return whether ``inference_mode`` is active."""
+    return _inference.get()
 
 
 def is_grad_enabled() -> bool:
@@ -94,7 +96,7 @@ class set_grad_enabled(_Decorator):
         return type(self)(self.mode)
 
 
-class _Mode(_Decorator):
+class grad_mode(_Decorator):
     """The base class of ``no_grad`` and ``enable_grad``.
 
     An instance is a context manager, which may be nested, and a decorator.  The class itself is also a decorator, without ``()``.
@@ -123,13 +125,13 @@ class _Mode(_Decorator):
         _mode.set(self._before.pop())
 
 
-class no_grad(_Mode):
+class no_grad(grad_mode):
     """A mode without recording: results have ``requires_grad=False`` and no ``grad_fn``."""
 
     mode = False
 
 
-class enable_grad(_Mode):
+class enable_grad(grad_mode):
     """A mode with recording, for use inside ``no_grad``."""
 
     mode = True

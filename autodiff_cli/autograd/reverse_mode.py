@@ -14,7 +14,7 @@ from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.reverse.engine import run_backward
 from autodiff_cli.autograd.reverse.warn_once import warn_once
-from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
+from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on, zeros_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 from autodiff_cli.lazy import named
 
@@ -297,5 +297,4 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-_backward_method.__name__ = "backward"
-setattr(Tensor, "backward", _backward_method)  # noqa: B010  the block under TYPE_CHECKING in Tensor declares it
+add_methods(backward=_backward_method)

@@ -358,6 +358,14 @@ def new_tensor(data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTy
     return made
 
 
+def add_methods(**methods: Callable[..., Any] | property) -> None:
+    """Add methods and properties to ``Tensor``; a private or local function gets the name of its method, for messages."""
+    for name, method in methods.items():
+        if not isinstance(method, property) and ("<" in method.__qualname__ or method.__name__[0] == "_"):
+            method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+        setattr(Tensor, name, method)
+
+
 def is_inference(tensor: Tensor) -> bool:
     """Return whether a tensor was created in ``inference_mode``."""
     return getattr(tensor, "_inference", False)

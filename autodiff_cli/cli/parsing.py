@@ -13,6 +13,7 @@ _SECTIONS = {
     "Solver": """fix bounds subject tie by share sigma sigma_x weights loss derive predict profile picture maximize stationary
         all_roots sensitivity max_steps trace thread_count""",
     "Input": "input_format lets columns where on_error",
+    "Totals": "sum mean groups",
     "Picture": "of steps depth collapse y_range width height theme transparent",
     "Checks": "claim eps atol rtol verify condition strict",
     "Output": """to name path target in_place style as_json quiet digits precision color keep keep_columns drop value_name

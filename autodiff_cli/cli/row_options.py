@@ -145,7 +145,7 @@ class Totals(NamedTuple):
 
     sum: bool
     mean: bool
-    by: str | None
+    groups: str | None
 
     def keywords(self, rows: Rows, selection: Selection, unbuffered: bool) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``.
@@ -154,7 +154,7 @@ class Totals(NamedTuple):
             click.UsageError: if two options exclude each other.
         """
         kind = "sum" if self.sum else "mean" if self.mean else None
-        if kind is None and self.by is not None:
+        if kind is None and self.groups is not None:
             raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")
         others = {
             "--mean": self.sum and self.mean,
@@ -166,7 +166,7 @@ class Totals(NamedTuple):
         other = next((name for name, there in others.items() if there), None)
         if kind is not None and other is not None:
             raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
-        return {"total": kind, "by": options.names(self.by) or ()}
+        return {"total": kind, "by": options.names(self.groups) or ()}
 
 
 totals = options.together(
@@ -174,7 +174,7 @@ totals = options.together(
     Totals,
     click.option("--sum", is_flag=True, help="Write the sum of each result over all rows instead of the rows."),
     click.option("--mean", is_flag=True, help="Write the mean of each result over all rows instead of the rows."),
-    click.option("--by", metavar="a,b", help="Columns of the groups of --sum or --mean, with one row for each group."),
+    click.option("--by", "groups", metavar="a,b", help="Columns of the groups of --sum or --mean, with one row for each group."),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -177,7 +178,7 @@ class Reader:
     @property
     def estimate(self) -> float:
         """The approximate number of rows; infinite if it is unknown."""
-        return math.inf if self.total is None else self.total
+        return math.inf if self.total is None else min(self.total, sys.maxsize)  # a header may lie
 
     @property
     def schema(self) -> Any:

@@ -9,9 +9,9 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted
+from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted, how_many
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
-from autodiff_cli.autograd.primitives.registry import FunctionInfo, how_many
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, setting
 from autodiff_cli.language.tree import Syntax

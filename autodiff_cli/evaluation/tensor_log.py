@@ -117,7 +117,8 @@ class TensorLog:
             return self._stacked(value, node)
         if not isinstance(value, list) and not is_plain(value):
             names = getattr(value, "_fields", None)
-            hint = f"take one of its elements: .{names[0]} or [0]" if names else None
+            element = f".{names[0]} or [0]" if names else "[0]"
+            hint = f"take one of its elements: {element}" if isinstance(value, tuple) else None
             raise ArgumentError(f"expected a number or a tensor, not {described(value)}", hint=hint)
         if isinstance(value, list) and any(item is None for item in items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")

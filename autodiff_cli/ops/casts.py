@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import TYPES, DType, DTypeLike, as_dtype, bool_, default_type, dtype, torch_type
 from autodiff_cli.autograd.primitives.structural import cast
 from autodiff_cli.autograd.primitives.types import Value
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, type_name
 
 __all__ = ["can_cast", "cuda", "device", "finfo", "iinfo", "is_floating_point", "promote_types", "result_type"]
@@ -129,9 +129,8 @@ def _convert(name: str, wanted: DType) -> None:
     def method(self: Tensor, memory_format: object = None) -> Tensor:
         return to(self, wanted)
 
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"Convert the elements to {wanted}."
-    setattr(Tensor, name, method)
+    add_methods(**{name: method})
 
 
 for _name, _wanted in (
@@ -165,30 +164,35 @@ def _stride(self: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[dim]
 
 
-for _name, _value in {
-    "to": _to,
-    "type": _type,
-    "type_as": lambda self, other: to(self, other._data.dtype),
-    "cpu": _cpu,
-    "cuda": _cuda,
-    "device": property(lambda self: CPU, doc="The device, which is always the CPU."),
-    "is_cuda": property(lambda self: False, doc="Whether the tensor is on a graphics processor: never."),
-    "is_cpu": property(lambda self: True, doc="Whether the tensor is in the memory of the processor: always."),
-    "is_sparse": property(lambda self: False, doc="Whether only some elements are stored: never."),
-    "is_quantized": property(lambda self: False, doc="Whether the elements are quantized: never."),
-    "is_complex": lambda self: False,
-    "is_signed": lambda self: self.dtype.is_signed,
-    "get_device": lambda self: -1,
-    "ndimension": lambda self: self.ndim,
-    "itemsize": property(lambda self: self.dtype.itemsize, doc="The size of one element in bytes."),
-    "nbytes": property(lambda self: self.numel() * self.dtype.itemsize, doc="The size of all elements in bytes."),
-    "stride": _stride,
-    "data_ptr": lambda self: int(np.asarray(self._data).ctypes.data),
-    "is_nonzero": lambda self: bool(self),
-    "is_same_size": lambda self, other: self.shape == other.shape,
-    "pin_memory": _cpu,
-}.items():
-    setattr(Tensor, _name, _value)
+def _no_astype(self: Tensor) -> Any:
+    """NumPy's method, which is refused; a property, so that ``hasattr`` returns false."""
+    raise AttributeError("'Tensor' object has no attribute 'astype'\n  hint: use x.to(ad.float32), x.double() or x.long()")
+
+
+add_methods(
+    to=_to,
+    type=_type,
+    type_as=lambda self, other: to(self, other._data.dtype),
+    astype=property(_no_astype),
+    cpu=_cpu,
+    pin_memory=lambda self, memory_format=None: self,
+    cuda=_cuda,
+    device=property(lambda self: CPU, doc="The device, which is always the CPU."),
+    is_cuda=property(lambda self: False, doc="Whether the tensor is on a graphics processor: never."),
+    is_cpu=property(lambda self: True, doc="Whether the tensor is in the memory of the processor: always."),
+    is_sparse=property(lambda self: False, doc="Whether only some elements are stored: never."),
+    is_quantized=property(lambda self: False, doc="Whether the elements are quantized: never."),
+    is_complex=lambda self: False,
+    is_signed=lambda self: self.dtype.is_signed,
+    get_device=lambda self: -1,
+    ndimension=lambda self: self.ndim,
+    itemsize=property(lambda self: self.dtype.itemsize, doc="The size of one element in bytes."),
+    nbytes=property(lambda self: self.numel() * self.dtype.itemsize, doc="The size of all elements in bytes."),
+    stride=_stride,
+    data_ptr=lambda self: int(np.asarray(self._data).ctypes.data),
+    is_nonzero=lambda self: bool(self),
+    is_same_size=lambda self, other: self.shape == other.shape,
+)
 
 
 class cuda:

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Operand, Value, array_of
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import zeros_like
 
@@ -208,7 +208,7 @@ def _method_where(self: Tensor, condition: Value, other: Operand) -> Any:
     return where(condition, self, other)
 
 
-Tensor.where = _method_where  # type: ignore[attr-defined]
+add_methods(where=_method_where)
 
 
 def _larger_share(g: Value, x: Value, y: Value) -> Any:

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.dtypes import TYPES, Array, DType, DTypeLike, as_dtyp
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
-from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, new_tensor, tensor_on
+from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, add_methods, new_tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, LimitError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike, check_device, to
@@ -272,7 +272,7 @@ def _new(name: str) -> Any:
 
 
 for _name in ("tensor", "zeros", "ones", "full", "empty"):
-    setattr(Tensor, f"new_{_name}", _new(_name))
+    add_methods(**{f"new_{_name}": _new(_name)})
 
 
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:

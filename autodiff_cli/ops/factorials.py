@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Value
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import add_methods
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.long_decompositions import BERNOULLI
@@ -202,7 +202,7 @@ describe(
     samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0])),
     edges=((1, 0.0), (2, -1.0)),
 )
-Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
+add_methods(polygamma=lambda self, n: polygamma(n, self))
 
 
 # Differences of polygamma functions at a + b and a.  Subtraction would lose digits to cancellation where b is small

@@ -79,14 +79,13 @@ def _gamma_density_by_x(g: Value, a: Value, x: Value, out: Value, order: int) ->
 
 
 _GAMMA: dict[str, Any] = {
-    "methods": (),
     "domain": "a > 0, x >= 0",
     "inside": lambda a, x: (a > 0) & (x >= 0),
     "samples": ((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 55.0])),
     "edges": ((-1.0, 1.5), (1.5, 0.0)),
     "convention": "PyTorch has no derivative with respect to a",
 }
-_ORDERED: dict[str, Any] = {"kinds": {"order": ORDER}, **_GAMMA}
+_ORDERED: dict[str, Any] = {"kinds": {"order": ORDER}, "methods": (), **_GAMMA}
 gammainc_density: TensorFunction = declare(
     "gammainc_density",
     _gamma_densities,
@@ -115,6 +114,8 @@ gammainc = declare(
     in_one_type(from_scipy("gammainc")),
     {"a": lambda g, a, x: g * gammainc_slope(a, x, 1), "x": lambda g, a, x: g * gammainc_density(a, x, 0)},
     node="IgammaBackward0",
+    aliases=("igamma",),
+    methods=("igamma",),
     decomposition=lambda: None,
     summary="regularized lower incomplete gamma function P(a, x): the gamma distribution function",
     formula="gammainc_slope(a, x), x**(a - 1)*exp(-x)/gamma(a)",
@@ -125,6 +126,8 @@ gammaincc = declare(
     in_one_type(from_scipy("gammaincc")),
     {"a": lambda g, a, x: -g * gammainc_slope(a, x, 1), "x": lambda g, a, x: -g * gammainc_density(a, x, 0)},
     node="IgammacBackward0",
+    aliases=("igammac",),
+    methods=("igammac",),
     decomposition=lambda: None,
     summary="regularized upper incomplete gamma function Q(a, x) = 1 - gammainc(a, x), accurate for large x",
     formula="-gammainc_slope(a, x), -x**(a - 1)*exp(-x)/gamma(a)",

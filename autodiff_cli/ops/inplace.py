@@ -16,15 +16,17 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
+from autodiff_cli.autograd.primitives.argument_kinds import shown
 from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
-from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import trunc
 from autodiff_cli.ops.indexing import getitem, sliced
 from autodiff_cli.ops.shape import reshape
 
@@ -43,14 +45,14 @@ _NAMES = (
     *("subtract", "true_divide", "logical_and", "logical_not", "logical_or", "logical_xor"),
     *("bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "clamp_max"),
     *("clamp_min", "copysign", "float_power", "ldexp", "nan_to_num", "masked_scatter", "scatter_reduce", "put"),
-    *("addr", "addmv", "addbmm", "igamma", "igammac", "mvlgamma"),
+    *("addr", "addmv", "addbmm", "igamma", "igammac"),
 )
 _COMPARISONS = {
     **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
     **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
 }
 _SPELLED: dict[str, Callable[..., Tensor]] = {
-    "fix": lambda old: old.trunc(),
+    "fix": trunc,
 }
 """In-place methods whose ordinary operation has another name."""
 _RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
@@ -90,6 +92,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
         DtypeError: if the result cannot be cast to the type of the tensor.
     """
     if type(tensor) is not Tensor:
+        if not isinstance(tensor, Tensor):
+            raise DtypeError(f"only a tensor can be changed in place, not {shown(tensor)}")
         return tensor.changed(compute, change)  # type: ignore[no-any-return]  # by forward mode or vmap
     recording = is_recording()
     view = None if tensor._extra is None else tensor._extra.view
@@ -224,31 +228,28 @@ def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
 
     if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed
         method = no_grad()(method)
-    _attach(name, method)
+    _attach(f"{name}_", name, method)
     if name in _OPERATORS:
-        setattr(Tensor, f"__{_OPERATORS[name]}__", method)
+        add_methods(**{f"__{_OPERATORS[name]}__": method})
 
 
 def _install_reshape(name: str, number: int) -> None:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return reshape_in_place(self, f"{name}_", lambda old: getattr(old, name)(*args, **kwargs), number)
 
-    _attach(name, method)
+    _attach(f"{name}_", name, method)
 
 
 def _install_operator(name: str) -> None:
     def method(self: Tensor, other: Operand) -> Tensor:
         return change(self, lambda old: getattr(old, f"__{name}__")(other))
 
-    method.__name__ = f"__i{name}__"
-    method.__doc__ = f"Apply ``{name}`` in place."
-    setattr(Tensor, method.__name__, method)
+    _attach(f"__i{name}__", name, method)
 
 
-def _attach(name: str, method: Callable[..., Tensor]) -> None:
-    method.__name__ = f"{name}_"
-    method.__doc__ = f"Apply ``{name}`` in place."
-    setattr(Tensor, f"{name}_", method)
+def _attach(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
+    method.__doc__ = f"Apply ``{ordinary}`` in place."
+    add_methods(**{name: method})
 
 
 def _comparing(name: str) -> Callable[..., Tensor]:
@@ -261,7 +262,12 @@ def _comparing(name: str) -> Callable[..., Tensor]:
         statics={"value": 0},
         public=False,
     )
-    return lambda old, other: made(old, getattr(old.detach(), name)(other)._data)
+
+    def compared(old: Tensor, other: Operand) -> Tensor:
+        return made(old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
+
+    compared.__name__ = compared.__qualname__ = f"{name}_"
+    return compared
 
 
 for _name in _NAMES:
@@ -409,8 +415,6 @@ def _without_leading_ones(value: Value, ndim: int) -> Any:
     return reshape(value, value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
-for _method in (zero_, fill_, copy_, fill_diagonal_):
-    setattr(Tensor, _method.__name__, _method)
-setattr(Tensor, "__setitem__", setitem)  # noqa: B010
+add_methods(zero_=zero_, fill_=fill_, copy_=copy_, fill_diagonal_=fill_diagonal_, __setitem__=setitem)
 METHODS = (*(f"{_name}_" for _name in (*_NAMES, *_SPELLED)), "zero_", "fill_", "copy_", "fill_diagonal_")
 """The names of the in-place methods that do not change the shape."""

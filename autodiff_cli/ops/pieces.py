@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice_key, strided
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes, array_of
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
 from autodiff_cli.ops.creation import zeros
@@ -176,7 +176,7 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
     return unfold(self, dimension, size, step)
 
 
-Tensor.unfold = _unfold  # type: ignore[attr-defined]
+add_methods(unfold=_unfold)
 
 # Turned and transposed
 

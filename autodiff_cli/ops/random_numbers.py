@@ -17,7 +17,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.autograd.transforms.active import draws
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
@@ -537,5 +537,4 @@ def random_(self: Tensor, low: int | None = None, high: int | None = None, *, ge
 
 
 _METHODS: tuple[Any, ...] = (uniform_, normal_, log_normal_, cauchy_, exponential_, geometric_, bernoulli_, random_)
-for _method in (*map(draws, _METHODS), bernoulli, multinomial):
-    setattr(Tensor, _method.__name__, _method)
+add_methods(**{_method.__name__: _method for _method in (*map(draws, _METHODS), bernoulli, multinomial)})

@@ -49,6 +49,9 @@ def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, uni
     return solve_triangular(A, B, upper, left, unitriangular)
 
 
+_solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
+
+
 @takes(B=TENSOR, L=TENSOR, upper=FLAG)
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
     """The solution X of A @ X = B for a matrix A with the Cholesky factor L."""

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Key, Shape, Value, Wholes
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.indexing import alias, getitem
 from autodiff_cli.ops.shape import cat, clone, permuted, reshape, stack
@@ -251,10 +251,6 @@ describe(split, tensors=("x",), samples=((_MATRIX, 2, 1),))
 describe(chunk, tensors=("x",), samples=((_MATRIX, 2, 1),))
 
 
-def _install(name: str, method: Callable[..., Any]) -> None:
-    setattr(Tensor, name, method)
-
-
 def split_with_sizes(x: Tensor, split_sizes: Wholes, dim: int = 0) -> Any:
     """Parts of x along dim of the lengths in a list."""
     return _split_with_sizes(x, _lengths(x, tuple(split_sizes), dim), dim)  # type: ignore[arg-type]
@@ -272,13 +268,18 @@ def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> Any:
     return _unsafe_split(x, lengths, dim)
 
 
-for _method in (split_with_sizes, unsafe_split, unsafe_chunk):
-    _install(_method.__name__, _method)
-_install("unsafe_split_with_sizes", unsafe_split)
-_install("__iter__", lambda self: iter(unbind(self)) if self.shape else _no_iteration())
-_install("view_as", lambda self, other: reshape(self, other.shape))
-_install("reshape_as", lambda self, other: reshape(self, other.shape))
+def _iterator(self: Tensor) -> Any:
+    if not self.shape:
+        raise ArgumentError("iteration over a 0-d tensor")
+    return iter(unbind(self))
 
 
-def _no_iteration() -> Any:
-    raise ArgumentError("iteration over a 0-d tensor")
+add_methods(
+    split_with_sizes=split_with_sizes,
+    unsafe_split=unsafe_split,
+    unsafe_split_with_sizes=unsafe_split,
+    unsafe_chunk=unsafe_chunk,
+    view_as=lambda self, other: reshape(self, other.shape),
+    reshape_as=lambda self, other: reshape(self, other.shape),
+    __iter__=_iterator,
+)

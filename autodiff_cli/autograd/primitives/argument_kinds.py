@@ -1,4 +1,4 @@
-"""Kinds of plain arguments, such as dimensions, whole numbers, flags and names, and their checks.
+"""The binding of arguments to parameters, and the kinds of plain arguments, such as dimensions, whole numbers, flags and names.
 
 A declaration gives the kind of every parameter that does not take a tensor.  A kind converts an argument for the function,
 or refuses it with a message that names the function, the parameter, the expected kind and the given value.
@@ -7,6 +7,7 @@ or refuses it with a message that names the function, the parameter, the expecte
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,8 @@ KEYWORD_ALIASES: dict[str, tuple[str, ...]] = {
     "a_max": ("max",),
 }
 """Keywords of NumPy and PyTorch, each with the parameters that it may stand for in a function without a parameter of that name."""
+INTO_ANOTHER = "the result is a new tensor: assign it, or write it into a tensor with copy_"
+"""The hint for ``out=``."""
 LEAST, MOST = -(2**63), 2**63 - 1
 """The range of int64, the widest signed integer type of NumPy."""
 EXACT = 2**53
@@ -69,6 +72,40 @@ def parameter_of(keyword: str, parameters: Sequence[str]) -> str:
     if keyword in parameters:
         return keyword
     return next((each for each in KEYWORD_ALIASES.get(keyword, ()) if each in parameters), keyword)
+
+
+def how_many(least: int, most: int) -> str:
+    """Return a count of arguments, such as ``1 argument`` or ``2 to 3 arguments``."""
+    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
+
+
+def bind(
+    name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return the arguments of a call in the order of the parameters.
+
+    Raises:
+        ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
+    """
+    first_default = len(parameters) - len(defaults)
+    wanted = how_many(first_default, len(parameters))
+    if len(args) > len(parameters):
+        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
+    values = dict(zip(parameters, args, strict=False))
+    for keyword, value in kwargs.items():
+        parameter = parameter_of(keyword, parameters)
+        if parameter not in parameters:
+            hint = INTO_ANOTHER if keyword == "out" else f"it has {', '.join(parameters)}"
+            raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=hint)
+        if parameter in values:
+            raise ArgumentError(f"{name} got two values for '{parameter}'")
+        values[parameter] = value
+    for i, parameter in enumerate(parameters):
+        if parameter not in values:
+            if i < first_default:
+                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
+            values[parameter] = defaults[i - first_default]
+    return tuple(values[parameter] for parameter in parameters)
 
 
 class Unfit(Exception):
@@ -270,6 +307,8 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         checks = checks_of(code.co_varnames[: code.co_argcount], function.__defaults__ or (), kinds)
         first = checks[0][0] if checks else code.co_argcount
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        closed = not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
@@ -285,6 +324,11 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 return function(*values, **named)
             except ValuesNeeded:
                 return example_by_example(checked, args, kwargs)
+            except TypeError as error:
+                failure = error
+            if closed:  # the message of Python's error for arguments that do not fit contains the name of the inner function
+                bind(checked.__name__, names, defaults, args, kwargs)
+            raise failure
 
         checked.kinds = kinds  # type: ignore[attr-defined]
         return checked

@@ -1,15 +1,15 @@
-"""Arguments of calls: binding to parameters, conversion to a common type, and errors for unsuitable arguments."""
+"""Arguments of calls: conversion to a common type, and errors for unsuitable arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, Argument, parameter_of, shown
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, how_many
+from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, Argument, shown
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)
@@ -21,34 +21,6 @@ NO_BOOLEANS = {
     "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
     "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 }
-
-
-def bind(
-    name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[Any, ...]:
-    """Return the arguments of a call in the order of the parameters.
-
-    Raises:
-        ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
-    """
-    first_default = len(parameters) - len(defaults)
-    wanted = how_many(first_default, len(parameters))
-    if len(args) > len(parameters):
-        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
-    values = dict(zip(parameters, args, strict=False))
-    for keyword, value in kwargs.items():
-        parameter = parameter_of(keyword, parameters)
-        if parameter not in parameters:
-            raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=f"it has {', '.join(parameters)}")
-        if parameter in values:
-            raise ArgumentError(f"{name} got two values for '{parameter}'")
-        values[parameter] = value
-    for i, parameter in enumerate(parameters):
-        if parameter not in values:
-            if i < first_default:
-                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
-            values[parameter] = defaults[i - first_default]
-    return tuple(values[parameter] for parameter in parameters)
 
 
 def _of_64_bits(value: int) -> int:

@@ -16,8 +16,8 @@ from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, checks_of, converted
-from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
+from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, bind, checks_of, converted
+from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, plain
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch

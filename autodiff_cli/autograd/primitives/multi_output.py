@@ -10,8 +10,8 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import created_now, view_of
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, checks_of, converted
-from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, bind, checks_of, converted
+from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
 from autodiff_cli.autograd.primitives.calls import shares
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.saved_names import node_class

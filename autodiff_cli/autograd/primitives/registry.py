@@ -21,11 +21,6 @@ FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
 """The functions of the language by all their names; a lookup of a missing name imports the modules of less common functions."""
 
 
-def how_many(least: int, most: int) -> str:
-    """Return a count of arguments, such as ``1 argument`` or ``2 to 3 arguments``."""
-    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
-
-
 class Description(TypedDict, total=False):
     """The documentation and the test points of a function; see ``FunctionInfo``."""
 
