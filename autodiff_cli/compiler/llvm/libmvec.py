@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
@@ -46,11 +46,16 @@ def available(width: int) -> bool:
     return address("exp", 1, width) is not None
 
 
-def fast(otherwise: Library) -> Library:
-    """Return the library that calls libmvec where it has a function, and another library otherwise."""
+def fast(otherwise: Library, faster: Collection[str]) -> Library:
+    """Return the library that calls libmvec where it saves time.
+
+    Args:
+        otherwise: the library of the other functions.
+        faster: functions of that library that take less time than those of libmvec.
+    """
 
     def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value:
-        found = address(name, len(operands), builder.width)
+        found = None if name in faster else address(name, len(operands), builder.width)
         return otherwise(builder, name, operands) if found is None else builder.imported(*found, operands)
 
     return call

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm import libmvec
+from autodiff_cli.compiler.llvm import elementary, libmvec
 from autodiff_cli.compiler.llvm.ir import Builder, Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
@@ -20,6 +20,8 @@ from autodiff_cli.errors import UsageError, setting
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
 
+INLINED: Final = 60
+"""The maximum number of instructions of a kernel whose elementary functions are written in place of their calls."""
 BLOCK: Final = 8_192
 """The number of rows of a block if values are kept between kernels, or columns are converted."""
 LARGEST: Final = 500
@@ -44,16 +46,15 @@ class Stage(NamedTuple):
     results: list[Instruction]
 
 
-def _fast() -> Library:
-    """Return the library of fast elementary functions.
+def _check_fast() -> None:
+    """Check that there are fast elementary functions for this system.
 
     Raises:
-        UsageError: if there is none for this system.
+        UsageError: if there are none.
     """
     if not libmvec.available(machine().width):
         message = "this system has no fast elementary functions for columns: they are in libmvec, a part of the GNU C library"
         raise UsageError(message, hint=f"leave {setting('fast')} out")
-    return libmvec.fast(Builder.each_lane)
 
 
 class Plan:
@@ -72,7 +73,9 @@ class Plan:
 
     def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType, fast: bool = False) -> None:
         self.dtype = dtype
-        self._library = _fast() if fast else None
+        self._fast = fast
+        if fast:
+            _check_fast()
         self._parts = parts
         self._results = list(map(resolved, results))
         rows, once = set(parts.rows), {*parts.scalars, *parts.once}
@@ -120,12 +123,19 @@ class Plan:
             after.update(one for instruction in (*calls, *rows) for one in computing(instruction.operands))
         return stages[::-1]
 
+    def _library(self, calls: int) -> Library | None:
+        """Return the elementary functions of a kernel with a number of instructions; ``None`` for those of the C library."""
+        if not machine().fused:
+            return libmvec.fast(Builder.each_lane, ()) if self._fast else None
+        exact = elementary.library(calls <= INLINED)
+        return libmvec.fast(exact, elementary.FASTEST) if self._fast else exact
+
     def _stage(
-        self, calls: list[Instruction], rows: Iterable[Instruction], columns: list[Instruction], results: list[Instruction]
+        self, calls: list[Instruction], rows: Sequence[Instruction], columns: list[Instruction], results: list[Instruction]
     ) -> Stage:
         if not results:
             return Stage(calls, None, [], [])
-        built = kernel(machine().width, self._library, columns, self._scalars, rows, results)
+        built = kernel(machine().width, self._library(len(rows)), columns, self._scalars, rows, results)
         return Stage(calls, compiled(built), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:

@@ -1,0 +1,60 @@
+"""Elementary functions of vectors in double precision, as functions in LLVM's IR.
+
+Each is at most 1 ulp from the exact value, at the edges (nan, infinities, signed zeros, subnormals) too, and the answer in a lane
+depends on its own argument only.  They need a processor that multiplies and adds with one rounding.
+``tests/benchmarks/elementary.py`` measures their errors and times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from autodiff_cli.compiler.llvm.double_double import ATTRIBUTES
+from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
+from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
+from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10
+from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
+
+FUNCTIONS: Final[Mapping[str, Callable[[Value], Value]]] = {
+    function.__name__: function for function in (cos, cosh, exp, exp2, expm1, log, log10, log1p, log2, sin, sinh, tan, tanh)
+}
+"""The functions, by their names in C."""
+FASTEST: Final = ("cos", "exp", "log", "sin", "tanh")
+"""The functions with which a value and its derivatives take no more time than with libmvec, because they share work."""
+
+
+def library(inline: bool) -> Library:
+    """Return the library of these functions, and of the C library for all others.
+
+    Args:
+        inline: whether the instructions of a function take the place of each call.  Calls can then share work, such as the
+            reduction of the argument of sin and cos, but many calls take long to compile.
+    """
+
+    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value:
+        if name not in FUNCTIONS:
+            return builder.each_lane(name, operands)
+        if inline:
+            return FUNCTIONS[name](*operands)
+        text, declared = definition(name, builder.width)
+        builder.definitions[name] = text
+        builder.declared |= declared
+        return builder.append(f"call {builder.type('f64')} @vec.{name}({builder.type('f64')} {operands[0].text})", "f64")
+
+    return call
+
+
+def definition(name: str, width: int) -> tuple[str, dict[str, str]]:
+    """Return the definition of ``vec.NAME``, a function of a vector, and the declarations of what it calls.
+
+    Args:
+        name: a key of ``FUNCTIONS``.
+        width: the number of lanes.
+    """
+    builder = Builder(width)
+    found = FUNCTIONS[name](Value(builder, "%x", "f64"))
+    vector = builder.type("f64")
+    body = "\n".join(f"  {line}" for line in [*builder.lines, f"ret {vector} {found.text}"])
+    text = f"define internal {vector} @vec.{name}({vector} %x) {ATTRIBUTES} noinline {{\n{body}\n}}"
+    return "\n".join([*builder.definitions.values(), text]), builder.declared

@@ -1,0 +1,163 @@
+"""exp and the hyperbolic functions of vectors.
+
+x = n*log(2) + r with |r| <= log(2)/2 (Cody and Waite, Software Manual for the Elementary Functions, 1980, with fused
+multiply-add), and a polynomial gives exp(r) - 1.  The last sum is one of two doubles, so the error stays near half an ulp.
+``tests/benchmarks/elementary_coefficients.py`` prints the constants.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from autodiff_cli.compiler.llvm.double_double import (
+    Pair,
+    absolute,
+    at_least,
+    at_most,
+    fast_sum,
+    fma,
+    masked,
+    polynomial,
+    product,
+    quotient,
+    shifted_right,
+    with_sign,
+)
+from autodiff_cli.compiler.llvm.ir import Value
+
+LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
+INVERSE_LN2: Final = 1.4426950408889634
+_TAIL: Final = (
+    2.0914679376583935e-09,
+    2.510520637395701e-08,
+    2.7557273661348637e-07,
+    2.7557255425746435e-06,
+    2.4801587325533363e-05,
+    0.00019841269874800493,
+    0.0013888888888883752,
+    0.008333333333326141,
+    0.04166666666666667,
+    0.1666666666666667,
+    0.5,
+)
+"""(exp(r) - 1 - r) / r**2 for |r| <= log(2)/2."""
+_OFFSET: Final = 2046
+_SHIFT: Final = 1.5 * 2.0**52 + _OFFSET
+"""A number whose sum with n has n + 2046 in its last 12 bits: twice the bias of an exponent, so n is split in halves easily."""
+_BIAS: Final = 1023
+
+
+class _Reduced(NamedTuple):
+    """2**n * exp(r).
+
+    Attributes:
+        n: the integer n.
+        field: n + 2046, as an integer.
+        r: the rest.
+    """
+
+    n: Value
+    field: Value
+    r: Pair
+
+    @property
+    def tail(self) -> Value:
+        """exp(r) - 1 - r.high, with a relative error of a few units of 2**-53."""
+        high, low = self.r
+        return fma(high * high, polynomial(high, _TAIL), fma(low, high, low))
+
+    @property
+    def growth(self) -> Pair:
+        """exp(r) - 1."""
+        return fast_sum(self.r.high, self.tail)
+
+    def scaled(self, x: Value) -> Value:
+        """Return x * 2**n with one rounding, also where 2**n is not a double."""
+        first = shifted_right(self.field, 1)
+        builder = x.builder
+        return x * builder.bits(first << 52, "f64") * builder.bits((self.field - first) << 52, "f64")
+
+
+def power_of_two(n: Value) -> Value:
+    """Return 2**n for integers n between -1022 and 1023 in floating point."""
+    return n.builder.bits(n.builder.bits(n + (1.5 * 2.0**52 + _BIAS), "i64") << 52, "f64")
+
+
+def _rounded(shifted: Value) -> tuple[Value, Value]:
+    """Return n as a double and as n + 2046, given the sum of n and ``_SHIFT``."""
+    return shifted - _SHIFT, masked(shifted.builder.bits(shifted, "i64"), 0xFFF)
+
+
+def _reduced(x: Value) -> _Reduced:
+    """Split x, |x| < 1000, such that exp(x) = 2**n * exp(r)."""
+    n, field = _rounded(fma(x, INVERSE_LN2, _SHIFT))
+    exact = fma(n, -LN2[0], x)  # exact, because x and n*LN2[0] are multiples of 2**-54, and their difference is small
+    high = fma(n, -LN2[1], exact)
+    return _Reduced(n, field, Pair(high, fma(n, -LN2[1], exact - high)))
+
+
+def _one_plus(parts: _Reduced) -> Value:
+    """Return 2**n * exp(r)."""
+    total = fast_sum(parts.r.high.builder.constant(1), parts.r.high)
+    return parts.scaled(total.high + (total.low + parts.tail))
+
+
+def exp(x: Value) -> Value:
+    """Return the exponential function, at most 0.52 ulp from the exact value."""
+    return _one_plus(_reduced(at_least(at_most(x, 710), -746)))
+
+
+def exp2(x: Value) -> Value:
+    """Return 2 to the power of x."""
+    x = at_least(at_most(x, 1025), -1076)
+    n, field = _rounded(x + _SHIFT)
+    return _one_plus(_Reduced(n, field, product(x - n, *LN2)))
+
+
+def expm1(x: Value) -> Value:
+    """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
+    parts = _reduced(at_least(at_most(x, 710), -40))
+    growth = parts.growth
+    total = _sum(fast_sum(x.builder.constant(1), -power_of_two(-at_most(parts.n, 100))), growth)
+    return with_sign(parts.scaled(total.rounded), x)
+
+
+def tanh(x: Value) -> Value:
+    """Return the hyperbolic tangent: (exp(2*x) - 1) / (exp(2*x) + 1) of the absolute value, a quotient of two sums."""
+    parts = _reduced(2 * at_most(absolute(x), 20))
+    power = power_of_two(parts.n)
+    growth = Pair(*(power * one for one in parts.growth))
+    one = x.builder.constant(1)
+    found = quotient(_sum(fast_sum(power, -one), growth), _sum(fast_sum(power, one), growth))
+    return with_sign(found.rounded, x)
+
+
+def sinh(x: Value) -> Value:
+    """Return the hyperbolic sine."""
+    return with_sign(_half_sum(absolute(x), -1), x)
+
+
+def cosh(x: Value) -> Value:
+    """Return the hyperbolic cosine."""
+    return _half_sum(absolute(x), 1)
+
+
+def _sum(x: Pair, y: Pair) -> Pair:
+    """Return x + y, where x is 0 or at least as large as y in absolute value."""
+    total = fast_sum(x.high, y.high)
+    return Pair(total.high, total.low + (x.low + y.low))
+
+
+def _half_sum(x: Value, sign: int) -> Value:
+    """Return (exp(x) + sign*exp(-x)) / 2 for x >= 0.
+
+    With p = exp(r) - 1 and t = 2**(-2*n), this is 2**(n - 1) * ((1 + sign*t) + p - sign*t*p/(1 + p)).
+    """
+    parts = _reduced(at_most(x, 711))
+    p, small = parts.growth, sign * power_of_two(-2 * at_most(parts.n, 100))
+    one = x.builder.constant(1)
+    below = fast_sum(one, p.high)
+    other = quotient(p, Pair(below.high, below.low + p.low))
+    grown = fast_sum(p.high, -small * other.high)
+    grown = Pair(grown.high, grown.low + fma(-small, other.low, p.low))
+    return parts.scaled(0.5 * _sum(fast_sum(one, small), grown).rounded)

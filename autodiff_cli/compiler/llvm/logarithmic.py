@@ -1,0 +1,118 @@
+"""log and the other logarithms of vectors.
+
+x = 2**k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).  With s = f/(2 + f), log(1 + f) = log((1 + s)/(1 - s)) is an odd
+series in s, written such that f - f**2/2 is a sum of two doubles (Muller, Elementary Functions, 3rd edition, 2016, chapters 4
+and 11).  ``tests/benchmarks/elementary_coefficients.py`` prints the constants.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from autodiff_cli.compiler.llvm.double_double import (
+    Pair,
+    exact_sum,
+    fast_sum,
+    fma,
+    masked,
+    polynomial,
+    product,
+    shifted_right,
+    where,
+)
+from autodiff_cli.compiler.llvm.ir import Value
+
+_SERIES: Final = (
+    0.14616449685043406,
+    0.15331721600556042,
+    0.18182889125261723,
+    0.2222221113479508,
+    0.28571428625975487,
+    0.39999999999899505,
+    0.666666666666667,
+)
+"""(log((1 + s)/(1 - s)) - 2*s) / s**3 in z = s**2."""
+_LN2: Final = 0.6931471805598903, 5.497923018708371e-14
+_LOG10_2: Final = 0.30102999566395283, 2.8363394551044964e-14
+"""Logarithms of 2; the product of the first part and an exponent is exact."""
+_INVERSE_LN2: Final = 1.4426950408889634, 2.0355273740931033e-17
+_INVERSE_LN10: Final = 0.4342944819032518, 1.098319650216765e-17
+_SQRT_HALF: Final = 0x3FE6A09E667F3BCD
+_ONE: Final = 0x3FF0000000000000
+_SMALLEST_NORMAL: Final = 2.0**-1022
+
+
+class _Split(NamedTuple):
+    """2**k * (1 + f)."""
+
+    k: Value
+    f: Value
+
+
+def _split(x: Value) -> _Split:
+    """Split positive finite numbers."""
+    builder = x.builder
+    small = builder.compare("olt", x, _SMALLEST_NORMAL)
+    # Integers without a sign: the exponent of bits relative to those of sqrt(1/2) is k, with the bias 1023.
+    field = builder.bits(where(small, x * 2.0**54, x), "i64") + (_ONE - _SQRT_HALF)
+    mantissa = masked(field, (1 << 52) - 1) + _SQRT_HALF
+    k = builder.bits(shifted_right(field, 52) | builder.constant(0x433 << 52, "i64"), "f64")
+    return _Split(k - where(small, builder.constant(2.0**52 + 1023 + 54), 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1)
+
+
+def _log_of_sum(f: Value) -> Pair:
+    """Return log(1 + f)."""
+    s = f / (f + 2)
+    z = s * s
+    half = 0.5 * f
+    square = half * f
+    total = fast_sum(f, -square)
+    rest = fma(s, fma(z, polynomial(z, _SERIES), square), total.low - fma(half, f, -square))
+    return Pair(total.high, rest)
+
+
+def _with_exponent(k: Value, leading: float, rest: float, part: Pair) -> Value:
+    """Return k*(leading + rest) + part."""
+    total = fast_sum(k * leading, part.high)
+    return total.high + (total.low + fma(k, rest, part.low))
+
+
+def _at_edges(x: Value, found: Value) -> Value:
+    """Return the logarithm where x is positive and finite; -inf at 0, nan below 0, and x where it is inf or nan."""
+    compare = x.builder.compare
+    edge = where(compare("oeq", x, 0), -math.inf, where(compare("olt", x, 0), math.nan, x))
+    return where(compare("ogt", x, 0) & compare("olt", x, math.inf), found, edge)
+
+
+def log(x: Value) -> Value:
+    """Return the natural logarithm, at most 0.52 ulp from the exact value."""
+    k, f = _split(x)
+    return _at_edges(x, _with_exponent(k, *_LN2, _log_of_sum(f)))
+
+
+def log1p(x: Value) -> Value:
+    """Return log(1 + x): the logarithm of the rounded sum, and its error divided by the sum."""
+    total = exact_sum(x.builder.constant(1), x)
+    k, f = _split(total.high)
+    part = _log_of_sum(f)
+    part = Pair(part.high, part.low + total.low / total.high)
+    found = _at_edges(total.high, _with_exponent(k, *_LN2, part))
+    return where(x.builder.compare("oeq", x, 0), x, found)
+
+
+def log2(x: Value) -> Value:
+    """Return the logarithm to base 2; exact for powers of 2."""
+    k, f = _split(x)
+    return _at_edges(x, _with_exponent(k, 1, 0, _multiplied(_log_of_sum(f), *_INVERSE_LN2)))
+
+
+def log10(x: Value) -> Value:
+    """Return the logarithm to base 10; exact for powers of 10."""
+    k, f = _split(x)
+    return _at_edges(x, _with_exponent(k, *_LOG10_2, _multiplied(_log_of_sum(f), *_INVERSE_LN10)))
+
+
+def _multiplied(x: Pair, high: float, low: float) -> Pair:
+    leading = product(x.high, high, low)
+    return Pair(leading.high, fma(x.low, high, leading.low))
