@@ -164,7 +164,8 @@ def _module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], re
     }
     body = "\n".join(f"{label}:\n" + "\n".join(f"  {line}" for line in lines) for label, lines in blocks.items())
     head = "define void @kernel(ptr noalias %columns, ptr noalias %scalars, ptr noalias %results, i64 %rows) #0 {"
-    attributes = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
+    # An aligned stack: a vector that is stored across two lines of the cache is loaded again much later.
+    attributes = 'attributes #0 = { nounwind alignstack=64 "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
     return "\n".join([*declared.values(), *builder.definitions.values(), head, body, "}", attributes, ""])
 
 
