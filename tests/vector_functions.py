@@ -29,7 +29,7 @@ def compiled(name: str, width: int, inline: bool = True) -> Callable[[np.ndarray
     return with_library(name, width, library(inline))
 
 
-def with_library(name: str, width: int, functions: Library) -> Callable[[np.ndarray], np.ndarray]:
+def with_library(name: str, width: int, functions: Library | None) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of float64 arrays, with the functions of a library."""
     program = ad.compile(f"{name}(x)", order=0)
     assert isinstance(program, Program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mpmath import chebyfit, cos, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
+from mpmath import chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
@@ -17,6 +17,12 @@ Function = Callable[[mpf], mpf]
 def series(terms: Function, otherwise: Function) -> Function:
     """Return a function that is the series sum of terms(i)*z**i for small z, where the other formula cancels."""
     return lambda z: sum(terms(i) * z**i for i in range(30)) if abs(z) < 0.01 else otherwise(z)
+
+
+def scaled_complement(u: mpf) -> mpf:
+    """Return (1 + 2*x)*exp(x**2)*erfc(x) for u = (x - 4)/(x + 4)."""
+    x = 4 * (1 + u) / (1 - u)
+    return (1 + 2 * x) * exp(x * x) * erfc(x)
 
 
 POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
@@ -40,6 +46,12 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
         (mpf(0), (pi / 4) ** 2),
         6,
     ),
+    "ERF: erf(x)/x - 1 in z = x**2": (
+        series(lambda i: 2 * (-1) ** i / (sqrt(pi) * factorial(i) * (2 * i + 1)) - (i == 0), lambda z: erf(sqrt(z)) / sqrt(z) - 1),
+        (mpf(0), mpf(1)),
+        13,
+    ),
+    "ERFC: (1 + 2*x)*exp(x**2)*erfc(x) in u = (x - 4)/(x + 4)": (scaled_complement, (mpf(-1), mpf(3) / 4), 23),
 }
 """The function, its interval and the number of its coefficients, by name and formula."""
 

@@ -1,7 +1,7 @@
 """Elementary functions of vectors in double precision, as functions in LLVM's IR.
 
-Each is at most 1 ulp from the exact value, at the edges (nan, infinities, signed zeros, subnormals) too, and the answer in a lane
-depends on its own argument only.  They need a processor that multiplies and adds with one rounding.
+Each is at most 1 ulp from the exact value (erfc 2, ndtr 3), right at the edges (nan, infinities, signed zeros, subnormals), and
+the answer in a lane depends on its own argument only.  They need a processor that multiplies and adds with one rounding.
 ``tests/benchmarks/elementary.py`` measures their errors and times.
 """
 
@@ -11,30 +11,32 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from autodiff_cli.compiler.llvm.double_double import ATTRIBUTES
+from autodiff_cli.compiler.llvm.error_functions import erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
 from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10
 from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
 
 FUNCTIONS: Final[Mapping[str, Callable[[Value], Value]]] = {
-    function.__name__: function for function in (cos, cosh, exp, exp2, expm1, log, log10, log1p, log2, sin, sinh, tan, tanh)
+    function.__name__: function
+    for function in (cos, cosh, erf, erfc, exp, exp2, expm1, log, log10, log1p, log2, ndtr, sin, sinh, tan, tanh)
 }
-"""The functions, by their names in C."""
-FASTEST: Final = ("cos", "exp", "log", "sin", "tanh")
+"""The functions, by their names in C or SciPy."""
+FASTEST: Final = ("cos", "erf", "erfc", "exp", "log", "sin", "tanh")
 """The functions with which a value and its derivatives take no more time than with libmvec, because they share work."""
 
 
 def library(inline: bool) -> Library:
-    """Return the library of these functions, and of the C library for all others.
+    """Return the library of these functions.
 
     Args:
         inline: whether the instructions of a function take the place of each call.  Calls can then share work, such as the
             reduction of the argument of sin and cos, but many calls take long to compile.
     """
 
-    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value:
+    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value | None:
         if name not in FUNCTIONS:
-            return builder.each_lane(name, operands)
+            return None
         if inline:
             return FUNCTIONS[name](*operands)
         text, declared = definition(name, builder.width)

@@ -107,6 +107,15 @@ def exp(x: Value) -> Value:
     return _one_plus(_reduced(at_least(at_most(x, 710), -746)))
 
 
+def scaled_exp(x: Pair, factor: Pair) -> Value:
+    """Return factor * exp(x) for -1000 < x <= 0."""
+    parts = _reduced(x.high)
+    total = fast_sum(x.high.builder.constant(1), parts.r.high)
+    low = fma(factor.high, x.low, factor.low)  # exp(x.low) is 1 + x.low
+    rest = total.low + parts.tail
+    return parts.scaled(fma(factor.high, total.high, fma(factor.high, rest, low * (total.high + rest))))
+
+
 def exp2(x: Value) -> Value:
     """Return 2 to the power of x."""
     x = at_least(at_most(x, 1025), -1076)

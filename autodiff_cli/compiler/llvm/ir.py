@@ -84,8 +84,7 @@ class Builder:
 
     Args:
         width: the number of lanes of every vector.
-        library: the function that appends a call of an elementary function in double precision, given its name in C and
-            its operands; by default, the C library's function is called for each lane.
+        library: the functions of vectors in double precision; other functions are called for each lane.
 
     Attributes:
         lines: the instructions so far.
@@ -100,7 +99,7 @@ class Builder:
         self.declared: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
         self.imports: dict[str, int] = {}
-        self._library = library or Builder.each_lane
+        self._library = library
         self._known: dict[str, Value] = {}
         self._constants: dict[str, float] = {}
 
@@ -128,12 +127,19 @@ class Builder:
 
     def elementary(self, name: str, operands: Sequence[Value]) -> Value:
         """Append a call of an elementary function of vectors in double precision, by its name in C."""
-        return self._library(self, name, operands)
+        return self.of_vectors(name, operands) or self.each_lane(name, operands)
 
     def special(self, name: str, address: int, operands: Sequence[Value]) -> Value:
-        """Append a call of a special function of SciPy for each lane; see ``ops.scipy_addresses``."""
+        """Append a call of a special function in double precision, by its name in SciPy; see ``ops.scipy_addresses``."""
+        found = self.of_vectors(name, operands)
+        if found is not None:
+            return found
         self.imports[f"scipy.{name}"] = address
         return self.each_lane(f"scipy.{name}", operands, "i32 0")
+
+    def of_vectors(self, name: str, operands: Sequence[Value]) -> Value | None:
+        """Append a call of a function of vectors in double precision; return ``None`` if the library does not have it."""
+        return None if self._library is None else self._library(self, name, operands)
 
     def truth(self, value: Value) -> Value:
         """Append the condition that a value is not 0; nan is not 0."""
@@ -221,8 +227,8 @@ _CONVERSIONS: Final = {
 }
 
 
-Library = Callable[[Builder, str, Sequence[Value]], Value]
-"""A function that appends a call of an elementary function; see ``Builder``."""
+Library = Callable[[Builder, str, Sequence[Value]], Value | None]
+"""A function that appends a call of a function of vectors, given its name and operands; ``None`` if it does not have it."""
 
 
 def literal(number: float, kind: str) -> str:

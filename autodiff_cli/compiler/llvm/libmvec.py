@@ -46,7 +46,7 @@ def available(width: int) -> bool:
     return address("exp", 1, width) is not None
 
 
-def fast(otherwise: Library, faster: Collection[str]) -> Library:
+def fast(otherwise: Library | None, faster: Collection[str]) -> Library:
     """Return the library that calls libmvec where it saves time.
 
     Args:
@@ -54,8 +54,10 @@ def fast(otherwise: Library, faster: Collection[str]) -> Library:
         faster: functions of that library that take less time than those of libmvec.
     """
 
-    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value:
+    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value | None:
         found = None if name in faster else address(name, len(operands), builder.width)
-        return otherwise(builder, name, operands) if found is None else builder.imported(*found, operands)
+        if found is not None:
+            return builder.imported(*found, operands)
+        return None if otherwise is None else otherwise(builder, name, operands)
 
     return call

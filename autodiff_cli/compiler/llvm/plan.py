@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm import elementary, libmvec
-from autodiff_cli.compiler.llvm.ir import Builder, Library
+from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
 from autodiff_cli.compiler.partition import Partition, computing, resolved
@@ -126,7 +126,7 @@ class Plan:
     def _library(self, calls: int) -> Library | None:
         """Return the elementary functions of a kernel with a number of instructions; ``None`` for those of the C library."""
         if not machine().fused:
-            return libmvec.fast(Builder.each_lane, ()) if self._fast else None
+            return libmvec.fast(None, ()) if self._fast else None
         exact = elementary.library(calls <= INLINED)
         return libmvec.fast(exact, elementary.FASTEST) if self._fast else exact
 
