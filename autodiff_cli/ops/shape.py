@@ -221,9 +221,15 @@ clone = declare(
 )
 
 
+_EMPTY = (0,)
+"""The shape of a tensor that can be joined with tensors of any shape, as in PyTorch."""
+
+
 def _piece(g: Value, i: int, shapes: Sequence[Shape], dim: int) -> Any:
-    position = dimension(dim, len(shapes[i]))
-    start = sum(shape[position] for shape in shapes[:i])
+    position = dimension(dim, len(g.shape))
+    if shapes[i] == _EMPTY:
+        return reshape(slice_key(g, (*(slice(None),) * position, slice(0, 0))), _EMPTY)
+    start = sum(shape[position] for shape in shapes[:i] if shape != _EMPTY)
     return slice_key(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
 
 
@@ -239,18 +245,19 @@ def _cat(arrays: Sequence[Array], dim: int) -> Any:
     common = arrays[0]
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
-    at = dimension(dim, common.ndim)
-    for i, other in enumerate(arrays):
-        if other.ndim != common.ndim:
-            raise ShapeError(f"Tensors must have same number of dimensions: got {common.ndim} and {other.ndim}")
-        for d in range(common.ndim):
-            if d != at and other.shape[d] != common.shape[d]:
+    joined = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]
+    first = joined[0][1]
+    at = dimension(dim, first.ndim)
+    for i, other in joined:
+        if other.ndim != first.ndim:
+            raise ShapeError(f"Tensors must have same number of dimensions: got {first.ndim} and {other.ndim}")
+        for d in range(first.ndim):
+            if d != at and other.shape[d] != first.shape[d]:
                 raise ShapeError(
-                    f"Sizes of tensors must match except in dimension {at}. Expected size {common.shape[d]} but got size "
+                    f"Sizes of tensors must match except in dimension {at}. Expected size {first.shape[d]} but got size "
                     f"{other.shape[d]} for tensor number {i} in the list."
                 )
-    arrays = [a.astype(common.dtype, copy=False) for a in arrays]
-    return np.concatenate(arrays, dimension(dim, arrays[0].ndim))
+    return np.concatenate([a.astype(common.dtype, copy=False) for _, a in joined], at)
 
 
 cat = declare.sequence(

@@ -1045,3 +1045,15 @@ def test_tensors_inside_of_lists_are_not_seen() -> None:
     Total.apply(x, [y]).backward()
     assert x.grad.item() == 1.0
     assert y.grad is None
+
+
+def test_a_tensor_without_elements_is_joined_with_every_shape() -> None:
+    empty, x = torch.zeros(0, dtype=torch.float64, requires_grad=True), leaf([[1.0, 2.0]])
+    joined = torch.cat((empty, x, empty, x), -1)
+    assert joined.tolist() == [[1.0, 2.0, 1.0, 2.0]]
+    joined.backward(const([[1.0, 2.0, 3.0, 4.0]]))
+    assert x.grad.tolist() == [[4.0, 6.0]]
+    assert shape(empty.grad) == [0]
+    assert shape(torch.cat((empty, empty))) == [0]
+    assert torch.autograd.gradcheck(lambda *parts: torch.cat(parts), (empty, x))
+    assert torch.autograd.gradgradcheck(lambda *parts: torch.cat(parts), (empty, x))

@@ -192,3 +192,9 @@ def test_options_that_cannot_be_combined(check: Any, options: dict[str, Any], wo
 def test_an_unknown_option() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         gradcheck(torch.sin, leaf([1.0]), foo=1)
+
+
+def test_an_empty_input() -> None:
+    inputs = torch.zeros(0, 3, dtype=torch.float64, requires_grad=True), leaf([[1.0, 2.0, 3.0]])
+    assert torch.autograd.gradcheck(lambda x, y: torch.cat((x, y)), inputs)
+    assert torch.autograd.gradgradcheck(lambda x, y: torch.cat((x, y * y)), inputs)

@@ -69,7 +69,8 @@ class DerivativeCheck:
             if argument._data.dtype != np.float64:
                 warnings.warn(_NOT_DOUBLE.format(i), stacklevel=4)
             data = argument._data
-            if any(stride == 0 and n > 1 for stride, n in zip(getattr(data, "strides", ()), data.shape, strict=False)):
+            lengths = zip(getattr(data, "strides", ()), data.shape, strict=False)
+            if data.size and any(stride == 0 and n > 1 for stride, n in lengths):
                 raise GraphError(_OVERLAPS.format(i))
         if not self.checked:
             raise ArgumentError(
