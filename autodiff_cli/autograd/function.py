@@ -12,9 +12,8 @@ from autodiff_cli.autograd.custom.node import FunctionNode, Output
 from autodiff_cli.autograd.custom.outputs import Outputs
 from autodiff_cli.autograd.modes import is_recording, no_grad
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
-from autodiff_cli.autograd.primitives.node_factory import output_of
 from autodiff_cli.autograd.primitives.primitive import outermost
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError
 
 
@@ -26,7 +25,8 @@ class Function:
     ``backward``.  The method ``backward`` may also be named ``vjp``.
     """
 
-    _node: type[FunctionNode] | None = None
+    _backward_cls: type[FunctionNode] | None = None
+    """The class of the nodes, which the first call of ``apply`` creates; PyTorch's name."""
 
     clear_saved_tensors_on_access: ClassVar[bool] = False
     """Whether the first access to ``ctx.saved_tensors`` frees them."""
@@ -127,10 +127,10 @@ class Function:
         Args:
             args, kwargs: the arguments of ``forward`` in the order of its parameters.
         """
-        if "_node" not in cls.__dict__:
-            cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
-        assert cls._node is not None
-        node = cls._node(cls)
+        if "_backward_cls" not in cls.__dict__:
+            cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
+        assert cls._backward_cls is not None
+        node = cls._backward_cls(cls)
         without_ctx = _without_ctx(cls)
         node._takes_tensors = tuple(isinstance(a, Tensor) for a in args)
         needs = tuple(isinstance(a, Tensor) and a._requires_grad for a in args)
@@ -180,20 +180,32 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recorded:
             return result
         parts = result if isinstance(result, tuple) else (result,)
-        edges = tuple((g._edge or leaf_edge(g)) for g in grads if isinstance(g, Tensor) and g._requires_grad)
-        barred = tuple(output_of(Error(), edges, part._data) if isinstance(part, Tensor) else part for part in parts)
+        barred = Error(parts).outputs(parts)
         return barred if isinstance(result, tuple) else barred[0]
 
     return call
 
 
 class Error(Node):
-    """The node of a result that is not differentiable: it raises an error.  The name is PyTorch's."""
+    """The node of results that are not differentiable: it raises an error.  The name is PyTorch's.
 
-    __slots__ = ()
+    As in PyTorch, its edges lead to new leaves, so the history of the gradients that the results were computed from ends here.
 
-    def __init__(self) -> None:
+    Args:
+        parts: the results; a result that is not a tensor does not get an edge.
+    """
+
+    __slots__ = ("_outputs",)
+
+    def __init__(self, parts: Sequence[Any]) -> None:
         self._saved = ()
+        self._hooks = None
+        self._edges = tuple(leaf_edge(Tensor(p._data, requires_grad=True)) if isinstance(p, Tensor) else None for p in parts)
+        self.describe_outputs([part if isinstance(part, Tensor) else None for part in parts])
+
+    def outputs(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the results, in which each tensor has this node."""
+        return tuple(tensor_on(p._data, (self, i)) if isinstance(p, Tensor) else p for i, p in enumerate(parts))
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")

@@ -645,3 +645,41 @@ def test_the_vmap_method_of_the_base_class_is_refused() -> None:
     assert torch.autograd.Function.generate_vmap_rule is False
     with pytest.raises(NotImplementedError, match="you must either override the vmap staticmethod or set generate_vmap_rule"):
         torch.autograd.Function.vmap(None, (), const(X))
+
+
+def test_the_class_of_the_nodes_of_a_function() -> None:
+    own = function(lambda ctx, x: x * 2)
+    assert type(own.apply(leaf([1.0])).grad_fn) is own._backward_cls
+
+
+def test_the_old_name_of_the_saved_tensors() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    def backward(ctx: Any, g: Any) -> Any:
+        with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
+            (x,) = ctx.saved_variables
+        return g * 2 * x
+
+    x = leaf([3.0])
+    function(forward, backward).apply(x).backward()
+    assert x.grad.tolist() == [6.0]
+
+
+def test_results_that_are_differentiable_once_have_one_node_that_ends_the_history() -> None:
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2, None, g * 3
+
+    x, y, g = leaf([1.0]), leaf([2.0]), leaf([1.0])
+    out = function(lambda ctx, x, factor, y: x * factor + y, backward).apply(x, 2.0, y)
+    by_x, by_y = torch.autograd.grad(out, (x, y), g, create_graph=True)
+    assert by_x.grad_fn is by_y.grad_fn
+    assert (by_x.output_nr, by_y.output_nr) == (0, 2)
+    nodes = [node for node, _ in by_x.grad_fn.next_functions]
+    assert [type(node).__name__ for node in nodes] == ["AccumulateGrad", "NoneType", "AccumulateGrad"]
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(by_x, g)
+    with pytest.raises(RuntimeError, match="trying to differentiate twice"):
+        by_x.backward()

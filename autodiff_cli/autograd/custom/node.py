@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,12 @@ class FunctionNode(Node):
             self._cleared = True
             self.release()
         return saved
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     @property
     def _forward_cls(self) -> type[Function]:
