@@ -197,3 +197,15 @@ def test_an_error_of_a_hook_is_attributed_to_its_node() -> None:
         with pytest.raises(RuntimeError, match="the hook failed"):
             z.backward()
     assert texts[1].startswith("Error detected in SinBackward0. ")
+
+
+def test_warnings_that_are_errors_do_not_replace_the_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("error")
+        x = leaf([1.0, 2.0])
+        y = x + 1
+        z = y**2
+        y += 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err

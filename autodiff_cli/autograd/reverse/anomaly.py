@@ -16,6 +16,7 @@ no warning then, because the message shows the line and the caret.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -138,16 +139,22 @@ def explain_failure(node: Node, error: BaseException) -> None:
             error.path = error.path or place.path
         return
     if place is None:
-        warnings.warn(NO_PLACE.format(node.name()), stacklevel=2)
+        _warn(NO_PLACE.format(node.name()))
         return
-    warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(place)}", stacklevel=2
-    )
+    _warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(place)}")
     while (parent := node.metadata.get("parent_")) is not None:
         node = parent
         place = node.metadata.get("traceback_")
         if not isinstance(place, list):
-            warnings.warn(NO_PLACE.format(node.name()), stacklevel=2)
+            _warn(NO_PLACE.format(node.name()))
             return
         induced = "Traceback of forward call that induced the previous calculation"
-        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. {induced}:\n{''.join(place)}", stacklevel=2)
+        _warn(f"\n\nPrevious calculation was induced by {node.name()}. {induced}:\n{''.join(place)}")
+
+
+def _warn(message: str) -> None:
+    """Issue a warning about the error that is being raised; a filter that makes warnings errors must not replace this error."""
+    try:
+        warnings.warn(message, stacklevel=3)
+    except Warning as raised:
+        sys.stderr.write(f"{type(raised).__name__}: {raised}\n")
