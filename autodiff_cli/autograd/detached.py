@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +14,10 @@ from autodiff_cli.autograd.memory import Changed, note_change, share_memory
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.hooks import Hook
+    from autodiff_cli.autograd.node import Node
 
 
 def detach(self: Tensor) -> Tensor:
@@ -68,6 +74,38 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 def _delete_data(self: Tensor) -> None:
     raise GraphError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
+def _hooks(self: Tensor) -> dict[int, Hook]:
+    """The hooks on the gradient of this tensor, by their numbers; ``register_hook`` adds to them."""
+    return self.extra().hooks if self._edge is None else self._edge[0].ensure_hooks().tensor.setdefault(self._edge[1], {})
+
+
+def _set_hooks(self: Tensor, hooks: dict[int, Hook] | None) -> None:
+    hooks = {} if hooks is None else hooks
+    if self._edge is None:
+        self.extra().hooks = hooks
+    else:
+        self._edge[0].ensure_hooks().tensor[self._edge[1]] = hooks
+
+
+def _delete_hooks(self: Tensor) -> None:
+    raise GraphError("Deletion of _backwards_hooks not allowed!")
+
+
+def _grad_fn(self: Tensor) -> Node | None:
+    """Another name of ``grad_fn``."""
+    return self.grad_fn
+
+
+def _delete_grad_fn(self: Tensor) -> None:
+    raise GraphError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+
+def volatile(self: Tensor) -> bool:
+    """Return false: an attribute of old PyTorch programs, which use ``no_grad`` now."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
 
 
 def version(self: Tensor) -> int:
@@ -142,6 +180,9 @@ add_methods(
     detach_=detach_,
     data=property(data, _set_data, _delete_data),
     _version=property(version),
+    _backward_hooks=property(_hooks, _set_hooks, _delete_hooks),
+    _grad_fn=property(_grad_fn, None, _delete_grad_fn),
+    volatile=property(volatile),
     _base=property(base),
     _is_view=is_view,
     __deepcopy__=deep_copy,

@@ -467,3 +467,48 @@ def test_variable_is_an_old_name() -> None:
     x = torch.autograd.Variable(torch.ones(2, dtype=torch.float64), requires_grad=True)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_attributes_that_cannot_be_deleted() -> None:
+    x = leaf([1.0, 2.0])
+    for name, words in (
+        ("data", "Deleting tensor data is not allowed"),
+        ("requires_grad", "requires_grad must be a bool"),
+        ("_grad_fn", "Deletion of _grad_fn not allowed"),
+        ("_backward_hooks", "Deletion of _backwards_hooks not allowed"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            delattr(x, name)
+
+
+def test_the_dictionary_of_hooks() -> None:
+    def fail(grad: Any) -> None:
+        raise RuntimeError("this hook must not run")
+
+    x, y = leaf([1.0]), const([2.0])
+    y._backward_hooks = {}
+    y._backward_hooks["own"] = fail
+    (x * y).backward()
+    assert x.grad.tolist() == [2.0]
+    assert (x * y)._grad_fn.name() == "MulBackward0"
+
+
+def test_volatile_is_an_old_attribute() -> None:
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert not const([1.0]).volatile
+
+
+def test_new_makes_a_tensor_of_the_same_type() -> None:
+    x = leaf([1.0, 2.0])
+    assert shape(x.new(2, 3)) == shape(x.new(const([[0.0] * 3] * 2).size())) == [2, 3]
+    assert x.new([3.0, 4.0]).tolist() == x.new((3.0, 4.0)).tolist() == [3.0, 4.0]
+    assert x.new(2).dtype is x.dtype
+    assert shape(x.new()) == [0]
+
+
+def test_a_recorded_gradient_is_copied() -> None:
+    x = leaf([1.0])
+    (x * x).backward(create_graph=True)
+    (destination, _), (source, _) = x.grad.grad_fn.next_functions
+    assert destination is None
+    assert source is not None

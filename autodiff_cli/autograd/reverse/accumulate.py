@@ -98,7 +98,10 @@ def retain(tensor: Tensor, gradient: Cotangent) -> None:
 
 
 class CopyBackwards(Node):
-    """The node of a copy of a recorded gradient; the copy ensures that ``.grad`` does not share memory with another tensor."""
+    """The node of a copy of a recorded gradient; the copy ensures that ``.grad`` does not share memory with another tensor.
+
+    As in PyTorch, its first edge is that of the destination, which does not have a history.
+    """
 
     __slots__ = ()
 
@@ -106,7 +109,7 @@ class CopyBackwards(Node):
         self._saved = None
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        return (grad,)
+        return None, grad
 
     apply_recorded = apply
 
@@ -116,4 +119,4 @@ def _copied(gradient: Cotangent) -> Tensor:
     data = tensor._data.copy() if isinstance(tensor._data, np.ndarray) else tensor._data
     if not tensor._requires_grad:
         return tensor_on(data)
-    return output_of(CopyBackwards(), (tensor._edge or leaf_edge(tensor),), data)
+    return output_of(CopyBackwards(), (None, tensor._edge or leaf_edge(tensor)), data)
