@@ -290,7 +290,7 @@ def public_functions() -> list[tuple[str, Any]]:
     found = [(f"{room}{name}", getattr(module, name)) for room, module in rooms.items() for name in dir(module)]
     tensor = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
     methods = [name for name in dir(tensor) if not isinstance(getattr(type(tensor), name, None), property)]
-    found += [(f"Tensor.{name}", getattr(tensor, name)) for name in methods]
+    found += [(f"Tensor.{name}", getattr(tensor, name, None)) for name in methods]
     return [(name, function) for name, function in found if callable(function) and not name.split(".")[-1].startswith("_")]
 
 
