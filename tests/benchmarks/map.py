@@ -1,27 +1,33 @@
-"""Programs over columns in memory: rows a second against JAX, PyTorch, numexpr and NumPy by hand, memory, and growth.
-The command as a whole process is in ``files.py``.
+"""Programs over columns in memory, on one thread and on all: rows a second of both engines, beside JAX, PyTorch, numexpr, numba
+with derivatives by hand, NumPy by hand, and a copy of the same bytes.  The command as a whole process is in ``files.py``.
 
-``python tests/benchmarks/map.py [--quick] [--growth [FILE.svg]]``; the peers are in the extra ``bench``, each
-is left out if it is missing. All write value and gradient; a round runs everybody once, one after the other, and what is
+``python tests/benchmarks/map.py [--quick] [--rows 1e6] [--memory] [--growth [FILE.svg]]``; the peers are in the extra ``bench``,
+and each is left out if it is missing.  All write value and gradient; a round runs everybody once, one after the other, and what is
 printed is the median of the rounds, and of the ratios within a round.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
+import itertools
+import os
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import autodiff_cli as ad
 
 Run = Callable[[], Any]
+Peer = Callable[[dict[str, Any]], Run]
+"""A function that takes columns and returns what runs once."""
 MAIN = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
 CALL = "d1 = (log(S/K) + (r + s**2/2)*T)/(s*sqrt(T)); d2 = d1 - s*sqrt(T); S*ndtr(d1) - K*exp(-r*T)*ndtr(d2)"
 
@@ -37,7 +43,7 @@ def call_columns(rows: int) -> dict[str, Any]:
     return {name: rng.uniform(low, high, rows) for name, (low, high) in ranges.items()}
 
 
-# The peers: each takes columns and returns what runs once
+# The peers
 
 
 def autodiff(expression: str, **options: Any) -> Callable[[dict[str, Any]], Run]:
@@ -125,37 +131,158 @@ def call_numpy(columns: dict[str, Any]) -> Run:
     return run
 
 
-PEERS = {
-    "JAX": ("jax", jax_peer(main_formula), jax_peer(call_formula)),
-    "PyTorch": ("torch", torch_peer(main_formula), torch_peer(call_formula)),
-    "numexpr": ("numexpr", main_numexpr, None),
-    "NumPy by hand": ("numpy", main_numpy, call_numpy),
+ROSENBROCK = " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(9))
+
+
+def rosenbrock_columns(rows: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {f"x{i}": rng.normal(size=rows) for i in range(10)}
+
+
+def rosenbrock_formula(np_: Any, ndtr: Any, *x: Any) -> Any:
+    return sum(100 * (b - a**2) ** 2 + (1 - a) ** 2 for a, b in itertools.pairwise(x))
+
+
+def rosenbrock_numpy(columns: dict[str, Any]) -> Run:
+    x = list(columns.values())
+
+    def run() -> Any:
+        rest = [b - a**2 for a, b in itertools.pairwise(x)]
+        slopes = [2 * (a - 1) - 400 * a * r for a, r in zip(x, rest, strict=False)] + [0.0 * x[-1]]
+        for i, r in enumerate(rest):
+            slopes[i + 1] += 200 * r
+        return sum(100 * r**2 + (1 - a) ** 2 for a, r in zip(x, rest, strict=False)), slopes
+
+    return run
+
+
+def numba_peer(name: str) -> Callable[[dict[str, Any]], Run]:
+    """Return the peer that runs one parallel loop with derivatives by hand."""
+
+    def make(columns: dict[str, Any]) -> Run:
+        import math
+
+        import numba
+
+        sin, cos, exp, log, sqrt, erfc = math.sin, math.cos, math.exp, math.log, math.sqrt, math.erfc
+        compiled = numba.njit(parallel=True, error_model="numpy")
+
+        @compiled
+        def waves(given: Any, out: Any) -> None:
+            for i in numba.prange(given.shape[1]):
+                x, y = given[0, i], given[1, i]
+                e, q = exp(-y * y), x * x + y * y + 1
+                wave = sin(x) * e
+                out[0, i] = wave + log(q)
+                out[1, i] = cos(x) * e + 2 * x / q
+                out[2, i] = 2 * y / q - 2 * y * wave
+
+        @compiled
+        def call(given: Any, out: Any) -> None:
+            for i in numba.prange(given.shape[1]):
+                S, K, T, r, s = given[0, i], given[1, i], given[2, i], given[3, i], given[4, i]
+                q = sqrt(T)
+                d1 = (log(S / K) + (r + s * s / 2) * T) / (s * q)
+                discount = exp(-r * T)
+                up, down = 0.5 * erfc(-d1 * 0.7071067811865476), 0.5 * erfc((s * q - d1) * 0.7071067811865476)
+                density, worth = S * exp(-d1 * d1 / 2) * 0.3989422804014327, K * discount * down
+                out[0, i], out[1, i], out[2, i] = S * up - worth, up, -discount * down
+                out[3, i], out[4, i], out[5, i] = density * s / (2 * q) + r * worth, T * worth, density * q
+
+        @compiled
+        def rosenbrock(given: Any, out: Any) -> None:
+            for i in numba.prange(given.shape[1]):
+                total = carried = 0.0
+                for k in range(given.shape[0] - 1):
+                    a = given[k, i]
+                    rest = given[k + 1, i] - a * a
+                    total += 100 * rest * rest + (1 - a) ** 2
+                    out[k + 1, i] = carried + 2 * (a - 1) - 400 * a * rest
+                    carried = 200 * rest
+                out[0, i], out[given.shape[0], i] = total, carried
+
+        function = {"waves": waves, "a European call": call, "Rosenbrock, 10 variables": rosenbrock}[name]
+        given = np.stack(list(columns.values()))
+        out = np.zeros((len(columns) + 1, given.shape[1]))
+        return lambda: function(given, out)
+
+    return make
+
+
+def copy(columns: dict[str, Any]) -> Run:
+    """Return the peer that copies as many bytes as the others read and write."""
+    rows = len(next(iter(columns.values())))
+    given = np.ones((2 * len(columns) + 1) * rows // 2)
+    out = np.empty_like(given)
+    return lambda: np.copyto(out, given)
+
+
+class Formula(NamedTuple):
+    """A formula of the comparison.
+
+    Attributes:
+        expression: the formula in our language.
+        columns: the function that returns the columns for a number of rows.
+        formula: the formula in the language of JAX and PyTorch.
+        by_hand: the NumPy program with derivatives.
+        numexpr: the same for numexpr, if it has the functions.
+    """
+
+    expression: str
+    columns: Callable[[int], dict[str, Any]]
+    formula: Callable[..., Any]
+    by_hand: Peer
+    numexpr: Peer | None = None
+
+
+FORMULAS = {
+    "waves": Formula(MAIN, main_columns, main_formula, main_numpy, main_numexpr),
+    "a European call": Formula(CALL, call_columns, call_formula, call_numpy),
+    "Rosenbrock, 10 variables": Formula(ROSENBROCK, rosenbrock_columns, rosenbrock_formula, rosenbrock_numpy),
 }
 
 
-def compare(
-    title: str, ours: dict[str, Any], peers: dict[str, Any], columns: dict[str, Any], rounds: int, targets: dict[str, float]
-) -> None:
-    rows = len(next(iter(columns.values())))
-    runs = {name: make(columns) for name, make in {**ours, **peers}.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
+def peers_of(name: str) -> dict[str, Peer]:
+    """Return what runs a formula, by name, as far as it is installed."""
+    one = FORMULAS[name]
+    found = {
+        "copy": ("numpy", copy),
+        "NumPy engine": ("numpy", autodiff(one.expression, engine="numpy")),
+        "machine code": ("llvmlite", autodiff(one.expression, engine="llvm")),
+        "fast": ("llvmlite", autodiff(one.expression, fast=True)),
+        "JAX": ("jax", jax_peer(one.formula)),
+        "PyTorch": ("torch", torch_peer(one.formula)),
+        "numexpr": ("numexpr", one.numexpr),
+        "numba by hand": ("numba", numba_peer(name)),
+        "NumPy by hand": ("numpy", one.by_hand),
+    }
+    return {peer: make for peer, (package, make) in found.items() if make is not None and find_spec(package)}
+
+
+OURS = ("NumPy engine", "machine code", "fast")
+
+
+def compare(name: str, rows: int, rounds: int) -> None:
+    columns = FORMULAS[name].columns(rows)
+    runs = {peer: make(columns) for peer, make in peers_of(name).items()}
+    seconds: dict[str, list[float]] = {peer: [] for peer in runs}
     gc.disable()
     for k in range(rounds + 1):
-        for name, run in runs.items():
+        for peer, run in runs.items():
             start = time.perf_counter()
             run()
             if k:  # the first round compiles and touches memory
-                seconds[name].append(time.perf_counter() - start)
+                seconds[peer].append(time.perf_counter() - start)
     gc.enable()
-    del runs
-    print(f"{title}, {rows:,} rows, million rows a second")
-    for name, times in seconds.items():
-        print(f"  {name:14s} {rows / statistics.median(times) / 1e6:7.1f}", end="")
-        for our in ours if name in peers else ():
-            ratio = statistics.median(b / a for a, b in zip(seconds[our], times, strict=True))
-            wanted = f" (target {targets[name]})" if name in targets else ""
-            print(f"   {our} is {ratio:.2f} times as fast{wanted}", end="")
-        print()
+    rates = {peer: rows / statistics.median(times) / 1e6 for peer, times in seconds.items()}
+    others = {peer: rate for peer, rate in rates.items() if peer not in (*OURS, "copy", "NumPy by hand")}
+    print(f"{name}, {rows:,} rows:", ", ".join(f"{peer} {rate:.1f}" for peer, rate in rates.items()))
+    for ours in OURS if others else ():
+        if ours in rates:
+            best = max(others, key=others.__getitem__)
+            ratio = statistics.median(b / a for a, b in zip(seconds[ours], seconds[best], strict=True))
+            part = statistics.median(b / a for a, b in zip(seconds[ours], seconds["copy"], strict=True))
+            print(f"    {ours}: {ratio:.2f} times as fast as {best}, {part:.0%} of a copy", flush=True)
 
 
 def memory(rows: int) -> None:
@@ -215,26 +342,32 @@ def drawn(measured: list[tuple[int, float]], picture: str) -> None:
         figure.savefig(picture, format="svg", metadata={"Date": None})
 
 
+def measured(threads: int, rows: list[int], quick: bool) -> None:
+    """Print the comparison on some of the processors; all libraries take as many threads as there are processors."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    print(f"\n{threads} threads; millions of rows a second, value and gradient")
+    for name in FORMULAS:
+        for count in rows:
+            compare(name, count, 3 if quick else max(5, min(60, 15_000_000 // count)))
+
+
 def main() -> None:
-    memory(10_000_000)  # first: what others have freed would be used again
-    quick = "--quick" in sys.argv
-    there = {name: peer for name, peer in PEERS.items() if find_spec(peer[0])}
-    ours = {"autodiff": autodiff(MAIN)}
-    mine = {name: peer[1] for name, peer in there.items()}
-    for rows, rounds in ((100_000, 60), (1_000_000, 15), (10_000_000, 5)):
-        targets = {"JAX": 1.5} if rows == 10_000_000 else dict.fromkeys(mine, 1.0)
-        compare("value and gradient", ours, mine, main_columns(rows), 3 if quick else rounds, targets)
-    theirs = {name: peer[2] for name, peer in there.items() if peer[2] is not None}
-    compare(
-        "a European call",
-        {"autodiff": autodiff(CALL)},
-        theirs,
-        call_columns(1_000_000),
-        3 if quick else 15,
-        dict.fromkeys(theirs, 1.0),
-    )
-    if "--growth" in sys.argv:
-        growth(next((argument for argument in sys.argv if argument.endswith(".svg")), None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=float, action="append")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--growth", nargs="?", const="")
+    given = parser.parse_args()
+    if given.memory:
+        memory(10_000_000)
+    elif given.growth is not None:
+        growth(given.growth or None)
+    elif given.threads is not None:
+        measured(given.threads, [int(count) for count in given.rows or (1e5, 1e6, 1e7)], given.quick)
+    else:
+        for threads in sorted({1, len(os.sched_getaffinity(0))}):  # a library counts processors when it is imported
+            subprocess.run([sys.executable, __file__, *sys.argv[1:], "--threads", str(threads)], check=True)
 
 
 if __name__ == "__main__":

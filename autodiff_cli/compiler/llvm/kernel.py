@@ -66,9 +66,9 @@ def kernel(
     return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), made), builder.imports)
 
 
-def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
+def uncomputable(library: Library | None, instructions: Iterable[Instruction]) -> set[Instruction]:
     """Return the instructions that a kernel cannot compute, because they depend on values or have no machine code."""
-    builder = Builder(1)
+    builder = Builder(1, library)
     refused = set()
     for instruction in instructions:
         operands = {one: Column(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}

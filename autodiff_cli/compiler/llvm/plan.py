@@ -20,7 +20,7 @@ from autodiff_cli.errors import UsageError, setting
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
 
-INLINED: Final = 60
+INLINED: Final = 100
 """The maximum number of instructions of a kernel whose elementary functions are written in place of their calls."""
 BLOCK: Final = 8_192
 """The number of rows of a block if values are kept between kernels, or columns are converted."""
@@ -96,7 +96,7 @@ class Plan:
 
     def _planned(self) -> list[Stage]:
         rows = self._parts.rows
-        refused = uncomputable(rows)
+        refused = uncomputable(self._library(LARGEST), rows)
         if refused or len(rows) > LARGEST:
             return self._divided(refused)
         return [self._stage([], rows, self._parts.columns, list(self._first))]
