@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from autodiff_cli.compiler.llvm.double_double import ATTRIBUTES
-from autodiff_cli.compiler.llvm.error_functions import erf, erfc, ndtr
+from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
 from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10
@@ -22,6 +22,8 @@ FUNCTIONS: Final[Mapping[str, Callable[[Value], Value]]] = {
     for function in (cos, cosh, erf, erfc, exp, exp2, expm1, log, log10, log1p, log2, ndtr, sin, sinh, tan, tanh)
 }
 """The functions, by their names in C or SciPy."""
+WITH_CONSTANTS: Final[Mapping[str, Callable[..., Value]]] = {"bell": bell}
+"""The functions of a vector and constants, by the names of their primitives."""
 FASTEST: Final = ("cos", "erf", "erfc", "exp", "log", "sin", "tanh")
 """The functions with which a value and its derivatives take no more time than with libmvec, because they share work."""
 
@@ -34,8 +36,10 @@ def library(inline: bool) -> Library:
             reduction of the argument of sin and cos, but many calls take long to compile.
     """
 
-    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value | None:
-        if name not in FUNCTIONS:
+    def call(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
+        if name in WITH_CONSTANTS:
+            return WITH_CONSTANTS[name](*operands, *constants)
+        if name not in FUNCTIONS or constants:
             return None
         if inline:
             return FUNCTIONS[name](*operands)

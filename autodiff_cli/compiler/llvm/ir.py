@@ -7,8 +7,8 @@ https://llvm.org/docs/LangRef.html.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
 
 ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "i1": "i1"}
 """The type of an element in the IR, by kind."""
@@ -137,9 +137,9 @@ class Builder:
         self.imports[f"scipy.{name}"] = address
         return self.each_lane(f"scipy.{name}", operands, "i32 0")
 
-    def of_vectors(self, name: str, operands: Sequence[Value]) -> Value | None:
+    def of_vectors(self, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
         """Append a call of a function of vectors in double precision; return ``None`` if the library does not have it."""
-        return None if self._library is None else self._library(self, name, operands)
+        return None if self._library is None else self._library(self, name, operands, *constants)
 
     def truth(self, value: Value) -> Value:
         """Append the condition that a value is not 0; nan is not 0."""
@@ -227,8 +227,11 @@ _CONVERSIONS: Final = {
 }
 
 
-Library = Callable[[Builder, str, Sequence[Value]], Value | None]
-"""A function that appends a call of a function of vectors, given its name and operands; ``None`` if it does not have it."""
+class Library(Protocol):
+    """Functions of vectors."""
+
+    def __call__(self, builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
+        """Append a call of a function, given its name, operands and constants; return ``None`` if the library does not have it."""
 
 
 def literal(number: float, kind: str) -> str:

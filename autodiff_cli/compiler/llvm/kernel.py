@@ -91,9 +91,11 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
     """
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
-    if len(instruction.operands) == 1 and not instruction.statics:
+    if len(instruction.operands) == 1:
         argument = known[computing(instruction.operands)[0]].value
-        called = builder.of_vectors(primitive.name, [builder.convert(argument, "f64")]) if argument.kind in ("f64", "f32") else None
+        called = None
+        if argument.kind in ("f64", "f32"):
+            called = builder.of_vectors(primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return Column(builder.convert(called, argument.kind), dtype)
     operands: list[Any] = [known[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]

@@ -54,10 +54,10 @@ def fast(otherwise: Library | None, faster: Collection[str]) -> Library:
         faster: functions of that library that take less time than those of libmvec.
     """
 
-    def call(builder: Builder, name: str, operands: Sequence[Value]) -> Value | None:
-        found = None if name in faster else address(name, len(operands), builder.width)
+    def call(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
+        found = None if name in faster or constants else address(name, len(operands), builder.width)
         if found is not None:
             return builder.imported(*found, operands)
-        return None if otherwise is None else otherwise(builder, name, operands)
+        return None if otherwise is None else otherwise(builder, name, operands, *constants)
 
     return call
