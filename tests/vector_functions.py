@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,19 @@ from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 
+BINARY: Final = ("atan2",)
+"""The functions of two numbers."""
+
+
+def call(name: str) -> str:
+    """Return the expression that calls a function."""
+    return f"{name}(x, y)" if name in BINARY else f"{name}(x)"
+
+
+def addresses(*arrays: np.ndarray) -> ctypes.Array[ctypes.c_void_p]:
+    """Return the addresses of arrays as a kernel takes them."""
+    return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+
 
 def widths() -> list[int]:
     """Return the numbers of lanes that this processor has registers for."""
@@ -24,22 +38,22 @@ def widths() -> list[int]:
 
 
 @functools.cache
-def compiled(name: str, width: int, inline: bool = True) -> Callable[[np.ndarray], np.ndarray]:
+def compiled(name: str, width: int, inline: bool = True) -> Callable[..., np.ndarray]:
     """Return a function of float64 arrays."""
     return with_library(name, width, library(inline))
 
 
-def with_library(name: str, width: int, functions: Library | None) -> Callable[[np.ndarray], np.ndarray]:
+def with_library(name: str, width: int, functions: Library | None) -> Callable[..., np.ndarray]:
     """Return a function of float64 arrays, with the functions of a library."""
-    program = ad.compile(f"{name}(x)", order=0)
+    program = ad.compile(call(name), order=0)
     assert isinstance(program, Program)
     parts = partition(program.instructions, frozenset())
     function = loaded(kernel(width, functions, parts.columns, [], parts.rows, program.results))
 
-    def run(x: np.ndarray) -> np.ndarray:
-        found = np.empty_like(x)
-        given, made = (ctypes.c_void_p * 1)(x.ctypes.data), (ctypes.c_void_p * 1)(found.ctypes.data)
-        function.call(given, None, made, len(x))
+    def run(*operands: np.ndarray) -> np.ndarray:
+        found = np.empty(len(operands[0]))
+        columns = dict(zip("xy", map(np.ascontiguousarray, operands), strict=False))
+        function.call(addresses(*[columns[one.variable] for one in parts.columns]), None, addresses(found), len(found))
         return found
 
     return run

@@ -16,9 +16,9 @@ import numpy as np
 from autodiff_cli.compiler.llvm import libmvec
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS, library
 from autodiff_cli.compiler.llvm.machine import machine
-from tests.vector_functions import with_library
+from tests.vector_functions import BINARY, with_library
 
-Function = Callable[[np.ndarray], np.ndarray]
+Function = Callable[..., np.ndarray]
 CHUNK = 1_000_000
 
 
@@ -36,24 +36,27 @@ def errors(function: Function, name: str, count: int) -> tuple[float, float]:
     """Return the largest error and the 99th percentile."""
     random, found = np.random.default_rng(0), []
     for _ in range(0, count, CHUNK):
-        x = arguments(random, min(count, CHUNK))
-        exact = getattr(np, name)(x.astype(np.longdouble))
+        given = [arguments(random, min(count, CHUNK))]
+        if name in BINARY:
+            given.append(random.permutation(given[0]))
+        exact = getattr(np, name)(*[column.astype(np.longdouble) for column in given])
         rounded = exact.astype(float)
         usable = np.isfinite(rounded) & (rounded != 0)
-        off = np.abs(function(x)[usable] - exact[usable]) / np.spacing(np.abs(rounded[usable])).astype(np.longdouble)
+        off = np.abs(function(*given)[usable] - exact[usable]) / np.spacing(np.abs(rounded[usable])).astype(np.longdouble)
         found.append(off.astype(float))
     return float(max(each.max() for each in found)), float(np.mean([np.percentile(each, 99) for each in found]))
 
 
-def nanoseconds(function: Function) -> float:
-    x = np.random.default_rng(1).uniform(0.1, 3, 200_000)
+def nanoseconds(function: Function, name: str) -> float:
+    low, high = (0.1, 0.9) if name in ("acos", "asin") else (0.1, 3)
+    given = np.random.default_rng(1).uniform(low, high, (2 if name in BINARY else 1, 200_000))
 
     def once() -> float:
         begun = time.perf_counter()
-        function(x)
+        function(*given)
         return time.perf_counter() - begun
 
-    return min(once() for _ in range(15)) / len(x) * 1e9
+    return min(once() for _ in range(15)) / given.shape[1] * 1e9
 
 
 def main() -> None:
@@ -70,7 +73,7 @@ def main() -> None:
         vector = with_library(name, width, libmvec.fast(None, ()))
         numpy: Function = getattr(np, name)
         off = ["{:6.3f} {:6.3f}".format(*errors(function, name, count)) for function in (ours, vector, numpy)]
-        times = [nanoseconds(function) for function in (ours, scalar, vector, numpy)]
+        times = [nanoseconds(function, name) for function in (ours, scalar, vector, numpy)]
         print(f"{name:8}", *off, "  {:5.2f}      {:5.2f}    {:5.2f}  {:5.2f}".format(*times), flush=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mpmath import chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
+from mpmath import asin, atan, binomial, chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
@@ -52,6 +52,16 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
         13,
     ),
     "ERFC: (1 + 2*x)*exp(x**2)*erfc(x) in u = (x - 4)/(x + 4)": (scaled_complement, (mpf(-1), mpf(3) / 4), 23),
+    "ATAN: (atan(t) - t) / t**3 in z = t**2": (
+        series(lambda i: mpf(-1) ** (i + 1) / (2 * i + 3), lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z),
+        (mpf(0), (sqrt(2) - 1) ** 2),
+        12,
+    ),
+    "ASIN: (asin(s) - s) / s**3 in z = s**2": (
+        series(lambda i: binomial(2 * i + 2, i + 1) / mpf(4) ** (i + 1) / (2 * i + 3), lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z),
+        (mpf(0), mpf(1) / 4),
+        14,
+    ),
 }
 """The function, its interval and the number of its coefficients, by name and formula."""
 

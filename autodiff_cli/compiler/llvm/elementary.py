@@ -13,13 +13,35 @@ from typing import Final
 from autodiff_cli.compiler.llvm.double_double import ATTRIBUTES
 from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
+from autodiff_cli.compiler.llvm.inverse_trigonometric import acos, asin, atan, atan2
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
 from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10
 from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
 
-FUNCTIONS: Final[Mapping[str, Callable[[Value], Value]]] = {
+FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     function.__name__: function
-    for function in (cos, cosh, erf, erfc, exp, exp2, expm1, log, log10, log1p, log2, ndtr, sin, sinh, tan, tanh)
+    for function in (
+        acos,
+        asin,
+        atan,
+        atan2,
+        cos,
+        cosh,
+        erf,
+        erfc,
+        exp,
+        exp2,
+        expm1,
+        log,
+        log10,
+        log1p,
+        log2,
+        ndtr,
+        sin,
+        sinh,
+        tan,
+        tanh,
+    )
 }
 """The functions, by their names in C or SciPy."""
 WITH_CONSTANTS: Final[Mapping[str, Callable[..., Value]]] = {"bell": bell}
@@ -43,24 +65,29 @@ def library(inline: bool) -> Library:
             return None
         if inline:
             return FUNCTIONS[name](*operands)
-        text, declared = definition(name, builder.width)
+        text, declared = definition(name, builder.width, len(operands))
         builder.definitions[name] = text
         builder.declared |= declared
-        return builder.append(f"call {builder.type('f64')} @vec.{name}({builder.type('f64')} {operands[0].text})", "f64")
+        vector = builder.type("f64")
+        given = ", ".join(f"{vector} {operand.text}" for operand in operands)
+        return builder.append(f"call {vector} @vec.{name}({given})", "f64")
 
     return call
 
 
-def definition(name: str, width: int) -> tuple[str, dict[str, str]]:
-    """Return the definition of ``vec.NAME``, a function of a vector, and the declarations of what it calls.
+def definition(name: str, width: int, operands: int) -> tuple[str, dict[str, str]]:
+    """Return the definition of ``vec.NAME``, a function of vectors, and the declarations of what it calls.
 
     Args:
         name: a key of ``FUNCTIONS``.
         width: the number of lanes.
+        operands: the number of operands.
     """
     builder = Builder(width)
-    found = FUNCTIONS[name](Value(builder, "%x", "f64"))
     vector = builder.type("f64")
+    given = [Value(builder, f"%x{i}", "f64") for i in range(operands)]
+    found = FUNCTIONS[name](*given)
+    parameters = ", ".join(f"{vector} {one.text}" for one in given)
     body = "\n".join(f"  {line}" for line in [*builder.lines, f"ret {vector} {found.text}"])
-    text = f"define internal {vector} @vec.{name}({vector} %x) {ATTRIBUTES} noinline {{\n{body}\n}}"
+    text = f"define internal {vector} @vec.{name}({parameters}) {ATTRIBUTES} noinline {{\n{body}\n}}"
     return "\n".join([*builder.definitions.values(), text]), builder.declared
