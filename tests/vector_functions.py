@@ -18,7 +18,7 @@ from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 
-BINARY: Final = ("atan2",)
+BINARY: Final = ("atan2", "pow")
 """The functions of two numbers."""
 
 

@@ -91,6 +91,18 @@ def exact_sum(x: Value, y: Value) -> Pair:
     return Pair(high, (x - (high - part)) + (y - part))
 
 
+def sum_of(x: Pair, y: Pair) -> Pair:
+    """Return x + y, where x is 0 or at least as large as y in absolute value."""
+    total = fast_sum(x.high, y.high)
+    return Pair(total.high, total.low + (x.low + y.low))
+
+
+def product_of(x: Pair, y: Pair) -> Pair:
+    """Return x*y to about twice the precision of a double."""
+    leading = x.high * y.high
+    return Pair(leading, fma(x.high, y.low, fma(x.low, y.high, fma(x.high, y.high, -leading))))
+
+
 def product(x: Value, high: float, low: float) -> Pair:
     """Return the product of x and a constant of two doubles."""
     leading = x * high

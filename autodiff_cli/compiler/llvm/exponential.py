@@ -21,6 +21,7 @@ from autodiff_cli.compiler.llvm.double_double import (
     product,
     quotient,
     shifted_right,
+    sum_of,
     with_sign,
 )
 from autodiff_cli.compiler.llvm.ir import Value
@@ -108,7 +109,7 @@ def exp(x: Value) -> Value:
 
 
 def scaled_exp(x: Pair, factor: Pair) -> Value:
-    """Return factor * exp(x) for -1000 < x <= 0."""
+    """Return factor * exp(x), |x| < 1000."""
     parts = _reduced(x.high)
     total = fast_sum(x.high.builder.constant(1), parts.r.high)
     low = fma(factor.high, x.low, factor.low)  # exp(x.low) is 1 + x.low
@@ -127,7 +128,7 @@ def expm1(x: Value) -> Value:
     """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
     parts = _reduced(at_least(at_most(x, 710), -40))
     growth = parts.growth
-    total = _sum(fast_sum(x.builder.constant(1), -power_of_two(-at_most(parts.n, 100))), growth)
+    total = sum_of(fast_sum(x.builder.constant(1), -power_of_two(-at_most(parts.n, 100))), growth)
     return with_sign(parts.scaled(total.rounded), x)
 
 
@@ -137,7 +138,7 @@ def tanh(x: Value) -> Value:
     power = power_of_two(parts.n)
     growth = Pair(*(power * one for one in parts.growth))
     one = x.builder.constant(1)
-    found = quotient(_sum(fast_sum(power, -one), growth), _sum(fast_sum(power, one), growth))
+    found = quotient(sum_of(fast_sum(power, -one), growth), sum_of(fast_sum(power, one), growth))
     return with_sign(found.rounded, x)
 
 
@@ -149,12 +150,6 @@ def sinh(x: Value) -> Value:
 def cosh(x: Value) -> Value:
     """Return the hyperbolic cosine."""
     return _half_sum(absolute(x), 1)
-
-
-def _sum(x: Pair, y: Pair) -> Pair:
-    """Return x + y, where x is 0 or at least as large as y in absolute value."""
-    total = fast_sum(x.high, y.high)
-    return Pair(total.high, total.low + (x.low + y.low))
 
 
 def _half_sum(x: Value, sign: int) -> Value:
@@ -169,4 +164,4 @@ def _half_sum(x: Value, sign: int) -> Value:
     other = quotient(p, Pair(below.high, below.low + p.low))
     grown = fast_sum(p.high, -small * other.high)
     grown = Pair(grown.high, grown.low + fma(-small, other.low, p.low))
-    return parts.scaled(0.5 * _sum(fast_sum(one, small), grown).rounded)
+    return parts.scaled(0.5 * sum_of(fast_sum(one, small), grown).rounded)

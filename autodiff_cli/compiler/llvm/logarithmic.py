@@ -1,8 +1,9 @@
-"""log and the other logarithms of vectors.
+"""log and the other logarithms, and powers, of vectors.
 
 x = 2**k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).  With s = f/(2 + f), log(1 + f) = log((1 + s)/(1 - s)) is an odd
 series in s, written such that f - f**2/2 is a sum of two doubles (Muller, Elementary Functions, 3rd edition, 2016, chapters 4
-and 11).  ``tests/benchmarks/elementary_coefficients.py`` prints the constants.
+and 11).  For powers, the first two terms of the series are sums of two doubles.
+``tests/benchmarks/elementary_coefficients.py`` prints the constants.
 """
 
 from __future__ import annotations
@@ -12,15 +13,23 @@ from typing import Final, NamedTuple
 
 from autodiff_cli.compiler.llvm.double_double import (
     Pair,
+    absolute,
+    at_least,
+    at_most,
     exact_sum,
     fast_sum,
     fma,
     masked,
     polynomial,
     product,
+    product_of,
+    quotient,
     shifted_right,
+    sum_of,
     where,
+    with_sign,
 )
+from autodiff_cli.compiler.llvm.exponential import scaled_exp
 from autodiff_cli.compiler.llvm.ir import Value
 
 _SERIES: Final = (
@@ -33,6 +42,18 @@ _SERIES: Final = (
     0.666666666666667,
 )
 """(log((1 + s)/(1 - s)) - 2*s) / s**3 in z = s**2."""
+_FIFTH: Final = (
+    0.11723051028097753,
+    0.11706248540922386,
+    0.13334804238225345,
+    0.15384594970895457,
+    0.18181818335314404,
+    0.22222222221656232,
+    0.28571428571429364,
+    0.4,
+)
+"""(log((1 + s)/(1 - s)) - 2*s - 2/3*s**3) / s**5 in z = s**2."""
+_TWO_THIRDS: Final = 0.6666666666666666, 3.700743415417188e-17
 _LN2: Final = 0.6931471805598903, 5.497923018708371e-14
 _LOG10_2: Final = 0.30102999566395283, 2.8363394551044964e-14
 """Logarithms of 2; the product of the first part and an exponent is exact."""
@@ -116,3 +137,37 @@ def log10(x: Value) -> Value:
 def _multiplied(x: Pair, high: float, low: float) -> Pair:
     leading = product(x.high, high, low)
     return Pair(leading.high, fma(x.low, high, leading.low))
+
+
+def pow(x: Value, y: Value) -> Value:  # the name in C
+    """Return x to the power of y, at most 0.75 ulp from the exact value."""
+    builder, compare = x.builder, x.builder.compare
+    size = absolute(x)
+    logarithm = _accurate_log(size)
+    leading = y * (high := _at_edges(size, logarithm.high))
+    rest = fma(y, high, -leading) + y * logarithm.low
+    exponent = at_least(at_most(leading, 800), -800)
+    rest = where(compare("olt", absolute(leading), 800), rest, 0)
+    found = scaled_exp(Pair(exponent, rest), Pair(builder.constant(1), builder.constant(0)))
+    integer = compare("oeq", builder.intrinsic("rint", y), y)
+    half = 0.5 * y
+    odd = integer & compare("one", builder.intrinsic("rint", half), half)
+    found = where(odd, with_sign(found, x), found)
+    found = where(compare("olt", x, 0) & compare("ogt", x, -math.inf) & ~integer, math.nan, found)
+    one = compare("oeq", y, 0) | compare("oeq", x, 1) | (compare("oeq", x, -1) & compare("oeq", absolute(y), math.inf))
+    return where(one, 1, found)
+
+
+def _accurate_log(x: Value) -> Pair:
+    """Return the logarithm of positive finite numbers, with a relative error below 2**-64."""
+    builder = x.builder
+    k, f = _split(x)
+    zero = builder.constant(0)
+    s = quotient(Pair(f, zero), fast_sum(builder.constant(2), f))
+    z = product_of(s, s)
+    leading, rest = _TWO_THIRDS
+    third = fast_sum(builder.constant(leading), z.high * polynomial(z.high, _FIFTH))
+    third = Pair(third.high, third.low + rest)
+    part = sum_of(Pair(2 * s.high, 2 * s.low), product_of(s, product_of(z, third)))
+    total = sum_of(Pair(k * _LN2[0], k * _LN2[1]), part)
+    return fast_sum(*total)
