@@ -105,6 +105,16 @@ def for_use(use: Use) -> tuple[str, ...]:
     return tuple(each.name for each in _DECLARED if use in each.uses)
 
 
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+"""The programs that decompress files, by the suffix of compressed files."""
+
+
+def compression_of(path: str) -> str:
+    """Return the suffix of a compressed file in lower case, or an empty string for other files."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix in COMPRESSIONS else ""
+
+
 def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
     """Return the format with the suffix of a file name, or ``None`` if none of ``known`` has this suffix."""
     suffix = os.path.splitext(path)[1].lower()
@@ -138,12 +148,14 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
         option: the name of the setting for the format, which appears in the hint.
 
     Raises:
-        UsageError: if none of the known formats has this suffix.
+        UsageError: if none of the known formats has this suffix, or if the file is compressed and its format is not text.
     """
-    found = of_suffix(path, known)
-    if found is not None:
+    compression = compression_of(path)
+    plain = path[: len(path) - len(compression)]
+    found = of_suffix(plain, known)
+    if found is not None and not (compression and FORMATS[found].binary):
         return found
-    if path.lower().endswith((".gz", ".bz2", ".xz", ".zst")) and known == READ:
-        unpacked = f"gzip -dc {path} | autodiff map EXPR {setting('input_format', 'csv')}"
-        raise UsageError(f"'{path}' is compressed", hint=f"decompress it in a pipe: {unpacked}")
+    if found is not None:
+        suggested = f"{COMPRESSIONS[compression]} -dk {path}" if known == READ else f"name the file {plain}"
+        raise UsageError(f"'{path}': {found} files are not compressed as a whole", hint=suggested)
     raise UsageError(f"the name '{path}' does not determine a format", hint=f"set {setting(option)} to one of {', '.join(known)}")

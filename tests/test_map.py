@@ -219,7 +219,9 @@ def test_mistakes_on_the_command_line(arguments: list[str], message: str) -> Non
 
 def test_a_name_twice() -> None:
     data = b"x,a,a\n1,2,3\n"
-    refused(2, "more than one column 'a'", "x", stdin=data)
+    assert run_map("x", stdin=data).text == "x,a,a,value,d_x\n1,2,3,1.0,1.0\n"
+    refused(2, "more than one column 'a'", "x", "-o", "out.npz", stdin=data)
+    refused(2, "more than one column 'a'", "x", "--keep-columns", "a", stdin=data)
     refused(2, "more than one column 'a'", "a", "--no-keep", stdin=data)
     assert run_map("x", "--no-keep", stdin=data).text == "value,d_x\n1.0,1.0\n"
 
@@ -491,7 +493,8 @@ def test_files_that_cannot_be_read() -> None:
     os.mkdir("folder")
     refused(5, "the folder 'folder' does not contain files of rows", "x", "folder")
     refused(2, "does not determine a format", "x", write("data.dat", "x\n1\n"))
-    refused(2, "is compressed", "x", write("data.csv.gz", "x\n1\n"))
+    refused(5, "is not in gzip format", "x", write("data.csv.gz", "x\n1\n"))
+    refused(2, "parquet files are not compressed as a whole", "x", write("data.parquet.gz", "x"))
     assert run_map("x", "data.dat", "--input-format", "csv", "-q").text == "1.0,1.0\n"
 
 

@@ -216,7 +216,7 @@ def opened(
     check_order(expr, files)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     source = Inputs.named(files, style, options.names(columns), unbuffered)
-    target = None if rows.target == "-" else rows.target
+    target = None if rows.target in ("-", "/dev/stdout") else rows.target
     if rows.in_place:
         target = _replaced(source.paths, target)
     else:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from autodiff_cli.data import readers
+from autodiff_cli.data.compression import decompressed
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
@@ -156,12 +157,15 @@ def opened(path: Path, style: str, name: str) -> BinaryIO:
     Raises:
         FileError: if the file cannot be read.
         DataError: if its first bytes do not match its format.
+        MissingPackage: if the file is compressed and a package that decompresses it is not installed.
     """
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
         magic = FORMATS[style].magic
+        if FORMATS[style].unit == "lines":
+            return decompressed(file, name, path)
         if not magic or _goes_back(file):
             return cast("BinaryIO", file)
         begins = file.peek(8)[:8]

@@ -232,11 +232,9 @@ class RowMap:
         )
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
-        twice = next((name for name in (*self.read, *self.used) if counts[name] > 1), None)
+        twice = next((name for name in (self.used if self.keeps_all else (*self.read, *self.used)) if counts[name] > 1), None)
         if twice is not None:
-            kept = f"use {setting('no_keep')} to drop the input columns"
-            hint = kept if self.task.keep else "rename one of them in the file"
-            raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
+            raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
         clash = next((name for name in self.results if name in self.kept), None)
         if clash is not None:
             is_value = not self.program.terms[self.results.index(clash)]
@@ -248,9 +246,17 @@ class RowMap:
             raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")
 
     def request(self, reader: Reader, writer: Writer) -> ReadRequest:
-        """Return the request to a reader for the columns that the task and the writer need."""
+        """Return the request to a reader for the columns that the task and the writer need.
+
+        Raises:
+            UsageError: if two columns have the same name and the rows are not copied as text.
+        """
         unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.kept)
         raw = writer.raw if unchanged else ""
+        twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
+        if twice is not None and not raw:
+            hint = f"use {setting('no_keep')} to drop the input columns"
+            raise UsageError(f"{reader.name} has more than one column '{twice}'", hint=hint)
         return ReadRequest(self.used, self.read, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
 
     @property

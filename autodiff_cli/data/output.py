@@ -39,11 +39,11 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
         out.flush()
         return
     with _system_errors(path):
-        target = os.path.realpath(path)
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as file:
+        if os.path.exists(path) and not os.path.isfile(path):  # the real path of a pipe is not a path
+            with open(path, "wb") as file:
                 yield from _forwards(file, goes_back)
             return
+        target = os.path.realpath(path)
         with terminable():
             yield from _replaced(target)
 

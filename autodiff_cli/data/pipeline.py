@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
+from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import Path, expanded, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.readers.hive import Values
@@ -63,6 +65,18 @@ class Inputs:
         paths, partitions = expanded(names, style)
         return cls(paths, style, columns, unbuffered, partitions)
 
+    def part_read(self, i: int, source: Reader) -> float | None:
+        """Return the fraction of the bytes of all files that was read; ``None`` if a size is unknown.
+
+        Args:
+            i: the position of the current file.
+            source: its reader.
+        """
+        if not source.total:
+            return None
+        sizes = [0 if path is None or not os.path.isfile(path) else os.path.getsize(path) for path in self.paths]
+        return (sum(sizes[:i]) + sizes[i] * source.done / source.total) / (sum(sizes) or 1) if all(sizes) else None
+
     def open(self, path: Path) -> Reader:
         """Return the reader of an input file."""
         return reader(path, style_of(path, self.style), self.columns, self.unbuffered, values=self.partitions.get(path))
@@ -89,7 +103,11 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
         first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
         if inputs.unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
-        with output.opened(target, writer.goes_back) as file, closing(writer):
+        with (
+            output.opened(target, writer.goes_back) as out,
+            compressed(out, None if writer.binary else target) as file,
+            closing(writer),
+        ):
             writer.begin(file, first.kept, first.results, source)
             if inputs.unbuffered:
                 writer.flush()
@@ -104,8 +122,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
                     if inputs.unbuffered:
                         writer.flush()
                     summary.add(tally)
-                    part = source.done / source.total if source.total else None
-                    tick(summary.rows, None if part is None else (i + part) / len(inputs.paths))
+                    tick(summary.rows, inputs.part_read(i, source))
             writer.finish()
     finally:
         source.close()

@@ -246,6 +246,7 @@ class Writer:
         text: whether kept columns of text files stay text.
         raw: the form of rows that are copied unchanged; see ``Reader.form``.
         goes_back: whether the writer seeks to the beginning of the file at the end.
+        binary: whether the format is binary.
     """
 
     text = False
@@ -255,6 +256,7 @@ class Writer:
 
     def __init__(self, style: OutputStyle) -> None:
         self._style = style
+        self.binary = style.format.binary
 
     def take_types(self, path: str) -> None:
         """Take the column types from a file that is a part of the output; text formats ignore types."""

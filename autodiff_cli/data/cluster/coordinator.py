@@ -22,6 +22,7 @@ from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, settle
 from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import FileError, UsageError, setting
+from autodiff_cli.formats import compression_of
 from autodiff_cli.language.source_text import display_name
 
 _DASK = setting("engine", "dask")
@@ -67,6 +68,8 @@ def run(
             f"{_DASK} cannot write the format {form}, which is for display only", hint=f"remove {_DASK}, or choose another format"
         )
     _check_files(inputs, target, settings)
+    if compression_of(target or ""):
+        raise UsageError(f"{_DASK} writes files that are not compressed", hint=f"compress '{target}' afterwards")
     template = ""
     if target is not None and output.is_folder(target):
         if task.total:

@@ -162,6 +162,8 @@ def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
         return [whole]
     try:
         rows = reader.total or 0
+        if isinstance(reader, TextReader) and not rows:  # a compressed file
+            return [whole]
         if isinstance(reader, NpyReader):
             spans = _even(rows, limits.rows_of(rows, size)) if reader.divisible else []
             return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], rows)

@@ -59,7 +59,7 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
         types |= {places[name]: pa.float64() for name in request.numbers if name not in both}
         table = csv.read_csv(
             pa.BufferReader(data),
-            csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(places.values())),
+            csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=[str(i) for i in range(len(columns))]),
             csv.ParseOptions(delimiter=delimiter, quote_char='"' if b'"' in data else False),
             csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False),
         )

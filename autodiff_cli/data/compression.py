@@ -1,0 +1,133 @@
+"""Compressed text files: gzip, bzip2, xz and Zstandard."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from autodiff_cli.data.libraries import pyarrow
+from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.formats import compression_of
+
+
+class Codec(NamedTuple):
+    """A codec for files.
+
+    Attributes:
+        name: the name in messages.
+        magic: the first bytes of a file.
+        reader, writer: functions that return a file of the data, given the compressed file.
+    """
+
+    name: str
+    magic: bytes
+    reader: Callable[[BinaryIO], Any]
+    writer: Callable[[BinaryIO], Any]
+
+
+def _gzip(file: BinaryIO, mode: str) -> Any:
+    import gzip
+
+    # Without a name and a time, equal data gives equal files.
+    return gzip.GzipFile("", mode, 6, file, mtime=0) if mode == "wb" else gzip.GzipFile(fileobj=file, mode="rb")
+
+
+def _bzip2(file: BinaryIO, mode: str) -> Any:
+    import bz2
+
+    return bz2.open(file, mode)
+
+
+def _xz(file: BinaryIO, mode: str) -> Any:
+    import lzma
+
+    return lzma.open(file, mode)
+
+
+def _zstd(file: BinaryIO, mode: str) -> Any:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.open(file, mode)
+    arrow = pyarrow("Zstandard")
+    if mode == "wb":
+        return arrow.CompressedOutputStream(file, "zstd")
+    return io.BufferedReader(arrow.CompressedInputStream(file, "zstd"))
+
+
+def _codec(name: str, magic: bytes, opened: Callable[[BinaryIO, str], Any]) -> Codec:
+    return Codec(name, magic, lambda file: opened(file, "rb"), lambda file: opened(file, "wb"))
+
+
+CODECS = {
+    ".gz": _codec("gzip", b"\x1f\x8b", _gzip),
+    ".bz2": _codec("bzip2", b"BZh", _bzip2),
+    ".xz": _codec("xz", b"\xfd7zXZ\0", _xz),
+    ".zst": _codec("Zstandard", b"\x28\xb5\x2f\xfd", _zstd),
+}
+"""The codecs by the suffix of file names."""
+
+
+def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
+    """Return the data of a text file that may be compressed, as its first bytes show.
+
+    Args:
+        file: the file.
+        name: the name of the file in messages.
+        path: the path of the file, whose suffix must fit; ``None`` for standard input.
+
+    Raises:
+        DataError: if the suffix of the path is that of a codec, and the data does not have its first bytes.
+        MissingPackage: if the codec needs a package that is not installed.
+    """
+    buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(cast("io.RawIOBase", file))
+    begins = buffered.peek(8)[:8]
+    found = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
+    expected = CODECS.get(compression_of(path or ""))
+    if expected is not None and found is not expected:
+        file.close()
+        raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {begins!r}")
+    return cast("BinaryIO", buffered if found is None else _Decompressed(found.reader(buffered), file, name, found.name))
+
+
+class _Decompressed:
+    """The data of a compressed file, with the reading methods of ``io.BufferedIOBase``."""
+
+    def __init__(self, data: Any, file: BinaryIO, name: str, codec: str) -> None:
+        self._data = data
+        self._file = file
+        self._problem = f"cannot decompress {name} ({codec})"
+
+    def read(self, size: int) -> bytes:
+        return self._checked(self._data.read, size)
+
+    def read1(self, size: int) -> bytes:
+        return self._checked(self._data.read1, size)
+
+    def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            return read(size)
+        except Exception as error:  # each library raises errors of its own
+            raise FileError(self._problem, hint=str(error) or None) from None
+
+    def close(self) -> None:
+        self._data.close()
+        self._file.close()
+
+
+@contextmanager
+def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
+    """Yield a file for data that is compressed as the suffix of a path says, or the file itself.
+
+    Raises:
+        MissingPackage: if the codec needs a package that is not installed.
+    """
+    codec = CODECS.get(compression_of(path or ""))
+    if codec is None:
+        yield file
+        return
+    with codec.writer(file) as packed:
+        yield packed
