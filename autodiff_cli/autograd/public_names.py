@@ -5,6 +5,7 @@ from autodiff_cli.autograd.gradient_check import gradcheck as gradcheck
 from autodiff_cli.autograd.gradient_check import gradgradcheck as gradgradcheck
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
+from autodiff_cli.autograd.modes import is_view_replay_enabled as is_view_replay_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
 from autodiff_cli.autograd.reverse.anomaly import detect_anomaly as detect_anomaly

@@ -260,7 +260,7 @@ def _var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
         return reduction(np.add)(rest * rest, dim, keepdim) / free
 
 
-def _var_vjp(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
+def var_vjp(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
     free = count(x.shape, dim) - correction
     return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * (2 / free if free else np.inf))
 
@@ -273,6 +273,19 @@ def over(g: Value, size: Value) -> Any:
 DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
 
 
+def correction_of(name: str, unbiased: bool | None, correction: Number | None) -> Number:
+    """Return the correction of a variance, 1 by default; it may be given as ``unbiased``, which is PyTorch's older parameter.
+
+    Raises:
+        ArgumentError: if both are given.
+    """
+    if unbiased is not None and correction is not None:
+        raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")
+    if correction is None:
+        return 1 if unbiased is None else int(unbiased)
+    return correction
+
+
 def _spread_measure(name: str, forward: Forward, vjp: VjpRule, **description: Unpack[Registration]) -> TensorFunction:
     made = declare(name, forward, {"x": vjp}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
 
@@ -282,11 +295,7 @@ def _spread_measure(name: str, forward: Forward, vjp: VjpRule, **description: Un
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        if unbiased is not None and correction is not None:
-            raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")
-        if correction is None:
-            correction = 1 if unbiased is None else int(unbiased)
-        return made(x, dim, correction, keepdim)
+        return made(x, dim, correction_of(name, unbiased, correction), keepdim)
 
     description["samples"] = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True))
     return _named(function, name, description)
@@ -295,7 +304,7 @@ def _spread_measure(name: str, forward: Forward, vjp: VjpRule, **description: Un
 var = _spread_measure(
     "var",
     _var,
-    _var_vjp,
+    var_vjp,
     summary="variance: sum of squared deviations divided by n - correction, or by n with unbiased=false",
     formula="2*(x - mean(x))/(n - 1)",
     convention="the value is nan or infinite where n is not greater than the correction (PyTorch)",
@@ -303,7 +312,7 @@ var = _spread_measure(
 std = _spread_measure(
     "std",
     lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
-    lambda g, x, out, dim, correction: _var_vjp(over(g, out * 2), x, dim, correction),
+    lambda g, x, out, dim, correction: var_vjp(over(g, out * 2), x, dim, correction),
     summary="standard deviation: square root of var",
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",

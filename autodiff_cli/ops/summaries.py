@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +10,16 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, DTypeLike
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TYPE, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.ops.comparison import isnan, where
 from autodiff_cli.ops.extremes import RESULTS, amax, amin, as_lanes, put_one_back, share, with_positions
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.reduce import DIMENSIONS_OR_UNBIASED, cumsum, mean, std, sum, var
+from autodiff_cli.ops.reduce import DIMENSIONS_OR_UNBIASED, correction_of, count, cumsum, mean, over, spread, std, sum, var, var_vjp
 from autodiff_cli.ops.shape import reshape, transpose
 from autodiff_cli.ops.views import diagonal, narrow
 
@@ -48,19 +49,37 @@ class Extremes(NamedTuple):
     max: Any
 
 
-def _with_mean(name: str, measure: TensorFunction) -> Callable[..., Any]:
+def _with_mean(name: str, measure: TensorFunction, vjp: VjpRule) -> Callable[..., Any]:
+    def forward(x: Value, dim: Dims, correction: Number, keepdim: bool) -> Any:
+        return measure(x, dim, None, keepdim, correction), mean(x, dim, keepdim)
+
+    def both_vjp(g: Sequence[Value | None], x: Value, dim: Dims, correction: Number) -> Any:
+        by_measure = None if g[0] is None else vjp(g[0], x, dim, correction)
+        if g[1] is None:
+            return by_measure
+        by_mean = spread(g[1] / count(x.shape, dim), x.shape, dim)
+        return by_mean if by_measure is None else by_measure + by_mean
+
+    statics = {"dim": None, "correction": 1, "keepdim": False}
+    with_one_node: TensorFunction = declare.several(name, forward, both_vjp, statics=statics, public=False)
+
     def both(
         x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        return measure(x, dim, unbiased, keepdim, correction), mean(x, dim, keepdim)
+        applied = with_one_node if type(x) is Tensor else forward
+        return applied(x, dim, correction_of(name, unbiased, correction), keepdim)
 
     both.__name__ = both.__qualname__ = name
     return takes(dim=optional(DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))(both)
 
 
-var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
+def _std_vjp(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
+    return var_vjp(over(g, reshape(std(x, dim, None, False, correction), g.shape) * 2), x, dim, correction)
+
+
+var_mean, std_mean = _with_mean("var_mean", var, var_vjp), _with_mean("std_mean", std, _std_vjp)
 var_mean.__doc__ = "The variance and the mean of all elements, or along dim."
 std_mean.__doc__ = "The standard deviation and the mean of all elements, or along dim."
 for _function in (var_mean, std_mean):

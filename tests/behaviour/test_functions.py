@@ -1057,3 +1057,20 @@ def test_a_tensor_without_elements_is_joined_with_every_shape() -> None:
     assert shape(torch.cat((empty, empty))) == [0]
     assert torch.autograd.gradcheck(lambda *parts: torch.cat(parts), (empty, x))
     assert torch.autograd.gradgradcheck(lambda *parts: torch.cat(parts), (empty, x))
+
+
+def test_a_measure_and_the_mean_are_outputs_of_one_node() -> None:
+    for function, name in ((torch.var_mean, "VarMeanBackward0"), (torch.std_mean, "StdMeanBackward0")):
+        x = leaf([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]])
+        measure, mean = function(x, dim=1)
+        assert measure.grad_fn is mean.grad_fn
+        assert type(mean.grad_fn).__name__ == name
+        assert (measure.output_nr, mean.output_nr) == (0, 1)
+        mean.grad_fn.register_prehook(lambda grads: tuple(2 * g for g in grads))
+        (twice,) = torch.autograd.grad((measure + mean).sum(), x)
+        (once,) = torch.autograd.grad(sum(part.sum() for part in function(x, dim=1)), x)
+        assert torch.allclose(twice, 2 * once)
+        for options in ({}, {"dim": 0, "keepdim": True}, {"dim": 1, "correction": 0}, {"unbiased": False}):
+            for take in (lambda both: both, lambda both: both[0], lambda both: both[1]):
+                assert torch.autograd.gradcheck(lambda x, f=take, o=options: f(function(x, **o)), x)  # noqa: B023
+            assert torch.autograd.gradgradcheck(lambda x, o=options: function(x, **o), x)  # noqa: B023

@@ -737,3 +737,10 @@ def test_the_running_sum_of_a_single_number_is_not_a_view() -> None:
 def test_errors_have_the_words_of_pytorch(call: Callable[[Any], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call(const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+
+
+def test_the_replay_of_views_is_off_by_default() -> None:
+    assert not torch.autograd.is_view_replay_enabled()
+    with torch.autograd._force_original_view_tracking(True):
+        assert torch.autograd.is_view_replay_enabled()
+    assert not torch.autograd.is_view_replay_enabled()
