@@ -74,7 +74,8 @@ class Node:
     _edges: tuple[Edge | None, ...]
     _saved: Any
     _shape: tuple[int, ...]
-    _dtype: DType
+    _dtype: DType | None
+    """The type of the output; ``None`` for a leaf whose gradient may have any type, see ``Tensor.grad_dtype``."""
     _hooks: NodeHooks | None
     sequence_nr: int
 
@@ -213,7 +214,8 @@ class Node:
     def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
         """Return the shape and the type of one output."""
         if self._outputs == 1:
-            return self._shape, self._dtype
+            dtype: Any = self._dtype
+            return self._shape, dtype
         shapes: Any = self._shape
         dtypes: Any = self._dtype
         return shapes[output], dtypes[output]
@@ -266,9 +268,12 @@ class AccumulateGrad(Node):
         self._saved = None
         data, wanted = variable._data, variable.extra().grad_dtype
         self._shape = data.shape
-        self._dtype = data.dtype if not wanted else wanted.dtype
+        self._dtype = data.dtype if wanted is False else None if wanted is None else wanted.dtype
         self.sequence_nr = 0
         self._hooks = None
+
+    def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
+        return self._shape, self.variable._data.dtype if self._dtype is None else self._dtype
 
 
 class Discarded(AccumulateGrad):

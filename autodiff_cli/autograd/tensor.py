@@ -212,7 +212,7 @@ class Tensor(TensorValues):
             raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
         if value is self:
             raise GraphError("can't assign Variable as its own grad")
-        if value is not None and value.dtype is not self.dtype:
+        if value is not None:
             wanted = self.dtype if self._edge is not None else self.grad_dtype
             if wanted is not None and value.dtype is not wanted:
                 raise DtypeError(

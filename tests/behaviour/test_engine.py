@@ -1048,3 +1048,61 @@ def test_only_leaves_have_a_type_of_their_gradient() -> None:
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match=r"grad_dtype must be a torch.dtype or None, but got int"):
         x.grad_dtype = 3
+
+
+def test_a_gradient_of_any_type_is_not_converted() -> None:
+    class Narrow(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.to(torch.float32)
+
+    x = leaf(1.0)
+    Narrow.apply(x).backward()
+    assert x.grad.dtype is torch.float64
+    known = leaf(1.0)
+    _ = known.clone()  # its node exists before grad_dtype is set
+    for y in (known, leaf(1.0)):
+        y.grad_dtype = None
+        out = Narrow.apply(y)
+        out.grad_fn.register_hook(lambda inputs, outputs: None)
+        out.backward()
+        assert y.grad.dtype is torch.float32
+        y.grad = None
+        y.backward()
+        assert y.grad.dtype is torch.float64
+
+
+def test_the_type_of_a_gradient_is_checked_and_set_on_leaves() -> None:
+    x = leaf(1.0)
+    x.grad_dtype = torch.float32
+    with pytest.raises(RuntimeError, match="a gradient with dtype 'double' to a tensor with grad_dtype 'Float'"):
+        x.grad = const(1.0)
+    with pytest.raises(RuntimeError, match="grad_dtype can only be set on leaf tensors"):
+        (x * 2).grad_dtype = torch.float32
+
+
+def test_hooks_after_the_first_accumulation_share_the_gradient() -> None:
+    x = leaf([1.0, 2.0])
+    seen: list[Any] = []
+
+    def half(tensor: Any) -> None:
+        tensor.grad.add_(0.5)
+
+    x.register_post_accumulate_grad_hook(half)
+    node = x.view_as(x).grad_fn.next_functions[0][0]
+    node.register_hook(lambda inputs, outputs: seen.append(outputs[0].tolist()))
+    (x * 2).sum().backward()
+    x.grad = None
+    x.sum().backward()  # an expanded gradient is copied
+    assert seen == [[2.5, 2.5], [1.0, 1.0]]
+
+
+def test_a_hook_after_the_accumulation_returns_nothing() -> None:
+    x = leaf(1.0)
+    x.register_post_accumulate_grad_hook(lambda tensor: tensor.grad)
+    with pytest.raises(RuntimeError, match=r"hooks should return None\."):
+        x.backward()

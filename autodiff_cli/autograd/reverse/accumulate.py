@@ -72,7 +72,8 @@ def _grad_dtype(self: Tensor) -> dtype | None:
 
 
 def _set_grad_dtype(self: Tensor, value: dtype | None) -> None:
-    _grad_dtype(self)
+    if self._edge is not None:
+        raise GraphError("grad_dtype can only be set on leaf tensors.")
     if value is not None and not isinstance(value, dtype):
         raise GraphError(f"grad_dtype must be a torch.dtype or None, but got {type_name(value)}")
     extra = self.extra()
@@ -85,7 +86,7 @@ def _set_grad_dtype(self: Tensor, value: dtype | None) -> None:
     extra.grad_dtype = value
     node = None if extra.accumulator is None else extra.accumulator()
     if node is not None:
-        node._dtype = self._data.dtype if value is None else value.dtype
+        node._dtype = None if value is None else value.dtype
 
 
 setattr(Tensor, "grad_dtype", property(_grad_dtype, _set_grad_dtype, doc=_grad_dtype.__doc__))  # noqa: B010

@@ -288,7 +288,11 @@ class BackwardPass:
         if hooks is not None:
             cotangent = run_prehooks(leaf, hooks, cotangent, self.create_graph)
         if cotangent is not None:
+            # Without an older gradient, .grad shares a contiguous cotangent, as in PyTorch: posthooks see changes of it.
+            shared = leaf.variable._extra_grad() is None and isinstance(cotangent, np.ndarray) and cotangent.flags.c_contiguous
             accumulate(leaf.variable, cotangent, self.create_graph)
+            if shared:
+                cotangent = leaf.variable._extra_grad()
         run_accumulated_hooks(leaf.variable)
         if hooks is not None and hooks.after:
             run_posthooks(leaf, (), cotangent, self.create_graph)
@@ -353,12 +357,17 @@ def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | N
     found: list[Cotangent | None] = []
     for i, edge in enumerate(node._edges):
         part = parts[i] if i < len(parts) else None
-        found.append(None if edge is None or part is None else fit(part, *edge[0].output_type(edge[1])))
+        if edge is not None and part is not None:
+            shape, dtype = edge[0].output_type(edge[1])
+            part = fit(part, shape, None if edge[0]._dtype is None else dtype)
+        found.append(None if edge is None else part)
     return found
 
 
-def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
-    """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
+def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType | None) -> Cotangent:
+    """Sum and cast a contribution to the shape and the type of the value that it belongs to; ``None`` stands for any type."""
     if part.shape != shape:
         part = sum_to(part, shape)
-    return part if (part._data if type(part) is Tensor else part).dtype is dtype else cast(part, dtype)
+    if dtype is None or (part._data if type(part) is Tensor else part).dtype is dtype:
+        return part
+    return cast(part, dtype)

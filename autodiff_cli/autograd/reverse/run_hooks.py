@@ -59,7 +59,9 @@ def run_accumulated_hooks(leaf: Tensor) -> None:
     """Run the hooks that follow the accumulation of the gradient of a leaf."""
     for hook in list((leaf.extra().after or {}).values()):
         result = hook(leaf)
-        if result is not None and not isinstance(result, Tensor):
+        if isinstance(result, Tensor) and result is not leaf:
+            raise GraphError("Tensor post accumulate grad hooks should return None.")
+        if result is not None and result is not leaf:
             raise DtypeError(f"expected Variable, but hook returned '{type_name(result)}'", hint="return None from the hook")
 
 
