@@ -117,6 +117,19 @@ def quotient(x: Pair, y: Pair) -> Pair:
     return Pair(high, rest * inverse)
 
 
+def square(x: Value) -> Pair:
+    """Return x**2 exactly."""
+    high = x * x
+    return Pair(high, fma(x, x, -high))
+
+
+def square_root(x: Pair) -> Pair:
+    """Return the square root to about twice the precision of a double."""
+    root = x.high.builder.intrinsic("sqrt", x.high)
+    twice = where(x.high.builder.compare("oeq", root, 0), 1, 2 * root)
+    return Pair(root, (fma(-root, root, x.high) + x.low) / twice)
+
+
 def replaced(usual: Value, rare: Value, name: str, x: Value) -> Value:
     """Replace some lanes by the C library's function, which is called only if any lane needs it.
 

@@ -15,16 +15,19 @@ from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from autodiff_cli.compiler.llvm.inverse_trigonometric import acos, asin, atan, atan2
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
-from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10, pow
+from autodiff_cli.compiler.llvm.logarithmic import acosh, asinh, atanh, log, log1p, log2, log10, pow
 from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     function.__name__: function
     for function in (
         acos,
+        acosh,
         asin,
+        asinh,
         atan,
         atan2,
+        atanh,
         cos,
         cosh,
         erf,

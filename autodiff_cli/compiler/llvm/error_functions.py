@@ -10,7 +10,18 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import Pair, absolute, at_most, fast_sum, fma, polynomial, quotient, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import (
+    Pair,
+    absolute,
+    at_most,
+    fast_sum,
+    fma,
+    polynomial,
+    quotient,
+    square,
+    where,
+    with_sign,
+)
 from autodiff_cli.compiler.llvm.exponential import scaled_exp
 from autodiff_cli.compiler.llvm.ir import Value
 
@@ -60,22 +71,17 @@ _LARGEST: Final = 28.0
 """erfc is 0 above it."""
 
 
-def _complement(x: Value, square: Pair, scale: float = 1.0) -> Value:
+def _complement(x: Value, squared: Pair, scale: float = 1.0) -> Value:
     """Return scale * erfc(x) for x >= 0, given x**2."""
     f = scale * polynomial((x - 4) / (x + 4), _COMPLEMENT)
     factor = quotient(Pair(f, x.builder.constant(0)), fast_sum(x.builder.constant(1), 2 * x))
-    return scaled_exp(Pair(-square.high, -square.low), factor)
-
-
-def _squared(x: Value) -> Pair:
-    high = x * x
-    return Pair(high, fma(x, x, -high))
+    return scaled_exp(Pair(-squared.high, -squared.low), factor)
 
 
 def _of_absolute(x: Value) -> Value:
     """Return erfc(abs(x))."""
     size = at_most(absolute(x), _LARGEST)
-    return _complement(size, _squared(size))
+    return _complement(size, square(size))
 
 
 def _erf_near_zero(x: Value) -> Value:
@@ -102,13 +108,13 @@ def erfc(x: Value) -> Value:
 def ndtr(x: Value) -> Value:
     """Return the distribution function of the normal distribution: erfc(-x/sqrt(2))/2."""
     size = at_most(absolute(x), _LARGEST / math.sqrt(0.5))
-    square = _squared(size)
-    found = _complement(size * math.sqrt(0.5), Pair(0.5 * square.high, 0.5 * square.low), 0.5)
+    squared = square(size)
+    found = _complement(size * math.sqrt(0.5), Pair(0.5 * squared.high, 0.5 * squared.low), 0.5)
     far = where(x.builder.compare("ogt", x, 0), 1 - found, found)
     return where(_near_zero(x, 0.7), fma(_erf_near_zero(x * math.sqrt(0.5)), 0.5, 0.5), far)
 
 
 def bell(x: Value, scale: float) -> Value:
     """Return exp(-scale*x**2); its exponential is shared with erfc (scale 1) and ndtr (scale 1/2) of the same argument."""
-    square = _squared(at_most(absolute(x), _LARGEST / math.sqrt(scale)))
-    return scaled_exp(Pair(-(scale * square.high), -(scale * square.low)), Pair(x.builder.constant(1), x.builder.constant(0)))
+    squared = square(at_most(absolute(x), _LARGEST / math.sqrt(scale)))
+    return scaled_exp(Pair(-(scale * squared.high), -(scale * squared.low)), Pair(x.builder.constant(1), x.builder.constant(0)))

@@ -1,4 +1,4 @@
-"""log and the other logarithms, and powers, of vectors.
+"""The logarithms, the inverse hyperbolic functions and powers of vectors.
 
 x = 2**k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).  With s = f/(2 + f), log(1 + f) = log((1 + s)/(1 - s)) is an odd
 series in s, written such that f - f**2/2 is a sum of two doubles (Muller, Elementary Functions, 3rd edition, 2016, chapters 4
@@ -25,6 +25,8 @@ from autodiff_cli.compiler.llvm.double_double import (
     product_of,
     quotient,
     shifted_right,
+    square,
+    square_root,
     sum_of,
     where,
     with_sign,
@@ -62,6 +64,10 @@ _INVERSE_LN10: Final = 0.4342944819032518, 1.098319650216765e-17
 _SQRT_HALF: Final = 0x3FE6A09E667F3BCD
 _ONE: Final = 0x3FF0000000000000
 _SMALLEST_NORMAL: Final = 2.0**-1022
+_SMALL: Final = 2.0**-27
+"""The inverse hyperbolic sine and tangent of smaller numbers are x."""
+_LARGE: Final = 2.0**28
+"""The inverse hyperbolic sine and cosine of larger numbers are log(2*x)."""
 
 
 class _Split(NamedTuple):
@@ -114,12 +120,58 @@ def log(x: Value) -> Value:
 
 def log1p(x: Value) -> Value:
     """Return log(1 + x): the logarithm of the rounded sum, and its error divided by the sum."""
-    total = exact_sum(x.builder.constant(1), x)
-    k, f = _split(total.high)
-    part = _log_of_sum(f)
-    part = Pair(part.high, part.low + total.low / total.high)
-    found = _at_edges(total.high, _with_exponent(k, *_LN2, part))
+    found = _log_of(exact_sum(x.builder.constant(1), x))
     return where(x.builder.compare("oeq", x, 0), x, found)
+
+
+def _log_of(x: Pair, doubled: Value | None = None) -> Value:
+    """Return log(x), or log(2*x) where a condition holds."""
+    k, f = _split(x.high)
+    if doubled is not None:
+        k = k + where(doubled, k.builder.constant(1), 0)
+    part = _log_of_sum(f)
+    return _at_edges(x.high, _with_exponent(k, *_LN2, Pair(part.high, part.low + x.low / x.high)))
+
+
+def _one_more(x: Pair) -> Pair:
+    total = exact_sum(x.high.builder.constant(1), x.high)
+    return Pair(total.high, total.low + x.low)
+
+
+def atanh(x: Value) -> Value:
+    """Return the inverse hyperbolic tangent: log1p(2*x/(1 - x))/2 of the absolute value.
+
+    It is at most 0.65 ulp from the exact value, like the other two.
+    """
+    size, one = absolute(x), x.builder.constant(1)
+    ratio = quotient(Pair(2 * size, x.builder.constant(0)), fast_sum(one, -size))
+    found = where(x.builder.compare("oeq", size, 1), math.inf, 0.5 * _log_of(_one_more(ratio)))
+    return where(x.builder.compare("olt", size, _SMALL), x, with_sign(found, x))
+
+
+def asinh(x: Value) -> Value:
+    """Return the inverse hyperbolic sine: log1p(x + x**2/(1 + sqrt(1 + x**2))) of the absolute value."""
+    size = absolute(x)
+    large = x.builder.compare("ogt", size, _LARGE)
+    small = at_most(size, _LARGE)
+    squared = square(small)
+    rest = quotient(squared, _one_more(square_root(_one_more(squared))))
+    total = exact_sum(small, rest.high)
+    total = _one_more(Pair(total.high, total.low + rest.low))
+    found = _log_of(Pair(where(large, size, total.high), where(large, 0, total.low)), large)
+    return where(x.builder.compare("olt", size, _SMALL), x, with_sign(found, x))
+
+
+def acosh(x: Value) -> Value:
+    """Return the inverse hyperbolic cosine: log(x + sqrt(x**2 - 1))."""
+    large = x.builder.compare("ogt", x, _LARGE)
+    small = at_most(x, _LARGE)
+    squared = square(small)
+    less = fast_sum(squared.high, x.builder.constant(-1))
+    root = square_root(fast_sum(less.high, less.low + squared.low))
+    total = fast_sum(small, root.high)
+    found = _log_of(Pair(where(large, x, total.high), where(large, 0, total.low + root.low)), large)
+    return where(x.builder.compare("olt", x, 1), math.nan, found)
 
 
 def log2(x: Value) -> Value:
