@@ -142,7 +142,7 @@ def test_bad_cells_come_before_the_condition() -> None:
         (["--where", "z > 0"], "has no column 'z'"),
         (["--where", "x > 0, y"], "--where 'x > 0, y' is several expressions"),
         (["--where", "x = 1"], "--where 'x = 1' ends with an assignment, which is not a condition\n  hint: write == "),
-        (["--where", "z = x; z += 1"], "ends with an assignment"),
+        (["--where", "z, w = [x, y]"], "ends with an assignment"),
         (["--where", "x > mean(x)"], "--where: 'mean' takes an array"),
         (["--drop", "nothing"], "has no column 'nothing', which --drop names"),
         (["--keep-columns", "idd"], "has no column 'idd', which --keep-columns names"),

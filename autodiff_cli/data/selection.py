@@ -78,12 +78,12 @@ class Condition:
         except AutodiffError as error:
             error.about(setting("where"))
             raise
-        if parse(expression).children[-1].kind in ("assignment", "augmented", "unpack"):
-            message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
-            raise UsageError(message, hint="write == to compare numbers")
         if self._program.named:
             message = f"{setting('where')} '{expression}' is several expressions"
             raise UsageError(message, hint="combine conditions with 'and' or 'or'")
+        if parse(expression).children[-1].kind in ("assignment", "unpack"):
+            message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
+            raise UsageError(message, hint="write == to compare numbers")
         self.variables = self._program.variables
         self.names = {*free_names(parse(expression))}
 
