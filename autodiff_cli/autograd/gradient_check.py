@@ -40,7 +40,8 @@ def gradcheck(
         atol, rtol: the absolute and the relative tolerance, combined as ``atol + rtol*abs(numerical)``.
         raise_exception: whether to raise an error instead of returning False.
         nondet_tol: the tolerance for the difference between two backward passes.
-        check_undefined_grad: whether to check backward passes in which the gradients of some outputs are missing.
+        check_undefined_grad: whether to check backward passes in which the gradients of some outputs are missing, and forward
+            mode in which the tangents of some inputs are missing.
         check_grad_dtypes: whether to check the types of gradients.
         check_batched_grad, check_batched_forward_grad: whether to check backward passes and forward mode under ``vmap``.
         check_forward_ad, check_backward_ad: the modes that are checked.
@@ -66,6 +67,8 @@ def gradcheck(
             compare(forward=False)
         if check_forward_ad:
             compare(forward=True)
+            if check_undefined_grad:
+                check.missing_tangents()
         if check_batched_forward_grad:
             check.batched_tangents()
         if check_backward_ad:

@@ -95,9 +95,10 @@ class DerivativeCheck:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
+        exact = [self._forward(argument) for argument in self.checked] if forward else None
         for i, output in enumerate(self.outputs):
             for j, argument in enumerate(self.checked):
-                analytic = self._forward(i, j) if forward else self._backward(output, argument)
+                analytic = exact[j][i] if exact else self._backward(output, argument)
                 if not np.allclose(analytic, numeric[j][i], self.rtol, self.atol):
                     raise GradcheckError(mismatch(i, j, numeric[j][i], analytic, forward))
 
@@ -108,32 +109,32 @@ class DerivativeCheck:
             raise GradcheckError(_NOT_REENTRANT.format(self.nondet_tol))
         return analytic
 
-    def _forward(self, i: int, j: int) -> Array:
-        """Return the Jacobian of output i with respect to input j by forward mode, one pass for each element of the input."""
-        argument, rows = self.checked[j], []
-        for unit in np.eye(argument.numel()):
-            rows.append(np.ravel(self._tangents(argument, unit.reshape(argument.shape))[i]._data))
-        return np.array(rows).reshape(argument.numel(), self.outputs[i].numel())
+    def _forward(self, argument: Tensor) -> list[Array]:
+        """Return the Jacobians of all outputs with respect to an input by forward mode, one pass for each of its elements."""
+        passes = [self._tangents(argument, unit.reshape(argument.shape)) for unit in np.eye(argument.numel())]
+        return [
+            np.array([np.ravel(tangents[i]._data) for tangents in passes]).reshape(argument.numel(), output.numel())
+            for i, output in enumerate(self.outputs)
+        ]
 
-    def _tangents(self, argument: Tensor, direction: Any, others: bool = True) -> list[Tensor]:
-        """Return the tangents of the outputs for a tangent of one input.
+    def _tangents(self, argument: Tensor, direction: Any, others: float | None = 0.0) -> list[Tensor]:
+        """Return the tangents of the outputs for tangents of the inputs.
 
         Args:
-            argument: the input with the tangent.
-            direction: the tangent, as an array or a tensor.
-            others: whether the other inputs have the tangent 0, instead of no tangent.
+            argument: an input.
+            direction: its tangent, as an array or a tensor; ``None`` for no tangent.
+            others: the elements of the tangents of the other inputs; ``None`` for no tangents.
         """
         with dual_level():
             values: list[Any] = []
             for value in self.arguments:
-                if value is argument:
-                    like = direction if isinstance(direction, Tensor) else tensor_on(np.asarray(direction, value._data.dtype)[()])
-                    values.append(make_dual(value.detach(), like))
-                elif isinstance(value, Tensor) and value.requires_grad:
-                    zero = tensor_on(np.zeros(value.shape, value._data.dtype)[()])
-                    values.append(make_dual(value.detach(), zero) if others else value.detach())
-                else:
+                if not isinstance(value, Tensor) or not value.requires_grad:
                     values.append(value)
+                    continue
+                tangent = direction if value is argument else others
+                if tangent is not None and not isinstance(tangent, Tensor):
+                    tangent = tensor_on(np.broadcast_to(np.asarray(tangent, value._data.dtype), value.shape).copy()[()])
+                values.append(value.detach() if tangent is None else make_dual(value.detach(), tangent))
             found = []
             for k, (output, recorded) in enumerate(zip(outputs_of(self.func(*values)), self.all_outputs, strict=True)):
                 if not recorded.requires_grad:
@@ -171,7 +172,7 @@ class DerivativeCheck:
                     analytic = np.asarray(0.0 if first is None else np.sum(first._data * direction))
                 if not np.allclose(analytic, numeric, self.rtol, self.atol * max(scale, 1e-3)):
                     slow = self.numeric(argument)[i]
-                    exact = self._forward(i, j) if forward else analytic_jacobian(output, argument)
+                    exact = self._forward(argument)[i] if forward else analytic_jacobian(output, argument)
                     details = _FAST.format(
                         tensor_repr(new_tensor(slow)), tensor_repr(new_tensor(exact)), np.max(np.abs(slow - exact))
                     )
@@ -193,7 +194,17 @@ class DerivativeCheck:
         generator = np.random.default_rng(0)
         for j, argument in enumerate(self.checked):
             starts = [tensor_on(np.asarray(generator.standard_normal(argument.shape), argument._data.dtype)[()]) for _ in range(2)]
-            self._compare_batch(lambda t, argument=argument: tuple(self._tangents(argument, t, others=False)), starts, j)  # type: ignore[misc]
+            self._compare_batch(lambda t, argument=argument: tuple(self._tangents(argument, t, others=None)), starts, j)  # type: ignore[misc]
+
+    def missing_tangents(self) -> None:
+        """Check that an input without a tangent gives the same tangents of the outputs as an input with the tangent 0."""
+        for j, argument in enumerate(self.checked):
+            for missing, zero in zip(self._tangents(argument, None, 1.0), self._tangents(argument, 0.0, 1.0), strict=True):
+                if not np.allclose(missing._data, zero._data, self.rtol, self.atol, equal_nan=True):
+                    raise GradcheckError(
+                        f"Expected the forward mode of the function to treat input {j} without a tangent like a tangent of zeros: "
+                        f"got\n{tensor_repr(missing)}\nand\n{tensor_repr(zero)}"
+                    )
 
     def _compare_batch(self, function: Callable[[Tensor], tuple[Tensor, ...]], starts: list[Tensor], number: int) -> None:
         expected = [stack(list(parts), 0) for parts in zip(*map(function, starts), strict=True)]
