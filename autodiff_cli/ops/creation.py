@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import TYPES, Array, DType, DTypeLike, as_dtype, default_type, torch_type
+from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
@@ -69,7 +71,22 @@ def _type(dtype: DTypeLike | None) -> DType:
 def tensor(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
     check_device(device)
+    if isinstance(data, (list, tuple)) and any(isinstance(each, Tensor) for each in data):
+        data = [_scalar(each) if isinstance(each, Tensor) else each for each in data]
     return new_tensor(data, requires_grad, dtype)
+
+
+def _scalar(x: Tensor) -> Any:
+    """Return the only element of a tensor in a list, as PyTorch does; a tensor with several elements is unchanged."""
+    if x.numel() != 1:
+        return x
+    if x.requires_grad and is_recording():
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first.",
+            stacklevel=3,
+        )
+    return x._data.reshape(())[()]
 
 
 def as_tensor(data: Data, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
