@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -198,3 +199,78 @@ def test_an_empty_input() -> None:
     inputs = torch.zeros(0, 3, dtype=torch.float64, requires_grad=True), leaf([[1.0, 2.0, 3.0]])
     assert torch.autograd.gradcheck(lambda x, y: torch.cat((x, y)), inputs)
     assert torch.autograd.gradgradcheck(lambda x, y: torch.cat((x, y * y)), inputs)
+
+
+def test_forward_mode_computes_all_outputs_in_one_pass() -> None:
+    passes = []
+
+    class Both(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x.clone(), y.clone()
+
+        @staticmethod
+        def jvp(ctx: Any, x: Any, y: Any) -> Any:
+            passes.append(1)
+            return x, y
+
+    def count(y: Any, **options: bool) -> int:
+        passes.clear()
+        off = {"check_backward_ad": False, "check_undefined_grad": False}
+        assert torch.autograd.gradcheck(Both.apply, (leaf([1.0]), y), check_forward_ad=True, **{**off, **options})
+        return len(passes)
+
+    assert count(leaf([2.0])) == 2
+    assert count(leaf([2.0]), check_undefined_grad=True) == 6
+    assert count(leaf([2.0]), check_undefined_grad=True, check_batched_forward_grad=True) == 12
+    assert count(const([2.0]), check_undefined_grad=True, check_batched_forward_grad=True) == 5
+
+
+def test_a_missing_tangent_is_a_tangent_of_zeros() -> None:
+    class Confused(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx: Any, x: Any, y: Any) -> Any:
+            if y is None:
+                return x * 5
+            return y if x is None else x + y
+
+    inputs, options = (leaf([1.0]), leaf([2.0])), {"check_forward_ad": True, "check_backward_ad": False}
+    assert torch.autograd.gradcheck(Confused.apply, inputs, check_undefined_grad=False, **options)
+    with pytest.raises(RuntimeError):
+        torch.autograd.gradcheck(Confused.apply, inputs, check_undefined_grad=True, **options)
+
+
+def test_a_batch_of_gradients_of_a_custom_function() -> None:
+    class Scaled(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, factor: float) -> Any:
+            ctx.factor = factor
+            return x * factor
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.factor, None
+
+    assert torch.autograd.gradcheck(Scaled.apply, (leaf([1.0, 2.0]), 3.0), check_batched_grad=True)
+    x = leaf([1.0, 2.0])
+    (found,) = torch.autograd.grad(Scaled.apply(x, 3.0), x, const([[1.0, 0.0], [2.0, 1.0]]), is_grads_batched=True)
+    assert found.tolist() == [[3.0, 0.0], [6.0, 3.0]]
+
+
+def test_an_output_that_was_computed_from_a_list_of_tensors() -> None:
+    def function(x: Any) -> Any:
+        return torch.tensor([x])
+
+    x = leaf([1.0])
+    with pytest.warns(UserWarning, match="to a scalar may lead to unexpected behavior"):
+        assert function(x).tolist() == [1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not torch.autograd.gradcheck(function, x, raise_exception=False)
+        with pytest.raises(RuntimeError, match="Numerical gradient for function expected to be zero"):
+            torch.autograd.gradcheck(function, x)

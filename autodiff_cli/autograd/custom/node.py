@@ -184,7 +184,7 @@ class FunctionNode(Node):
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         with set_grad_enabled(False):
-            return [None if part is None else part._data for part in self._run(grad)]
+            return [part._data if type(part) is Tensor else part for part in self._run(grad)]
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return self._run(grad)
