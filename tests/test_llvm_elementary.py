@@ -48,6 +48,7 @@ def truth(name: str) -> Callable[..., mpmath.mpf]:
         "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
         "exp2": lambda x: mpmath.power(2, x),
         "log2": lambda x: mpmath.log(x, 2),
+        "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
         "pow": mpmath.power,
         "log1p": lambda x: mpmath.log(1 + x),
     }

@@ -18,7 +18,7 @@ from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 
-BINARY: Final = ("atan2", "pow")
+BINARY: Final = ("atan2", "hypot", "pow")
 """The functions of two numbers."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mpmath import asin, atan, binomial, chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
+from mpmath import asin, atan, binomial, cbrt, chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
@@ -70,6 +70,7 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
         (mpf(0), mpf(1) / 4),
         14,
     ),
+    "CBRT: cbrt(1 + f)": (lambda f: cbrt(1 + f), (1 / sqrt(2) - 1, sqrt(2) - 1), 6),
 }
 """The function, its interval and the number of its coefficients, by name and formula."""
 
@@ -97,6 +98,7 @@ def main() -> None:
     print("2/3", *parts(mpf(2) / 3, 53))
     print("1/LN2", *parts(1 / log(2), 53))
     print("1/LN10", *parts(1 / log(10), 53))
+    print("CBRT(1/2), CBRT(2)", float(cbrt(mpf(1) / 2)), float(cbrt(2)))
     print("PI/2", *parts(pi / 2, 53, 53))
 
 

@@ -16,6 +16,7 @@ from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh,
 from autodiff_cli.compiler.llvm.inverse_trigonometric import acos, asin, atan, atan2
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
 from autodiff_cli.compiler.llvm.logarithmic import acosh, asinh, atanh, log, log1p, log2, log10, pow
+from autodiff_cli.compiler.llvm.roots import cbrt, hypot
 from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
@@ -28,6 +29,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
         atan,
         atan2,
         atanh,
+        cbrt,
         cos,
         cosh,
         erf,
@@ -35,6 +37,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
         exp,
         exp2,
         expm1,
+        hypot,
         log,
         log10,
         log1p,

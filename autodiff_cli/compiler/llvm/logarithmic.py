@@ -70,14 +70,14 @@ _LARGE: Final = 2.0**28
 """The inverse hyperbolic sine and cosine of larger numbers are log(2*x)."""
 
 
-class _Split(NamedTuple):
+class Split(NamedTuple):
     """2**k * (1 + f)."""
 
     k: Value
     f: Value
 
 
-def _split(x: Value) -> _Split:
+def split(x: Value) -> Split:
     """Split positive finite numbers."""
     builder = x.builder
     small = builder.compare("olt", x, _SMALLEST_NORMAL)
@@ -85,7 +85,7 @@ def _split(x: Value) -> _Split:
     field = builder.bits(where(small, x * 2.0**54, x), "i64") + (_ONE - _SQRT_HALF)
     mantissa = masked(field, (1 << 52) - 1) + _SQRT_HALF
     k = builder.bits(shifted_right(field, 52) | builder.constant(0x433 << 52, "i64"), "f64")
-    return _Split(k - where(small, builder.constant(2.0**52 + 1023 + 54), 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1)
+    return Split(k - where(small, builder.constant(2.0**52 + 1023 + 54), 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1)
 
 
 def _log_of_sum(f: Value) -> Pair:
@@ -114,7 +114,7 @@ def _at_edges(x: Value, found: Value) -> Value:
 
 def log(x: Value) -> Value:
     """Return the natural logarithm, at most 0.63 ulp from the exact value."""
-    k, f = _split(x)
+    k, f = split(x)
     return _at_edges(x, _with_exponent(k, *_LN2, _log_of_sum(f)))
 
 
@@ -126,7 +126,7 @@ def log1p(x: Value) -> Value:
 
 def _log_of(x: Pair, doubled: Value | None = None) -> Value:
     """Return log(x), or log(2*x) where a condition holds."""
-    k, f = _split(x.high)
+    k, f = split(x.high)
     if doubled is not None:
         k = k + where(doubled, k.builder.constant(1), 0)
     part = _log_of_sum(f)
@@ -176,13 +176,13 @@ def acosh(x: Value) -> Value:
 
 def log2(x: Value) -> Value:
     """Return the logarithm to base 2; exact for powers of 2."""
-    k, f = _split(x)
+    k, f = split(x)
     return _at_edges(x, _with_exponent(k, 1, 0, _multiplied(_log_of_sum(f), *_INVERSE_LN2)))
 
 
 def log10(x: Value) -> Value:
     """Return the logarithm to base 10; exact for powers of 10."""
-    k, f = _split(x)
+    k, f = split(x)
     return _at_edges(x, _with_exponent(k, *_LOG10_2, _multiplied(_log_of_sum(f), *_INVERSE_LN10)))
 
 
@@ -213,7 +213,7 @@ def pow(x: Value, y: Value) -> Value:  # the name in C
 def _accurate_log(x: Value) -> Pair:
     """Return the logarithm of positive finite numbers, with a relative error below 2**-64."""
     builder = x.builder
-    k, f = _split(x)
+    k, f = split(x)
     zero = builder.constant(0)
     s = quotient(Pair(f, zero), fast_sum(builder.constant(2), f))
     z = product_of(s, s)
