@@ -511,8 +511,10 @@ def test_the_output_appears_whole_or_not_at_all() -> None:
 
 def test_outputs_that_cannot_be_written() -> None:
     write("d.csv", "x\n1\n")
+    os.symlink("far/out.csv", "link.csv")
     for target, message in (
-        ("none/out.csv", "does not exist"),
+        ("none/out.csv", "the folder 'none' does not exist\n  hint: mkdir -p none\n"),
+        ("link.csv", f"the folder '{os.path.realpath('far')}' does not exist"),
         ("/dev/full", "cannot write '/dev/full': No space left on device"),
     ):
         refused(5, message, "x", "d.csv", "-o", target, "--format", "csv")

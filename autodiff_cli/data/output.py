@@ -102,7 +102,8 @@ def _system_errors(path: str) -> Iterator[None]:
             raise
         if os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
-        folder = os.path.dirname(path) or "."  # the path as the user wrote it
+        there = os.path.realpath(path) if os.path.islink(path) else path  # otherwise as the user wrote it
+        folder = os.path.dirname(there) or "."
         raise FileError(
             f"cannot write '{path}': the folder '{folder}' does not exist", hint=f"mkdir -p {shlex.quote(folder)}"
         ) from None
