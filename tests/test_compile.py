@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -400,3 +401,17 @@ def test_a_function_of_a_column_is_refused(expression: str) -> None:
     assert caught.value.span is not None
     assert caught.value.hint is not None
     assert "const={'m': 2.5}" in caught.value.hint
+
+
+@pytest.mark.parametrize(("expression", "workers"), [("sin(x)*exp(x)", 2), ("+".join(f"(x - {i})**2*x" for i in range(20)), 1)])
+def test_numpy_takes_the_threads_that_it_gains_from(expression: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads with short calls wait for each other, because each call needs the interpreter's lock."""
+    taken: list[int] = []
+
+    def one_after_the_other(work: Callable[[], None], workers: int) -> None:
+        taken.append(workers)
+        work()
+
+    monkeypatch.setattr("autodiff_cli.compiler.schedule.in_threads", one_after_the_other)
+    ad.compile(expression, threads=2, engine="numpy")(x=np.ones(200_000))
+    assert taken == [workers]

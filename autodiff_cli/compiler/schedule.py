@@ -31,6 +31,17 @@ ALLOCATING = 15_000
 """The maximum number of rows if a kernel allocates; C libraries request arrays of 128 KiB or more from the operating system."""
 
 
+ARITHMETIC = frozenset(
+    [
+        *(np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.sqrt, np.reciprocal, np.absolute, np.sign),
+        *(np.maximum, np.minimum, np.copysign, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal),
+    ]
+)
+"""The functions that take about as long as reading and writing their arrays."""
+GAINING = 1 / 8
+"""The minimum share of other functions for which several threads save time: short calls wait for the interpreter's lock."""
+
+
 class Kernel(NamedTuple):
     """A function that computes an instruction on arrays.
 
@@ -169,6 +180,8 @@ class Schedule:
                 self._copies.append((self._register(result), i))
         self._buffers = Buffers()
         self._calls = self._scheduled(parts.rows, written)
+        long = sum(call.kernel.function not in ARITHMETIC for call in self._calls)
+        self._gains = long >= GAINING * len(self._calls)
 
     def _register(self, operand: Operand) -> int:
         operand = resolved(operand)
@@ -215,6 +228,7 @@ class Schedule:
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""
         rows = len(out[0])
+        threads = threads if self._gains else 1
         block = self.block(rows, threads)
         starts = iter(range(0, rows, block))
         arrays = [columns[variable.variable] for variable in self._parts.columns]
