@@ -264,8 +264,8 @@ def code22(golden: dict[str, Any]) -> Iterator[Stage]:
     stage = two_paths()
 
     def shape(node: Any) -> Any:
-        found = {"name": node.name(), "next": [[shape(following), output] for following, output in node.next_functions]}
-        if node.name() == "AccumulateGrad":
+        found = {"name": type(node).__name__, "next": [[shape(following), output] for following, output in node.next_functions]}
+        if found["name"] == "AccumulateGrad":
             assert node.variable is stage["x"]
             found["variable"] = "x"
         return found

@@ -158,7 +158,7 @@ _WHY_NOT: dict[str, str] = {
 
 def operation_name(node: Node) -> str:
     """Return the name of a node without ``Backward0``, as PyTorch shows it in messages."""
-    return node.name().rstrip("0123456789").removesuffix("Backward")
+    return type(node).__name__.rstrip("0123456789").removesuffix("Backward")
 
 
 class LostEdge(tuple[Any, ...]):

@@ -37,6 +37,8 @@ Cotangent = Any
 """The gradient of the output with respect to an intermediate value: a plain array, or a Tensor with ``create_graph``.  For
 a node with several outputs it is a list, with ``None`` for each unused output."""
 
+_IN_NAMESPACE = ("AccumulateGrad", "CopySlices", "CopyBackwards", "Error")
+"""The nodes whose names contain the C++ namespace in PyTorch, because they are not generated from a declaration."""
 NO_EDGE, OUTPUT = -1, -2
 """The number of the edge of a saved value that is not an input, and of the output of the node."""
 
@@ -97,8 +99,9 @@ class Node:
     """The primitive that the node records, if any; the edges correspond to its ``differentiable_args``, in order."""
 
     def name(self) -> str:
-        """Return PyTorch's name for this node, such as ``PowBackward0``."""
-        return type(self).__name__
+        """Return PyTorch's name for this node, such as ``PowBackward0``; ``str`` and tables show the name of the class alone."""
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _IN_NAMESPACE else name
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

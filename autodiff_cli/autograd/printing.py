@@ -136,7 +136,7 @@ def tensor_repr(tensor: Tensor, *more: str) -> str:
         suffixes.append(f"dtype=torch.{data.dtype}")
     try:
         if tensor._edge is not None:
-            suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
+            suffixes.append(f"grad_fn=<{type(tensor._edge[0]).__name__}>")
         elif tensor._requires_grad:
             suffixes.append("requires_grad=True")
     except GraphError:  # a view whose history was lost by an in-place change

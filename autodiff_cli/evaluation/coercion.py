@@ -96,7 +96,7 @@ def described(value: object) -> str:
     if isinstance(value, tuple):
         return "a tuple"
     if isinstance(value, Node):
-        return f"the node {value.name()}"
+        return f"the node {type(value).__name__}"
     if isinstance(value, np.dtype):
         return f"the type {value}"
     if isinstance(value, bool):

@@ -64,7 +64,7 @@ class TensorRow(NamedTuple):
             tensor.requires_grad,
             tensor.is_leaf,
             tensor.retains_grad,
-            None if node is None else node.name(),
+            None if node is None else type(node).__name__,
             [] if node is None else next_names(node),
             None if extra is None or extra.grad is None else extra.grad._data,
         )
@@ -76,7 +76,7 @@ class TensorRow(NamedTuple):
 
 def next_names(node: Node) -> list[str | None]:
     """Return the names of the next nodes of a node; ``None`` where no gradient flows."""
-    return [None if following is None else following.name() for following, _ in node.next_functions]
+    return [None if following is None else type(following).__name__ for following, _ in node.next_functions]
 
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

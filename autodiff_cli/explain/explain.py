@@ -203,7 +203,7 @@ class _Explainer:
             node = visit.node
             outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
             operation = self.shown.get(node) or self.operations.of(node)
-            step = ExplainedStep([n for n, _ in outputs], operation, node.name(), [g for _, g in outputs])
+            step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
             sweep.steps.append(step)
             for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
                 if edge is None or part is None:
@@ -256,7 +256,7 @@ class _Explainer:
     def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
         """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
         step = self.names.steps.get(node)
-        function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
+        function = self.evaluation.evaluator.functions.get(type(node).__name__.removesuffix("Backward"))
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
@@ -281,7 +281,7 @@ class _Explainer:
             if made.formula is not None:
                 return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
-        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {node.name()}"
+        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {type(node).__name__}"
 
 
 def _local_derivative(node: Node, i: int) -> Array:

@@ -253,4 +253,4 @@ def renamed(text: str, operands: Mapping[str, str]) -> str:
 
 def of_node(node: Node) -> dict[str, Formula]:
     """Return the formulas of a node's primitive; an empty dict if the node does not have a primitive."""
-    return {} if node.primitive is None else formulas(node.primitive, node.name())
+    return {} if node.primitive is None else formulas(node.primitive, type(node).__name__)

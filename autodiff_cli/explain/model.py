@@ -46,7 +46,7 @@ class ForwardLine:
             "expression": self.expression or None,
             "value": plain(self.value),
             "shape": None if self.value is None else list(np.shape(self.value)),
-            "grad_fn": None if self.node is None else self.node.name(),
+            "grad_fn": None if self.node is None else type(self.node).__name__,
         }
         if self.meaning is not None:
             record["gradient_of"] = self.meaning

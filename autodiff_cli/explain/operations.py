@@ -178,7 +178,7 @@ class Operations:
         """Return the operation of a node as an expression of named tensors."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
-            function = node.name().rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
+            function = type(node).__name__.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
             return call_tree(function, *(name_tree(UNKNOWN if edge is None else self.names.of(edge)) for edge in node._edges))
         edge = _selected(node)
         if edge is not None:
@@ -189,7 +189,7 @@ class Operations:
             return formula
         if primitive.name == "rsub":
             return new_tree("sub", shown.get("y", self._rest(node)), shown["x"])
-        if primitive.name == "pow" and node.name() == "PowBackward2":
+        if primitive.name == "pow" and type(node).__name__ == "PowBackward2":
             return new_tree("pow", shown.get("y", name_tree(UNKNOWN)), shown["x"])
         if primitive.name == "pow" and primitive.arity == 1:
             return new_tree("pow", shown["x"], shown.get("y", name_tree(UNKNOWN)))

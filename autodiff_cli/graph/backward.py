@@ -102,7 +102,16 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
             name, text = names.get(node, ("", ""))
             kind = "named" if name.isidentifier() else "operation"
         made.append(
-            GraphNode(kind, node.name(), name, text, inputs, grad=arrived.get(node), requires_grad=True, call=calls.get(node))
+            GraphNode(
+                kind,
+                type(node).__name__,
+                name,
+                text,
+                inputs,
+                grad=arrived.get(node),
+                requires_grad=True,
+                call=calls.get(node),
+            )
         )
         made[-1].saved = kept.get(node)
     if made[-1].kind != "variable":

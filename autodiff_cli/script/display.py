@@ -22,7 +22,7 @@ def display(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(display, value))}]"
     if isinstance(value, Node):
-        return f"<{value.name()}>"
+        return f"<{type(value).__name__}>"
     if isinstance(value, UserFunction):
         return f"<function {value.name}({', '.join(value.parameters)})>"
     if isinstance(value, FunctionInfo):

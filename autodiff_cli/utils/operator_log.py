@@ -58,7 +58,8 @@ def _logging(log: list[str]) -> Iterator[None]:
     def observe(node: Node) -> None:
         if threading.get_ident() == thread:
             caller = next((f for f in reversed(traceback.extract_stack()) if not f.filename.startswith(_PACKAGE)), None)
-            log.append(node.name() if caller is None else f"{node.name()}  {caller.filename}:{caller.lineno} in {caller.name}")
+            name = type(node).__name__
+            log.append(name if caller is None else f"{name}  {caller.filename}:{caller.lineno} in {caller.name}")
 
     node_observers.insert(0, observe)  # before the hooks, which may end the second call
     try:

@@ -131,6 +131,7 @@ def test_names_of_nodes_after_a_change(name: str, change: Callable[[Any], Any]) 
     y = leaf([[1.0, 2.0], [3.0, 4.0]]) * 1
     change(y)
     assert type(y.grad_fn).__name__ == name
+    assert y.grad_fn.name() == (f"torch::autograd::{name}" if name.startswith("Copy") else name)
 
 
 def test_next_functions_is_a_tuple_of_pairs() -> None:
@@ -160,6 +161,7 @@ def test_the_end_of_the_graph_knows_its_leaf() -> None:
     x = leaf(1.0)
     end = (x * 2).grad_fn.next_functions[0][0]
     assert type(end).__name__ == "AccumulateGrad"
+    assert end.name() == "torch::autograd::AccumulateGrad"
     assert end.variable is x
     assert end.next_functions == ()
 

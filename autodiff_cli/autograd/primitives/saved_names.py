@@ -126,7 +126,7 @@ def _value_at(index: int) -> property:
         from autodiff_cli.autograd.saved.packing import saved_value
 
         name, edge = node.saved_slots[index]
-        return shown_value(node.name(), name, edge >= 0, saved_value(node, index))
+        return shown_value(type(node).__name__, name, edge >= 0, saved_value(node, index))
 
     return property(get, doc="A saved value.")
 

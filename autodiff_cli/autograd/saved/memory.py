@@ -109,7 +109,7 @@ class SavedMemory:
             return []
         found = []
         for (slot, edge), entry in zip(node.saved_slots, node.saved_entries(), strict=True):
-            shown = saved_name(node.name(), slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
+            shown = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:
                 continue
             arrays = list(_arrays(shown, entry))
