@@ -683,3 +683,21 @@ def test_results_that_are_differentiable_once_have_one_node_that_ends_the_histor
         torch.autograd.grad(by_x, g)
     with pytest.raises(RuntimeError, match="trying to differentiate twice"):
         by_x.backward()
+
+
+def test_a_view_that_was_not_an_input_cannot_be_dirty() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        made = x.clone().view_as(x)
+        ctx.mark_dirty(made)
+        return made
+
+    with pytest.raises(RuntimeError, match="received a tensor that was not an input"):
+        function(forward).apply(leaf([1.0]).clone())
+
+
+def test_one_of_several_views_of_a_leaf_cannot_be_dirty() -> None:
+    first, _ = leaf([1.0, 2.0]).split([1, 1])
+    with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+        function(dirty).apply(first)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        function(dirty).apply(leaf([1.0]).view(1))

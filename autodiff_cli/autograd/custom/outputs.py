@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.autograd.custom.node import FunctionNode, Output
-from autodiff_cli.autograd.memory import View, mark_changed
+from autodiff_cli.autograd.memory import View, known_edge, mark_changed
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.rebase_history import rebase_history
 from autodiff_cli.autograd.primitives.structural import reshaped
@@ -18,6 +18,10 @@ AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
     "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the "
     "forward function itself."
+)
+NOT_AN_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+    "ctx.mark_dirty()."
 )
 SEVERAL = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
@@ -111,12 +115,12 @@ class Outputs:
     def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
         view = _view_of(tensor)
         if not is_input:
-            warnings.warn(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-                "passed to ctx.mark_dirty().",
-                UserWarning,
-                stacklevel=5,
-            )
+            if view is not None:
+                raise GraphError(NOT_AN_INPUT)
+            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=5)
+        refusal = None if view is None else view.refusal(known_edge(tensor), indirect=False)
+        if refusal is not None:
+            raise refusal
         if view is not None and tensor._requires_grad and view.source.is_leaf:
             raise GraphError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         if tensor._requires_grad and tensor.is_leaf:
