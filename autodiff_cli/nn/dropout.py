@@ -6,6 +6,7 @@ import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
+from autodiff_cli.nn.signatures import refused
 from autodiff_cli.ops.activation import leaky_relu, softmax
 from autodiff_cli.ops.attention import attention_weights
 from autodiff_cli.ops.attention import scaled_dot_product_attention as _attention
@@ -63,7 +64,14 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
         made: Tensor = where(x > 0, x, x * slope) if training else leaky_relu(x, (lower + upper) / 2)
         return made
 
-    return change(input, apply) if inplace else apply(input)
+    if not inplace:
+        return apply(input)
+    return refused(change(input, apply), "rrelu", 1.0 if training else lower + upper)
+
+
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    """Apply ``rrelu`` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
 
 
 def scaled_dot_product_attention(

@@ -9,6 +9,7 @@ from autodiff_cli.framework import missing as _missing
 from autodiff_cli.nn.dropout import dropout as dropout
 from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
 from autodiff_cli.nn.dropout import rrelu as rrelu
+from autodiff_cli.nn.dropout import rrelu_ as rrelu_
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
@@ -60,7 +61,6 @@ celu_ = _in_place(_activation.celu)
 leaky_relu_ = _in_place(_activation.leaky_relu)
 hardtanh_ = _in_place(_activation.hardtanh)
 threshold_ = _in_place(_gates.threshold)
-rrelu_ = _in_place(rrelu)
 
 
 def _along(function: _Any) -> _Any:

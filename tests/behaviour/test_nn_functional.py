@@ -593,3 +593,27 @@ def test_a_distance_of_ones_own() -> None:
     loss = F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: (x - y).abs().sum(1), margin=0.5)
     wanted = torch.clamp((a - p).abs().sum(1) - (a - n).abs().sum(1) + 0.5, 0).mean()
     assert loss.item() == pytest.approx(wanted.item())
+
+
+def test_a_negative_slope_in_place_is_refused_in_the_backward_pass() -> None:
+    functional = torch.nn.functional
+    words = "In-place (leakyReLu|elu) backward calculation is triggered with a negative slope"
+    calls: list[Callable[[Any], Any]] = [
+        lambda x: functional.leaky_relu_(x, -0.5),
+        lambda x: functional.leaky_relu(x, negative_slope=-0.5, inplace=True),
+        lambda x: functional.rrelu_(x, -0.5, -0.2),
+        lambda x: functional.elu_(x, -0.5),
+        lambda x: functional.celu(x, -0.5, inplace=True),
+    ]
+    for call in calls:
+        out = call(leaf([-1.0, 2.0]).clone())
+        with pytest.raises(RuntimeError, match=words):
+            out.sum().backward()
+    for call in (functional.leaky_relu_, functional.elu_, functional.rrelu_):
+        x = leaf([-1.0, 2.0])
+        call(x.clone()).sum().backward()
+        assert x.grad[1].item() == 1.0
+        y = x * 1
+        with torch.no_grad():
+            call(y, -0.5)
+        y.sum().backward()
