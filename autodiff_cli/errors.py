@@ -138,6 +138,10 @@ class ArgumentError(UsageError, TypeError):
     """A function call with the wrong number or the wrong kind of arguments."""
 
 
+class UnknownChoice(ArgumentError, AssertionError):
+    """A setting whose value is not one of its choices, where PyTorch asserts that it is."""
+
+
 class GraphError(AutodiffError, RuntimeError):
     """A failure of autograd: the graph was freed or does not exist, or a saved tensor was changed."""
 

@@ -19,7 +19,7 @@ from autodiff_cli.autograd.primitives.structural import reshaped, stack
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, NotSupported, ShapeError
+from autodiff_cli.errors import DtypeError, GraphError, NotSupported, ShapeError, UnknownChoice
 from autodiff_cli.lazy import named
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -69,7 +69,7 @@ def jacobian(
         GraphError: in strict mode, if an output does not depend on an input; for options that cannot be combined.
     """
     if strategy not in _STRATEGIES:
-        raise ArgumentError(
+        raise UnknownChoice(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
@@ -154,7 +154,7 @@ def hessian(
         A tensor whose shape is the shape of the input, repeated; for several inputs, a tuple of tuples with one row for each input.
     """
     if outer_jacobian_strategy not in _STRATEGIES:
-        raise ArgumentError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+        raise UnknownChoice('Expected strategy to be either "forward-mode" or "reverse-mode".')
     given, several = _tensors(inputs, "inputs", "hessian")
 
     def single(*arguments: Tensor) -> Tensor:

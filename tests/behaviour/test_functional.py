@@ -161,3 +161,11 @@ def test_options_that_cannot_be_combined() -> None:
         functional.jacobian(torch.exp, X, strategy="foo")
     with pytest.raises((AssertionError, ValueError), match="Expected strategy to be either"):
         functional.hessian(torch.sum, X, outer_jacobian_strategy="foo")
+
+
+def test_an_unknown_strategy_fails_an_assertion() -> None:
+    x = const([1.0])
+    with pytest.raises(AssertionError, match='Expected strategy to be either "forward-mode" or "reverse-mode"'):
+        torch.autograd.functional.jacobian(lambda x: x, x, strategy="other")
+    with pytest.raises(AssertionError, match='Expected strategy to be either "forward-mode" or "reverse-mode"'):
+        torch.autograd.functional.hessian(lambda x: x.sum(), x, outer_jacobian_strategy="other")
