@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import Changed, note_change, share_memory
-from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
+from autodiff_cli.autograd.memory import Changed, mark_changed, note_change, share_memory
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.hooks import Hook
     from autodiff_cli.autograd.node import Node
+
+
+NO_DERIVATIVE = "the derivative for 'set_' is not implemented"
 
 
 def detach(self: Tensor) -> Tensor:
@@ -70,6 +73,33 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     self._data = shared_array(value)
     if other and self._extra is not None:
         self._extra.accumulator = None  # its node describes the old shape and type
+
+
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Replace the memory of this tensor by that of another one, by an empty one by default, and return this tensor.
+
+    Unlike an assignment to ``data``, this counts as a change in place, and a leaf gets a new node.
+
+    Raises:
+        GraphError: if the tensor requires grad and operations are recorded.
+        ArgumentError: if the source is not a tensor.
+        DtypeError: if the source has another type.
+    """
+    if self._requires_grad and is_recording():
+        words = "a leaf Variable that requires grad is being used in an in-place operation." if self.is_leaf else NO_DERIVATIVE
+        raise GraphError(words, hint="use no_grad()")
+    if source is None:
+        source = tensor_on(np.zeros(0, self._data.dtype))
+    if not isinstance(source, Tensor):
+        raise ArgumentError(f"set_ expects a tensor, not {type_name(source)}")
+    if source.dtype is not self.dtype:
+        types = [of.dtype.scalar_name.lower() for of in (source, self)]
+        raise DtypeError(f"Could not set tensor of type {types[0]} to a tensor of type {types[1]}", hint="convert it with to()")
+    _set_data(self, source)
+    mark_changed(self)
+    if self._extra is not None:
+        self._extra.accumulator = None
+    return self
 
 
 def _delete_data(self: Tensor) -> None:
@@ -178,6 +208,7 @@ def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> 
 add_methods(
     detach=detach,
     detach_=detach_,
+    set_=set_,
     data=property(data, _set_data, _delete_data),
     _version=property(version),
     _backward_hooks=property(_hooks, _set_hooks, _delete_hooks),

@@ -512,3 +512,22 @@ def test_a_recorded_gradient_is_copied() -> None:
     (destination, _), (source, _) = x.grad.grad_fn.next_functions
     assert destination is None
     assert source is not None
+
+
+def test_set_replaces_the_memory_and_the_node_of_a_leaf() -> None:
+    x, source = leaf([1.0, 2.0]), const([3.0, 4.0])
+    edge, y, version = torch.autograd.graph.get_gradient_edge(x), x.clone(), x._version
+    with torch.no_grad():
+        assert x.set_(source) is x
+    assert x.tolist() == [3.0, 4.0]
+    assert x._version > version
+    source[0] = 5.0
+    assert x.tolist() == [5.0, 4.0]
+    with pytest.raises(RuntimeError, match="not have been used in the graph"):
+        torch.autograd.grad(y.sum(), x)
+    assert torch.autograd.grad(y.sum(), edge)[0].tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.set_(source)
+    with pytest.raises(RuntimeError, match="Could not set tensor of type float to a tensor of type double"):
+        const([1.0]).set_(torch.zeros(1, dtype=torch.float32))
+    assert shape(const([1.0]).set_()) == [0]
