@@ -135,6 +135,15 @@ def test_bad_cells_come_before_the_condition() -> None:
     assert done.text == "2.0,1.0\n3.0,1.0\n"
 
 
+def test_names_with_commas_are_quoted() -> None:
+    data = b'x,"a,b","q""r",c\n1,2,3,4\n'
+    assert run_map("x", "--keep-columns", 'c, "a,b"', stdin=data).text == 'c,"a,b",value,d_x\n4,2,1.0,1.0\n'
+    assert run_map("x", "--drop", '"a,b","q""r"', stdin=data).text == "x,c,value,d_x\n1,4,1.0,1.0\n"
+    assert run_map("x", "--sum", "--by", '"a,b"', stdin=data).text == '"a,b",value,d_x\n2,1.0,1.0\n'
+    assert run_map("x", "--columns", 'x,"a,b",c', "-q", stdin=b"1,2,3\n").text == "1.0,1.0\n"
+    refused('its columns: x, "a,b", q"r, c', "x", "--drop", "nothing", stdin=data)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -150,6 +159,10 @@ def test_bad_cells_come_before_the_condition() -> None:
         (["--keep-columns", "x", "--no-keep"], "--no-keep and --keep-columns exclude each other"),
         (["-q", "--drop", "x"], "-q and --drop exclude each other"),
         (["--drop", "x,,y"], "a name is missing"),
+        (["--drop", ""], "a name is missing"),
+        (["--drop", 'x,"y'], "'x,\"y' is not a list of names"),
+        (["--drop", '"x"y'], "'\"x\"y' is not a list of names"),
+        (["--drop", "x\ny"], "is not a list of names"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str) -> None:

@@ -90,11 +90,17 @@ def read_file(path: str) -> str:
 
 
 def names(text: str | None) -> list[str] | None:
-    """Split ``x,y`` into a list of names."""
+    """Split ``x,y`` into a list of names; a name with a comma is quoted as in CSV."""
+    import csv
+
     if text is None:
         return None
-    listed = [name.strip() for name in text.split(",")]
-    if not all(listed):
+    try:
+        listed = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except csv.Error:
+        message = f"'{text}' is not a list of names\n  hint: separate names with commas, and quote a name with a comma: 'x,\"a,b\"'"
+        raise click.UsageError(message) from None
+    if not listed or not all(listed):
         raise click.UsageError(f"a name is missing in '{text}'\n  hint: separate names with commas: x,y")
     return listed
 

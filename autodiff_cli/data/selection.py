@@ -51,7 +51,8 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
     blanks = {column.strip(): column for column in reversed(columns)}
     for name in names:
         if name not in columns and name not in blanks:
-            hint = suggestion(name, columns) or f"its columns: {', '.join(columns)}"
+            quoted = [f'"{column}"' if "," in column else column for column in columns]
+            hint = suggestion(name, columns) or f"its columns: {', '.join(quoted)}"
             raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
     return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in names))
 
