@@ -31,6 +31,7 @@ EXAMPLES = {
 }
 """A command line for each error class."""
 UNPROVOKED = {
+    "UnknownChoice": "`ad.autograd.functional.jacobian` and `hessian` raise this error for an unknown `strategy`.",
     "InvalidCheck": "`ad.autograd.gradcheck` raises this error for options that exclude each other, and for a function whose "
     "outputs change their shape or type.",
     "NotSupported": "`ad.autograd.functional.jacobian` raises this error for options that PyTorch does not support together.",
