@@ -8,7 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mpmath import asin, atan, binomial, cbrt, chebyfit, cos, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
+from mpmath import (
+    asin,
+    atan,
+    binomial,
+    cbrt,
+    chebyfit,
+    cos,
+    diff,
+    erf,
+    erfc,
+    exp,
+    expm1,
+    factorial,
+    log,
+    mp,
+    mpf,
+    nstr,
+    pi,
+    sin,
+    sqrt,
+)
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
@@ -20,9 +40,9 @@ def series(terms: Function, otherwise: Function) -> Function:
 
 
 def scaled_complement(u: mpf) -> mpf:
-    """Return (1 + 2*x)*exp(x**2)*erfc(x) for u = (x - 4)/(x + 4)."""
+    """Return (1 + 9/8*x)*exp(x**2)*erfc(x) for u = (x - 4)/(x + 4)."""
     x = 4 * (1 + u) / (1 - u)
-    return (1 + 2 * x) * exp(x * x) * erfc(x)
+    return (1 + mpf(9) / 8 * x) * exp(x * x) * erfc(x)
 
 
 POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
@@ -51,7 +71,8 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
         (mpf(0), mpf(1)),
         13,
     ),
-    "ERFC: (1 + 2*x)*exp(x**2)*erfc(x) in u = (x - 4)/(x + 4)": (scaled_complement, (mpf(-1), mpf(3) / 4), 23),
+    "ERFC: (1 + 9/8*x)*exp(x**2)*erfc(x) in u = (x - 4)/(x + 4)": (scaled_complement, (mpf(-1), mpf(3) / 4), 24),
+    "SLOPE: the derivative of ERFC": (lambda u: diff(scaled_complement, u), (mpf(-1), mpf(3) / 4), 4),
     "POW: (log((1 + s) / (1 - s)) - 2*s - 2/3*s**3) / s**5 in z = s**2": (
         series(
             lambda i: mpf(2) / (2 * i + 5),
@@ -91,6 +112,7 @@ def main() -> None:
     for title, (function, interval, count) in POLYNOMIALS.items():
         coefficients, error = chebyfit(function, interval, count, error=True)
         print(f"{title}   # error {nstr(error, 2)}")
+        print("    # the last one with its rest:", *parts(coefficients[-1], 53))
         print(*(f"    {float(one)!r}," for one in coefficients), sep="\n")
     print("LN2", *parts(log(2), 53))
     print("LN2 for products with an exponent", *parts(log(2), 42))
@@ -99,6 +121,7 @@ def main() -> None:
     print("1/LN2", *parts(1 / log(2), 53))
     print("1/LN10", *parts(1 / log(10), 53))
     print("CBRT(1/2), CBRT(2)", float(cbrt(mpf(1) / 2)), float(cbrt(2)))
+    print("SQRT(1/2)", *parts(sqrt(mpf(1) / 2), 53))
     print("PI/2", *parts(pi / 2, 53, 53))
 
 

@@ -1,6 +1,6 @@
 """Elementary functions of vectors in double precision, as functions in LLVM's IR.
 
-Each is at most 1 ulp from the exact value (erfc 2, ndtr 3), right at the edges (nan, infinities, signed zeros, subnormals), and
+Each is at most 1 ulp from the exact value, right at the edges (nan, infinities, signed zeros, subnormals), and
 the answer in a lane depends on its own argument only.  They need a processor that multiplies and adds with one rounding.
 ``tests/benchmarks/elementary.py`` measures their errors and times.
 """

@@ -1,8 +1,9 @@
 """erf, erfc and the normal distribution function of vectors.
 
-For x >= 0, erfc(x) = exp(-x**2) * f(u) / (1 + 2*x), where f is a polynomial in u = (x - 4)/(x + 4) (Shepherd and Laframboise,
-Chebyshev approximation of (1 + 2x)exp(x**2)erfc x in 0 <= x < infinity, Mathematics of Computation 36, 1981).  x**2 is a sum of two
-doubles, so the tails keep their digits.  ``tests/benchmarks/elementary_coefficients.py`` prints the constants.
+For x >= 0, erfc(x) = exp(-x**2) * f(u) / (1 + 9/8*x), where f is a polynomial in u = (x - 4)/(x + 4) (Shepherd and Laframboise,
+Chebyshev approximation of (1 + 2x)exp(x**2)erfc x in 0 <= x < infinity, Mathematics of Computation 36, 1981; with 9/8, f changes
+little near 0, where u loses digits).  x**2 and the quotient are sums of two doubles.
+``tests/benchmarks/elementary_coefficients.py`` prints the constants.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from autodiff_cli.compiler.llvm.double_double import (
     Pair,
     absolute,
     at_most,
+    exact_sum,
     fast_sum,
     fma,
     polynomial,
+    product,
     quotient,
     square,
     where,
@@ -42,76 +45,77 @@ _ERF: Final = (
 )
 """erf(x)/x - 1 for |x| <= 1 in z = x**2."""
 _COMPLEMENT: Final = (
-    -1.8206098680308682e-09,
-    -1.3670989863347383e-08,
-    -7.71541861441783e-09,
-    1.1534943745754157e-07,
-    6.270727157198311e-08,
-    -8.351619688696847e-07,
-    3.0135049944875397e-07,
-    5.7178872846321855e-06,
-    -1.1224789135154701e-05,
-    -2.4403169244974074e-05,
-    0.000150622243948303,
-    -0.00019925550755614952,
-    -0.00075777334141333,
-    0.005031969755895426,
-    -0.016197734059115006,
-    0.03716751556249286,
-    -0.06633036581152939,
-    0.09373283499679412,
-    -0.10103906603635213,
-    0.06809705425473732,
-    0.01537965210262074,
-    -0.1396211168405629,
-    1.2329951186255526,
+    6.919593805685707e-10,
+    1.2177577322527831e-09,
+    -7.1604768041035685e-09,
+    -1.138705367587382e-08,
+    5.5242472496398766e-08,
+    5.3443782836007684e-08,
+    -4.221960543535979e-07,
+    4.071158116160442e-08,
+    3.032893129926352e-06,
+    -5.024040099069582e-06,
+    -1.4557213347409446e-05,
+    7.485639900480053e-05,
+    -7.752674686708424e-05,
+    -0.00043576822414512196,
+    0.002480865131069083,
+    -0.0073348600722095095,
+    0.015287501101192603,
+    -0.023617493542462422,
+    0.025115050344182047,
+    -0.009163084533398437,
+    -0.03355820178680799,
+    0.10434091383446445,
+    -0.1918791495553915,
 )
-"""(1 + 2*x)*exp(x**2)*erfc(x) for 0 <= x <= 28 in u = (x - 4)/(x + 4)."""
+_COMPLEMENT_START: Final = 0.7534970169378377, -1.5361863738535486e-17
+"""(1 + 9/8*x)*exp(x**2)*erfc(x) for 0 <= x <= 28 in u = (x - 4)/(x + 4): all coefficients but the constant, and the constant."""
+_SLOPE: Final = (-0.3562, 0.0759, 0.2892, -0.2134)
+"""The derivative of this polynomial, for the digits of u that are rounded away."""
+_SQRT_HALF: Final = 0.7071067811865476, -4.833646656726457e-17
+_WEIGHT: Final = 1.125
 _LARGEST: Final = 28.0
 """erfc is 0 above it."""
 
 
-def _complement(x: Value, squared: Pair, scale: float = 1.0) -> Value:
+def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
     """Return scale * erfc(x) for x >= 0, given x**2."""
-    f = scale * polynomial((x - 4) / (x + 4), _COMPLEMENT)
-    factor = quotient(Pair(f, x.builder.constant(0)), fast_sum(x.builder.constant(1), 2 * x))
+    builder = x.high.builder
+    u, u_rest = quotient(exact_sum(x.high, builder.constant(-4)), exact_sum(x.high, builder.constant(4)))
+    leading, rest = _COMPLEMENT_START
+    above = fast_sum(builder.constant(scale * leading), u * (scale * polynomial(u, _COMPLEMENT)))
+    above_rest = fma(u_rest, scale * polynomial(u, _SLOPE), above.low + scale * rest)
+    weight = fma(x.high, _WEIGHT, 1)
+    weight_rest = fma(x.low, _WEIGHT, fma(x.high, _WEIGHT, 1 - weight))
+    factor = quotient(Pair(above.high, above_rest), Pair(weight, weight_rest))
     return scaled_exp(Pair(-squared.high, -squared.low), factor)
 
 
 def _of_absolute(x: Value) -> Value:
     """Return erfc(abs(x))."""
     size = at_most(absolute(x), _LARGEST)
-    return _complement(size, square(size))
-
-
-def _erf_near_zero(x: Value) -> Value:
-    """Return erf(x) for -1 <= x <= 1."""
-    return fma(x, polynomial(x * x, _ERF), x)
-
-
-def _near_zero(x: Value, bound: float) -> Value:
-    return x.builder.compare("olt", absolute(x), bound)
+    return _complement(Pair(size, x.builder.constant(0)), square(size))
 
 
 def erf(x: Value) -> Value:
     """Return the error function, at most 1 ulp from the exact value."""
-    return where(_near_zero(x, 1), _erf_near_zero(x), with_sign(1 - _of_absolute(x), x))
+    near_zero = x.builder.compare("olt", absolute(x), 0.85)
+    return where(near_zero, fma(x, polynomial(x * x, _ERF), x), with_sign(1 - _of_absolute(x), x))
 
 
 def erfc(x: Value) -> Value:
-    """Return the complementary error function."""
+    """Return the complementary error function, at most 1 ulp from the exact value."""
     found = _of_absolute(x)
-    far = where(x.builder.compare("olt", x, 0), 2 - found, found)
-    return where(_near_zero(x, 0.5), 1 - _erf_near_zero(x), far)
+    return where(x.builder.compare("olt", x, 0), 2 - found, found)
 
 
 def ndtr(x: Value) -> Value:
-    """Return the distribution function of the normal distribution: erfc(-x/sqrt(2))/2."""
+    """Return the distribution function of the normal distribution, erfc(-x/sqrt(2))/2, at most 1 ulp from the exact value."""
     size = at_most(absolute(x), _LARGEST / math.sqrt(0.5))
     squared = square(size)
-    found = _complement(size * math.sqrt(0.5), Pair(0.5 * squared.high, 0.5 * squared.low), 0.5)
-    far = where(x.builder.compare("ogt", x, 0), 1 - found, found)
-    return where(_near_zero(x, 0.7), fma(_erf_near_zero(x * math.sqrt(0.5)), 0.5, 0.5), far)
+    found = _complement(product(size, *_SQRT_HALF), Pair(0.5 * squared.high, 0.5 * squared.low), 0.5)
+    return where(x.builder.compare("ogt", x, 0), 1 - found, found)
 
 
 def bell(x: Value, scale: float) -> Value:
