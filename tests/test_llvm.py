@@ -27,7 +27,7 @@ EDGES = np.array(
 ORDINARY = np.random.default_rng(0).uniform(-3, 3, 200)
 ELEMENTWISE = [one for one in PRIMITIVES.values() if one.elementwise and not one.name.startswith("bitwise")]
 
-ULPS = {"erfc": 40, "ndtr": 6, "gelu": 40, "log_ndtr": 40, "bessel_j": 40}
+ULPS = {"erfc": 40, "betainc": 128, "binomial_logpmf": 1e9, "ndtr": 6, "gelu": 40, "log_ndtr": 40, "bessel_j": 40}
 """What is computed from parts that cancel each other, or from a rounded square."""
 
 

@@ -178,6 +178,7 @@ def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
     def converted(*values: Array | float) -> Array:
         common = np.result_type(*values)
         dtype: DType = common if common.kind == "f" else np.dtype(np.float64)
-        return forward(*[np.asarray(value, dtype)[()] for value in values]).astype(dtype, copy=False)
+        same = [value.astype(dtype, copy=False) if hasattr(value, "astype") else np.asarray(value, dtype) for value in values]
+        return forward(*[value[()] for value in same]).astype(dtype, copy=False)
 
     return converted

@@ -58,9 +58,9 @@ def _sigmoid(x: Array) -> Any:
 def _sigmoid_slope(x: Array, s: Array) -> Any:
     rest = 1 - s
     # Where 1 - s loses digits to cancellation, replace it with sigmoid(-x).
-    if rest.ndim == 0:
-        return s * (_sigmoid(-x) if rest < 0.03 else rest)
     far = rest < 0.03
+    if not isinstance(rest, np.ndarray):
+        return s * (np.where(far, _sigmoid(-x), rest)[()] if np.any(far) else rest)
     if far.any():
         rest[far] = _sigmoid(-x[far])
     return s * rest
