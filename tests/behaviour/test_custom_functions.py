@@ -529,6 +529,22 @@ def test_one_changed_input_returned_twice() -> None:
     assert x.grad.tolist() == [4.0, 4.0]
 
 
+def test_a_changed_input_is_returned_without_a_history_if_nothing_is_recorded() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    y = leaf([1.0, 2.0]) * 1
+    with torch.no_grad():
+        z = function(forward, lambda ctx, g: g * 2).apply(y)
+    assert z is not y
+    assert not z.requires_grad
+    assert y.requires_grad
+    assert y._version == 2
+    assert z.tolist() == y.tolist() == [2.0, 4.0]
+
+
 def test_saved_outputs_must_not_change() -> None:
     def forward(ctx: Any, x: Any) -> Any:
         y = x * 2

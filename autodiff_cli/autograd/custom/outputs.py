@@ -53,6 +53,7 @@ class Outputs:
     def completed(self) -> list[Output]:
         """Return the outputs with their histories, and check how ``forward`` used its inputs."""
         node, outputs = self.node, self.outputs
+        returned = tuple(outputs)
         for tensor in node._dirty:
             mark_changed(tensor)
         if self.recording:
@@ -65,7 +66,7 @@ class Outputs:
                 if view is not None and not (_is_one_of(value, self.args) and _is_one_of(value, node._dirty)):
                     view.created = "several" if differentiable.count(True) > 1 else "function"
         for tensor in node._dirty:
-            if not _is_one_of(tensor, outputs):
+            if not _is_one_of(tensor, returned):
                 raise GraphError(
                     "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                     "modified inplace must all be outputs of the Function."
