@@ -7,7 +7,7 @@ the history of the result.  Changes are counted, so that the backward pass rejec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,16 @@ OVERLAP = (
     "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
     "to advanced indexing e.g. tensor[indices] = tensor"
 )
+
+SHARED = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+_OVERLAPPING = (
+    *("masked_fill", "masked_scatter", "index_fill", "index_put", "nan_to_num", "ldexp"),
+    *("addmm", "addmv", "addbmm", "baddbmm"),
+)
+"""In-place methods whose arguments may have elements in common with the tensor, as in PyTorch."""
 
 
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | None = None) -> Tensor:
@@ -222,6 +232,8 @@ def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
     overlap = f"{name}_" if name in ("masked_fill", "index_put") else None
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if name not in _OVERLAPPING:
+            _check_apart(self, (*args, *kwargs.values()))
         if ordinary is not None:
             return change(self, lambda old: ordinary(old, *args, **kwargs), overlap)
         return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
@@ -242,6 +254,7 @@ def _install_reshape(name: str, number: int) -> None:
 
 def _install_operator(name: str) -> None:
     def method(self: Tensor, other: Operand) -> Tensor:
+        _check_apart(self, (other,))
         return change(self, lambda old: getattr(old, f"__{name}__")(other))
 
     _attach(f"__i{name}__", name, method)
@@ -369,6 +382,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
     """Copy the values of another tensor, which may broadcast, in place."""
+    _check_apart(self, (source,))
     return change(self, lambda old: _copied(old, source))
 
 
@@ -387,16 +401,45 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
                 f"{list(wanted)}"
             )
         if isinstance(value, Tensor) and value.shape and _shares_memory(region, value):
-            raise GraphError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
+            raise GraphError(SHARED)
         change(region, lambda old: index_putted(old, made, gathered, False), "index_put_")
         return
     view = getitem(self, key) if region is self else region
     if isinstance(value, Tensor):
+        if value.ndim:
+            _check_apart(view, (value,))
         value = _without_leading_ones(value, view.ndim)
     change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+
+
+def _check_apart(tensor: Tensor, sources: Iterable[object]) -> None:
+    """Check that no source shares only some elements with a tensor that is changed, or all of them in another order.
+
+    As in PyTorch, arrays with gaps are not examined.
+
+    Raises:
+        GraphError: if one does; the message is PyTorch's.
+    """
+    target = tensor._data
+    for source in sources:
+        if type(source) is not Tensor or source is tensor:
+            continue
+        array = source._data
+        if (
+            isinstance(array, np.ndarray)
+            and isinstance(target, np.ndarray)
+            and (array.base is not None or target.base is not None)
+            and np.may_share_memory(target, array)
+            and not (array.strides == target.strides and array.ctypes.data == target.ctypes.data and array.shape == target.shape)
+            and _is_dense(array)
+            and _is_dense(target)
+        ):
+            raise GraphError(SHARED)
+
+
+def _is_dense(array: Array) -> bool:
+    """Return whether the elements of an array fill one block of memory, in any order of the dimensions."""
+    return array.transpose(np.argsort(array.strides)[::-1]).flags.c_contiguous
 
 
 def _shares_memory(one: Tensor, other: Tensor) -> bool:

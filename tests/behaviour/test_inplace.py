@@ -992,6 +992,43 @@ def test_elements_cannot_be_set_from_the_same_memory(value: Callable[[Any], Any]
     x[[0, 1]] = value(x).clone()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.div_(x.T),
+        lambda x: x[1:].add_(x[:-1]),
+        lambda x: x[0, 1:].mul_(x[0, :-1]),
+        lambda x: x.mul_(x[0, 0]),
+        lambda x: x.__imul__(x[0]),
+        lambda x: x.copy_(x.T),
+        lambda x: x.__setitem__(slice(1, None), x[:-1]),
+        lambda x: x.addcmul_(x.clone(), x.T),
+        lambda x: x.lerp_(x.clone(), weight=x.T),
+        lambda x: x.index_add_(0, torch.tensor([0]), x[:1]),
+    ],
+    ids=range(10),
+)
+def test_a_tensor_cannot_be_changed_by_a_part_of_itself(change: Callable[[Any], Any]) -> None:
+    x = const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single"):
+        change(x)
+    assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
+
+
+def test_a_tensor_can_be_changed_by_itself_and_by_other_parts_of_its_memory() -> None:
+    x = const([[1.0, 2.0], [3.0, 4.0]])
+    x.mul_(x).add_(x[:])
+    assert x.tolist() == [[2.0, 8.0], [18.0, 32.0]]
+    x[0].add_(x[1])
+    assert x.tolist() == [[20.0, 40.0], [18.0, 32.0]]
+    x[:, 0].add_(x[:, 1])
+    assert x.tolist() == [[60.0, 40.0], [50.0, 32.0]]
+    x.T.mul_(x.T)
+    assert x.tolist() == [[3600.0, 1600.0], [2500.0, 1024.0]]
+    x[:] = x[0, 1]
+    assert x.tolist() == [[1600.0, 1600.0], [1600.0, 1600.0]]
+
+
 def test_elements_can_be_set_from_other_memory_of_the_tensor() -> None:
     x = const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     x[:, [0]] = x[:, 1:2]
