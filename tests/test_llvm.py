@@ -27,7 +27,7 @@ EDGES = np.array(
 ORDINARY = np.random.default_rng(0).uniform(-3, 3, 200)
 ELEMENTWISE = [one for one in PRIMITIVES.values() if one.elementwise and not one.name.startswith("bitwise")]
 
-ULPS = {"erfc": 40, "betainc": 128, "binomial_logpmf": 1e9, "ndtr": 6, "gelu": 40, "log_ndtr": 40, "bessel_j": 40}
+ULPS = {"erfc": 40, "binomial_logpmf": 1e9, "ndtr": 6, "gelu": 40, "log_ndtr": 40, "bessel_j": 40}
 """What is computed from parts that cancel each other, or from a rounded square."""
 
 
@@ -61,6 +61,8 @@ def assert_near(found: Any, right: Any, ulps: float, message: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda one: one.name)
 def test_every_operation_at_its_edges(primitive: Primitive, dtype: str) -> None:
+    if (primitive.name, dtype) == ("betainc", "float32"):
+        pytest.skip("SciPy's function is inf in float32 at a = 710, b = 30, x = 0.5; ours is computed in float64")
     further = len(primitive.parameters) - primitive.arity
     for statics in [each for each in STATICS.get(primitive.name, []) if len(each) == further] or [primitive.defaults[:further]]:
         given = {name: column.astype(dtype) for name, column in zip(primitive.parameters, columns(primitive), strict=False)}
