@@ -210,6 +210,9 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     extra.accumulator = None
     if view is not None and result._extra is not None and result._extra.view is not None:
         extra.view = result._extra.view
+        extra.view.created = view.created  # a change of the shape does not count as a creation, as in PyTorch
+        if not recording and tensor._edge is not None and not view.created:
+            extra.view.renew(tensor)
     if made._edge is not None:
         adopt(tensor, made._edge, True)
         node = made._edge[0]

@@ -744,3 +744,23 @@ def test_the_replay_of_views_is_off_by_default() -> None:
     with torch.autograd._force_original_view_tracking(True):
         assert torch.autograd.is_view_replay_enabled()
     assert not torch.autograd.is_view_replay_enabled()
+
+
+@pytest.mark.parametrize("method", ["t_", "unsqueeze_", "squeeze_", "swapdims_"])
+def test_a_view_whose_shape_is_changed_without_recording_keeps_its_history(method: str) -> None:
+    arguments = {"t_": (), "swapdims_": (0, 1)}.get(method, (0,))
+    x = leaf([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    base = x.clone()
+    view = base.view_as(base)
+    expected = getattr(base.detach().clone(), method)(*arguments)
+    with torch.no_grad():
+        getattr(view, method)(*arguments)
+    view.mul_(2)
+    assert view.tolist() == (2 * expected).tolist()
+    (view * expected).sum().backward()
+    assert x.grad.tolist() == (2 * x.detach()).tolist()
+    several, _ = x.clone().unbind()
+    with torch.no_grad():
+        several.unsqueeze_(0)
+    with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+        several.add_(1)
