@@ -528,3 +528,24 @@ def test_other_transformations_accept_hooks_for_saved_tensors() -> None:
     pull = func.vjp(lambda x: x * x, V)[1]
     with hooks():
         assert pull(V)[0].tolist() == [0.5, 2.0, 8.0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("function", "forward", "backward"),
+    [
+        (lambda x: torch.sqrt(torch.relu(x)), math.nan, 0.0),
+        (lambda x: torch.sqrt(torch.where(x > 0, x, torch.zeros_like(x))), math.nan, 0.0),
+        (lambda x: torch.sqrt(torch.floor(x)), math.nan, 0.0),
+        (lambda x: torch.sqrt(torch.clamp(x, 0, 1)), math.inf, math.inf),
+        (lambda x: torch.sqrt(torch.maximum(x, torch.zeros_like(x))), math.inf, math.inf),
+        (lambda x: torch.sqrt(torch.abs(x)), math.nan, math.nan),
+        (lambda x: torch.stack([x, x]).norm(), 0.0, 0.0),
+    ],
+)
+def test_forward_and_reverse_mode_at_a_kink(function: Callable[..., Any], forward: float, backward: float) -> None:
+    """A cotangent of a branch that is not selected stays 0; a tangent of 0 is a number, and 0 times inf is nan."""
+    x = const(0.0)
+    for transform, expected in ((func.jacfwd, forward), (func.jacrev, backward)):
+        found = float(transform(function)(x))
+        assert found == expected or (math.isnan(found) and math.isnan(expected))
