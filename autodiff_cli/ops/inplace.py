@@ -136,7 +136,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     if target is None:
         tensor._data = result._data.astype(tensor._data.dtype)
     else:
-        np.copyto(target, result._data, casting="unsafe")  # the types were compared above
+        changed = _changed(old._data, result._data) if overlap and _overlaps(target) else True
+        np.copyto(target, result._data, casting="unsafe", where=changed)  # the types were compared above
     if rebases:
         rebase_history(tensor, result)
     return tensor
@@ -159,14 +160,22 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
         )
 
 
+def _overlaps(array: Array) -> bool:
+    """Return whether several elements of an array are one number in memory."""
+    return 0 in array.strides and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
+
+
+def _changed(old: Array, new: Array) -> Any:
+    """Return where an array differs from its old values; nan does not differ from nan."""
+    return (new != old) & ~(np.isnan(new) & np.isnan(old))
+
+
 def _target(tensor: Tensor, overlap: str | None) -> Array | None:
     """Return the array to write into, or ``None`` for a NumPy scalar, which is replaced."""
     if not isinstance(tensor._data, np.ndarray):
         return None
     target: Array = tensor._data
-    overlaps = 0 in target.strides and any(
-        step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True)
-    )
+    overlaps = _overlaps(target)
     if overlaps and overlap:
         warnings.warn(OVERLAP.format(overlap), UserWarning, stacklevel=4)
     if not target.flags.writeable:  # NumPy does not allow changes of a broadcast view

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -631,6 +632,18 @@ def test_a_view_changed_under_no_grad_keeps_the_history() -> None:
     assert y.grad_fn.name() == "MulBackward0"
     y.sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.filterwarnings("ignore:Use of index_put_ on expanded tensors:UserWarning")
+@pytest.mark.parametrize("key", [[0], [1], ([0], slice(1, 3))])
+def test_positions_of_expanded_tensors_are_written(key: Any) -> None:
+    """Rows that share memory all show the new numbers, although only one of them is named."""
+    x = torch.tensor([1.0, math.nan, 3.0], dtype=torch.float64)
+    y = x.expand(2, 3)
+    y[key] = 5.0
+    expected = [5.0, 5.0, 5.0] if isinstance(key, list) else [1.0, 5.0, 5.0]
+    assert x.tolist() == expected
+    assert y.tolist() == [expected, expected]
 
 
 def test_expanded_tensors_cannot_be_written() -> None:
