@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # importing typing takes as long as the rest of this module
 else:
     Value = object
 
-_INSTALLED_AS = {"distributed": '"dask[distributed]"'}
+_INSTALLED_AS = {"aiohttp": "aiohttp fsspec", "distributed": '"dask[distributed]"'}
 _NO_MEMORY = "failed to map segment"
 """The text by which the dynamic linker reports a lack of memory."""
 _importing = RLock()

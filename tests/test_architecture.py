@@ -45,6 +45,8 @@ OWNERS = {
     "scipy": {"ops", "solvers"},
     "dask": {"data"},
     "distributed": {"data"},
+    "fsspec": {"data"},
+    "aiohttp": {"data"},
     "sympy": {"symbolic"},
     "prompt_toolkit": {"cli"},
 }

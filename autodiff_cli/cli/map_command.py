@@ -53,8 +53,9 @@ def command(
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
 
-    FILE is CSV, TSV, NDJSON, .npy or .npz; with pyarrow installed, it can be Parquet, Arrow or Feather. Several files, or
-    the files in a folder, are read one after the other. Without FILE, or with -, read standard input.
+    FILE is CSV, TSV, NDJSON, .npy or .npz; with pyarrow installed, it can be Parquet, Arrow or Feather, and with the
+    extra urls an https://, s3://, gs:// or az:// URL. Several files, or the files in a folder, are read one after the
+    other. Without FILE, or with -, read standard input.
 
     \b
     autodiff map "sin(x)*exp(-y**2)" data.csv

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from autodiff_cli.data import readers
+from autodiff_cli.data import readers, storage
 from autodiff_cli.data.compression import decompressed
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
@@ -72,22 +72,32 @@ def expanded(paths: Sequence[str], style: str | None = None) -> Found:
 
 def _inside(path: str, style: str | None) -> list[str]:
     """Return the files in a folder or of a pattern; a path of one file is returned unchanged."""
+    if storage.is_url(path):
+        remote = storage.inside(path)
+        return [path] if remote is None else _of_rows(remote, path, style)
     if os.path.isdir(path):
-        start = len(os.path.join(path, ""))
-        files = [os.path.join(folder, file) for folder, _, files in os.walk(path) for file in files]
-        visible = [file for file in files if not re.search(r"(^|/)[._]", file[start:].replace(os.sep, "/"))]
-        found = sorted(file for file in visible if style is not None or of_suffix(file, READ))
-        if not found:
-            raise FileError(f"the folder '{path}' does not contain files of rows", hint=f"their suffixes are {suffixes(READ)}")
-        return found
-    if any(sign in path for sign in "*?[") and not os.path.exists(path):
+        files = sorted(os.path.join(folder, file) for folder, _, files in os.walk(path) for file in files)
+        return _of_rows(files, path, style)
+    if storage.has_pattern(path) and not os.path.exists(path):
         from glob import glob
 
-        found = sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))
-        if not found:
-            raise FileError(f"no file matches '{path}'")
-        return found
+        return _of_rows(sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file)), path, style)
     return [path]
+
+
+def _of_rows(files: Sequence[str], path: str, style: str | None) -> list[str]:
+    """Return those of the files in a folder or of a pattern that contain rows."""
+    if storage.has_pattern(path):
+        found = list(files)
+    else:
+        start = len(path.rstrip("/" + os.sep))
+        visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
+        found = [file for file in visible if style is not None or of_suffix(file, READ)]
+    if not found and storage.has_pattern(path):
+        raise FileError(f"no file matches '{path}'")
+    if not found:
+        raise FileError(f"the folder '{path}' does not contain files of rows", hint=f"their suffixes are {suffixes(READ)}")
+    return found
 
 
 def _partition_of(file: str, name: str) -> str:
@@ -110,7 +120,7 @@ def style_of(path: Path, style: str | None) -> str:
         return style
     if path is None or (os.path.exists(path) and not os.path.isfile(path)):
         return "csv"
-    return of_path(path, READ, "input_format")
+    return of_path(storage.file_part(path), READ, "input_format")
 
 
 def reader(
@@ -162,10 +172,13 @@ def opened(path: Path, style: str, name: str) -> BinaryIO:
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
-        file: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
+        if path is None:
+            file: Any = sys.stdin.buffer
+        else:
+            file = storage.opened(path) if storage.is_url(path) else open(path, "rb")  # noqa: SIM115
         magic = FORMATS[style].magic
         if FORMATS[style].unit == "lines":
-            return decompressed(file, name, path)
+            return decompressed(file, name, path and storage.file_part(path))
         if not magic or _goes_back(file):
             return cast("BinaryIO", file)
         begins = file.peek(8)[:8]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
+from autodiff_cli.data import storage
 from autodiff_cli.errors import FileError, UsageError, setting
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing bytes; the file gets its name at exit, and is removed after an error.
 
     Args:
-        path: the path of the file; ``None`` for standard output.  Files that are not regular, such as pipes, are written
+        path: the path or URL of the file; ``None`` for standard output.  Files that are not regular, such as pipes, are written
             directly.
         goes_back: whether the writer seeks to the beginning of the file at the end.
 
@@ -37,6 +38,10 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
         out = _standard_output()
         yield from _forwards(out, goes_back)
         out.flush()
+        return
+    if storage.is_url(path):
+        with terminable(), storage.created(path) as file:
+            yield from _forwards(file, goes_back)
         return
     with _system_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):  # the real path of a pipe is not a path
@@ -162,9 +167,9 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
     Raises:
         UsageError: if an input file is the output.
     """
-    output = _identity(path, sys.stdout)
+    output = path if storage.is_url(path) else _identity(path, sys.stdout)
     for source in inputs:
-        if output is not None and _identity(source, sys.stdin) == output:
+        if output is not None and (source if storage.is_url(source) else _identity(source, sys.stdin)) == output:
             what = f"'{path}'" if path is not None else "standard output"
             in_place = f"use {setting('in_place')} to replace the input file when all rows are written"
             raise UsageError(f"{what} is both the input and the output", hint="write to another file" if path is None else in_place)

@@ -81,7 +81,10 @@ def _all(file: BinaryIO, most: int, name: str) -> bytes:
 
 
 def size_of(file: IO[bytes]) -> int | None:
-    """Return the size of a file on disk in bytes; ``None`` for a pipe or a device."""
+    """Return the size of a file on disk or of an object in bytes; ``None`` for a pipe or a device."""
+    remote: int | None = getattr(getattr(file, "raw", None), "size", None)
+    if remote is not None:
+        return remote
     try:
         status = os.fstat(file.fileno())
     except (OSError, AttributeError, ValueError):

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
 from autodiff_cli.data.row_blocks import (
@@ -26,6 +27,8 @@ from autodiff_cli.data.row_blocks import (
 from autodiff_cli.errors import DataError
 from autodiff_cli.language.source_text import size_of
 
+_PORTION = 1 << 26
+"""The number of bytes of the row groups that are requested from a server in one step."""
 Batch = Any
 """A pyarrow record batch; pyarrow does not have type annotations."""
 
@@ -49,6 +52,7 @@ class ArrowReader(Reader):
         self._arrow = pyarrow(source.format.library)
         self.groups: list[int] | None = None
         self._is_parquet = source.format.name == "parquet"
+        self._is_remote = storage.is_remote(source.file)
         self._opened: Any
         with library_errors(f"{self.name} is not in {source.format.library} format"):
             # Arrow reads a file faster by path than through a Python file object.
@@ -59,7 +63,8 @@ class ArrowReader(Reader):
             if self._is_parquet:
                 from pyarrow import parquet
 
-                self._opened = parquet.ParquetFile(self._file, pre_buffer=False)  # pre-buffering would keep all data in memory
+                # Pre-buffering keeps all requested row groups in memory.
+                self._opened = parquet.ParquetFile(self._file, pre_buffer=self._is_remote)
                 self._schema = self._opened.schema_arrow
                 self.total = self._opened.metadata.num_rows
             else:
@@ -144,13 +149,30 @@ class ArrowReader(Reader):
 
     def _unchecked(self) -> Iterator[Batch]:
         if self._is_parquet:
-            yield from self._opened.iter_batches(BLOCK_ROWS, self.groups, self.only)
+            for groups in self._portions():
+                yield from self._opened.iter_batches(BLOCK_ROWS, groups, self.only)
         elif hasattr(self._opened, "num_record_batches"):
             for i in range(self._opened.num_record_batches):
                 yield from self._parts(self._opened.get_batch(i))
         else:
             for batch in self._opened:
                 yield from self._parts(batch)
+
+    def _portions(self) -> Iterator[list[int] | None]:
+        """Yield the row groups to read in one step; the ranges of a step are requested from a server at the same time."""
+        if not self._is_remote:
+            yield self.groups
+            return
+        metadata = self._opened.metadata
+        portion, size = list[int](), 0
+        for group in range(metadata.num_row_groups) if self.groups is None else self.groups:
+            portion.append(group)
+            size += metadata.row_group(group).total_byte_size
+            if size >= _PORTION:
+                yield portion
+                portion, size = [], 0
+        if portion:
+            yield portion
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
         if self.only is not None:

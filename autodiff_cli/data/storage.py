@@ -1,0 +1,256 @@
+"""Files of object stores and web servers, which have URLs: ``s3://bucket/data.csv``.
+
+fsspec reads and writes them.  Each scheme needs a package, which finds the credentials and settings where it always does.  Nothing
+is imported and no connection is made unless a URL was named.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from autodiff_cli.errors import AutodiffError, FileError, UsageError
+from autodiff_cli.lazy import library
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+_URL = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+TIMEOUT, ANSWER = 10, 30
+"""The maximum number of seconds for a connection and for an answer."""
+PART = 1 << 25
+"""The number of bytes of a part of an upload; an object has at most 10,000 parts."""
+_AHEAD = 1 << 22
+_BUFFER = 1 << 16
+
+
+class _Scheme(NamedTuple):
+    """A scheme of URLs: the package that fsspec needs for it, the place of its credentials, and whether it can be written."""
+
+    package: str
+    credentials: str = ""
+    written: bool = True
+
+
+_SCHEMES = {
+    "s3": _Scheme("s3fs", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"),
+    "gs": _Scheme("gcsfs", "set GOOGLE_APPLICATION_CREDENTIALS, or run: gcloud auth application-default login"),
+    "az": _Scheme("adlfs", "set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"),
+    "https": _Scheme("aiohttp", written=False),
+    "http": _Scheme("aiohttp", written=False),
+}
+
+
+def is_url(path: str | None) -> bool:
+    """Return whether a path is a URL."""
+    return path is not None and _URL.match(path) is not None
+
+
+def has_pattern(path: str) -> bool:
+    """Return whether a path contains a sign that stands for other characters."""
+    return any(sign in path for sign in "*?[")
+
+
+def file_part(path: str) -> str:
+    """Return a path without the query of a web address, so that it ends with the suffix of the file."""
+    return urlsplit(path).path if path.lower().startswith(("http://", "https://")) else path
+
+
+def opened(url: str) -> BinaryIO:
+    """Open a file for reading; it is seekable unless a web server can send only whole files.
+
+    Raises:
+        FileError: if the file cannot be read.
+        MissingPackage: if the package for the scheme is not installed.
+    """
+    with _reading(url):
+        return cast("BinaryIO", io.BufferedReader(_Remote(_system(url).open(url, "rb", block_size=_AHEAD)), _BUFFER))
+
+
+def is_remote(file: object) -> bool:
+    """Return whether ``opened`` opened a file."""
+    return isinstance(getattr(file, "raw", None), _Remote)
+
+
+def inside(url: str) -> list[str] | None:
+    """Return the files in a folder or of a pattern, in the order of their names; ``None`` if the URL is one file.
+
+    Raises:
+        FileError: if the file or folder does not exist or cannot be read.
+        MissingPackage: if the package for the scheme is not installed.
+    """
+    scheme = _scheme(url)
+    if not _SCHEMES[scheme].written:
+        return None
+    with _reading(url):
+        system = _system(url)
+        if has_pattern(url):
+            found = system.glob(url)
+        elif system.info(url)["type"] == "directory":
+            found = system.find(url)
+        else:
+            return None
+        return [f"{scheme}://{name}" for name in sorted(found)]
+
+
+def size_of(url: str) -> int | None:
+    """Return the number of bytes of a file; ``None`` if it does not exist, or the server does not state it.
+
+    Raises:
+        FileError: if the server does not answer.
+    """
+    with _reading(url):
+        try:
+            size: int | None = _system(url).info(url)["size"]
+        except FileNotFoundError:
+            return None
+        return size
+
+
+def remove(url: str) -> None:
+    """Remove a file if it exists."""
+    with suppress(Exception):
+        _system(url).rm_file(url)
+
+
+@contextmanager
+def created(url: str) -> Iterator[BinaryIO]:
+    """Open an object for writing; it appears at exit, and an unfinished upload is aborted after an error.
+
+    Raises:
+        FileError: if the object cannot be written.
+        MissingPackage: if the package for the scheme is not installed.
+    """
+    if not _SCHEMES[_scheme(url)].written:
+        raise FileError(f"cannot write '{url}': a web server can only be read", hint="write to a file, s3://, gs:// or az://")
+    with _converted(url, "write"):
+        file = _system(url).open(url, "wb", block_size=PART)
+    try:
+        yield cast("BinaryIO", _Remote(file))
+        with _converted(url, "write"):
+            file.close()
+    except BaseException:
+        with suppress(Exception):
+            file.discard()
+        file.closed = True  # otherwise, the destructor would finish the upload
+        raise
+
+
+class _Remote(io.RawIOBase):
+    """A file of fsspec whose errors are all ``OSError``.
+
+    Attributes:
+        size: the number of bytes of a file that is read; ``None`` if it is unknown.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._reads: bool = file.mode == "rb"
+        self.size: int | None = file.size if self._reads else None
+        self._seeks = self.size is not None  # a web server that sends only whole files does not state their size
+
+    def readable(self) -> bool:
+        return self._reads
+
+    def writable(self) -> bool:
+        return not self._reads
+
+    def seekable(self) -> bool:
+        return bool(self._seeks)
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        with _one_reason():
+            data: bytes = self._file.read(memoryview(buffer).nbytes)
+        memoryview(buffer).cast("B")[: len(data)] = data
+        return len(data)
+
+    def write(self, data: ReadableBuffer) -> int:
+        with _one_reason():
+            self._file.write(data)
+        return memoryview(data).nbytes
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if not self._seeks:
+            raise io.UnsupportedOperation("seek")
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def close(self) -> None:
+        if self._reads and not self.closed:
+            with suppress(Exception):
+                self._file.close()
+        super().close()
+
+
+def _scheme(url: str) -> str:
+    found = _URL.match(url)
+    scheme = found[1].lower() if found else ""
+    if scheme not in _SCHEMES:
+        raise UsageError(f"'{url}': unknown scheme '{scheme}'", hint=f"use one of {', '.join(f'{name}://' for name in _SCHEMES)}")
+    return scheme
+
+
+def _system(url: str) -> Any:
+    """Return the file system of fsspec for a URL; a file system is created once in a process."""
+    scheme = _scheme(url)
+    library(_SCHEMES[scheme].package, f"{scheme}://")
+    fsspec = library("fsspec", f"{scheme}://")
+    options: dict[str, object] = {"use_listings_cache": False}
+    if scheme == "s3":
+        options["config_kwargs"] = {"connect_timeout": TIMEOUT, "read_timeout": ANSWER, "retries": {"max_attempts": 2}}
+    elif scheme in ("http", "https"):
+        limits = library("aiohttp", f"{scheme}://").ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=ANSWER)
+        options["client_kwargs"] = {"timeout": limits, "trust_env": True}  # the proxy of the environment
+    system = fsspec.filesystem(scheme, **options)
+    if scheme == "s3":
+        system.retries = 2
+    return system
+
+
+@contextmanager
+def _reading(url: str) -> Iterator[None]:
+    with _converted(url, "read"):
+        yield
+
+
+@contextmanager
+def _converted(url: str, verb: str) -> Iterator[None]:
+    """Convert every exception of a library to a ``FileError``."""
+    try:
+        yield
+    except AutodiffError:
+        raise
+    except Exception as error:
+        reason = _reason(error)
+        lacking = "credentials" in reason.lower() or isinstance(error, PermissionError)
+        hint = _SCHEMES[_scheme(url)].credentials if lacking else None
+        raise FileError(f"cannot {verb} '{url}': {reason}", hint=hint or None) from None
+
+
+@contextmanager
+def _one_reason() -> Iterator[None]:
+    """Convert every exception of a library to an ``OSError``."""
+    try:
+        yield
+    except Exception as error:
+        raise OSError(0, _reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    """Return why an operation failed, in one line."""
+    text = str(error).partition("\n")[0].strip()
+    if isinstance(error, FileNotFoundError):
+        names_place = re.search(r"(bucket|container) .*(exist|found)", text, re.IGNORECASE)
+        return text if names_place else "there is no such file or folder"
+    if isinstance(error, PermissionError):
+        return f"access denied ({text})" if text else "access denied"
+    if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
+        return f"the server does not answer within {ANSWER} seconds"
+    return text or type(error).__name__

@@ -1,0 +1,181 @@
+"""Files of web servers and object stores, on a web server and an object store of this machine."""
+
+from __future__ import annotations
+
+import http.server
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from tests.mapping import Done, run_map
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("aiohttp")
+pytest.importorskip("s3fs")
+
+ROWS = b"x,name\n" + b"".join(f"{i / 7},row {i}\n".encode() for i in range(1, 20_000))
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """A server of files that answers requests for ranges of bytes, but not below ``/whole``."""
+
+    requested: ClassVar[list[str]] = []
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+    def do_GET(self) -> None:
+        path, ranges = Path(self.translate_path(self.path.replace("/whole/", "/"))), self.headers.get("Range")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", ranges or "")
+        whole = "/whole/" in self.path
+        if match and not whole:
+            first, last = int(match[1]), min(int(match[2] or len(data) - 1), len(data) - 1)
+            self.requested.append(f"{first}-{last}")
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+            data = data[first : last + 1]
+        else:
+            self.send_response(200)
+            if not whole:
+                self.send_header("Accept-Ranges", "bytes")
+        if not whole:
+            self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    do_HEAD = do_GET
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """The address of a server of the files in this folder."""
+
+    def handler(*arguments: Any) -> Handler:
+        return Handler(*arguments, directory=str(tmp_path))
+
+    Handler.requested.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[str]:
+    """The address of an object store with a bucket."""
+    server_module = pytest.importorskip("moto.server")
+    server = server_module.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (
+            ("AWS_ENDPOINT_URL", f"http://{host}:{port}"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+            ("AWS_DEFAULT_REGION", "us-east-1"),
+        ):
+            patch.setenv(name, value)
+        import s3fs
+
+        s3fs.S3FileSystem.clear_instance_cache()
+        system = s3fs.S3FileSystem()
+        system.mkdir("bucket")
+        yield "s3://bucket"
+        s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+def refused(message: str, *arguments: Any, code: int = 5) -> Done:
+    """A run that ends soon with one error of one line."""
+    begun = time.perf_counter()
+    done = run_map(*arguments, stdin=ROWS)
+    assert message in done.err
+    assert (done.code, done.out, done.err.count("error: ")) == (code, b"", 1)
+    assert time.perf_counter() - begun < 60
+    return done
+
+
+@pytest.mark.parametrize("folder", ["", "whole/"])
+def test_files_of_a_web_server(web: str, folder: str) -> None:
+    import gzip
+
+    Path("rows.csv").write_bytes(ROWS)
+    Path("rows.csv.gz").write_bytes(gzip.compress(ROWS))
+    right = run_map("x**2", "rows.csv").out
+    assert run_map("x**2", f"{web}/{folder}rows.csv").out == right
+    assert run_map("x**2", f"{web}/{folder}rows.csv?token=a.b").out == right
+    assert run_map("x**2", f"{web}/{folder}rows.csv.gz").out == right
+
+
+def test_only_the_needed_columns_of_parquet_are_requested(web: str) -> None:
+    from pyarrow import parquet
+
+    rows = 200_000
+    table = pa.table({"x": [i / 7 for i in range(rows)], "text": [f"{i * 7919 % 100_003} of {i}" for i in range(rows)]})
+    parquet.write_table(table, "rows.parquet")
+    arguments = ("--no-keep", "-o", "out.parquet")
+    assert run_map("x**2", f"{web}/rows.parquet", *arguments).code == 0
+    assert parquet.read_table("out.parquet")["value"].to_pylist()[:2] == [0.0, (1 / 7) ** 2]
+    spans = [tuple(map(int, each.split("-"))) for each in Handler.requested]
+    assert sum(last - first + 1 for first, last in spans) < Path("rows.parquet").stat().st_size
+
+
+def test_errors_of_a_web_server(web: str) -> None:
+    refused("there is no such file or folder", "x", f"{web}/none.csv")
+    refused("cannot read 'http://127.0.0.1:9/rows.csv'", "x", "http://127.0.0.1:9/rows.csv")
+    done = refused("a web server can only be read", "x", "-o", f"{web}/out.csv")
+    assert "hint: write to a file, s3://, gs:// or az://" in done.err
+    refused("unknown scheme 'ftp'", "x", "ftp://host/rows.csv", code=2)
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "arrow", "csv.gz"])
+def test_objects_in_and_out(store: str, form: str) -> None:
+    Path("rows.csv").write_bytes(ROWS)
+    assert run_map("x**2", "rows.csv", "-o", f"local.{form}").code == 0
+    assert run_map("x**2", "rows.csv", "-o", f"{store}/a/one.{form}").code == 0
+    again = run_map("2*x", f"{store}/a/one.{form}", "--value-name", "v", "--derivative-name", "d{}")
+    assert again.out == run_map("2*x", f"local.{form}", "--value-name", "v", "--derivative-name", "d{}").out
+    assert again.code == 0
+
+
+def test_folders_and_patterns_of_objects(store: str) -> None:
+    for year in (2024, 2025):
+        assert run_map("x", "-o", f"{store}/years/year={year}/part.csv", stdin=f"x\n{year}\n".encode()).code == 0
+    found = run_map("x*year", f"{store}/years", "--wrt", "x", "--value-name", "v", "--derivative-name", "s_{}").text
+    assert found.splitlines()[0] == "x,value,d_x,year,v,s_x"
+    assert [line.split(",")[4] for line in found.splitlines()[1:]] == [str(2024.0**2), str(2025.0**2)]
+    one = run_map("x", f"{store}/years/*/part.csv", "--value-name", "v", "--derivative-name", "s_{}").text
+    assert [line.split(",")[0] for line in one.splitlines()[1:]] == ["2024", "2025"]
+
+
+def test_errors_of_an_object_store(store: str) -> None:
+    refused("there is no such file or folder", "x", f"{store}/none.csv")
+    refused("cannot read 's3://no-such-bucket/rows.csv'", "x", "s3://no-such-bucket/rows.csv")
+    refused("cannot write 's3://no-such-bucket/out.csv'", "x", "-o", "s3://no-such-bucket/out.csv")
+
+
+def test_an_output_that_fails_does_not_appear(store: str) -> None:
+    import s3fs
+
+    done = run_map("x", "-o", f"{store}/broken.csv", stdin=ROWS + b"no,number\n")
+    assert done.code == 5
+    assert not s3fs.S3FileSystem().exists("bucket/broken.csv")
