@@ -103,7 +103,7 @@ def cos(x: Value) -> Value:
 
 
 def tan(x: Value) -> Value:
-    """Return the tangent: a quotient of sums, so the error stays near half an ulp."""
+    """Return the tangent, a quotient of sums: at most 0.9 ulp from the exact value."""
     n, r = _reduced(x)
     odd = x.builder.compare("ne", masked(n, 1), 0)
     sine, cosine = fast_sum(*_sine(r)), fast_sum(*_cosine(r))
