@@ -12,7 +12,7 @@ import pytest
 from tests.behaviour import const, leaf, shape, torch
 
 func: Any = import_module(f"{torch.__name__}.func")
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore:Attempted to insert:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:Attempted to insert:UserWarning")
 X = const([[0.5, -1.0], [2.0, 0.25], [1.5, 3.0]])
 V = const([0.5, -1.0, 2.0])
 W = const([[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]])

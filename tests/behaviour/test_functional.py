@@ -10,7 +10,6 @@ import pytest
 from tests.behaviour import const, leaf, torch
 
 functional: Any = torch.autograd.functional
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 X = const([1.0, 2.0, 3.0])
 ONES = const([1.0, 1.0, 1.0])
 PRODUCTS = [functional.vjp, functional.jvp, functional.hvp, functional.vhp]

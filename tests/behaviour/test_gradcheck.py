@@ -17,7 +17,6 @@ GradcheckError: Any = (
     if hasattr(torch.autograd, "GradcheckError")
     else torch.autograd.gradcheck.__globals__["GradcheckError"]
 )
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 ALL = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True, "check_grad_dtypes": True}
 EACH = pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
 
