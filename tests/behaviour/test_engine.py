@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour import const, leaf, quiet, torch
+from tests.behaviour import const, each_time, leaf, quiet, torch
 
 autograd = torch.autograd
 graph = torch.autograd.graph
@@ -461,13 +461,9 @@ def messages_of(call: Callable[[], Any]) -> list[tuple[type, str]]:
 
 def test_a_recorded_backward_warns_of_the_cycle() -> None:
     x = leaf(2.0)
-    before = torch.is_warn_always_enabled()
-    torch.set_warn_always(True)
-    try:
+    with each_time():
         found = messages_of(lambda: (x * x).backward(create_graph=True))
         quiet_ones = messages_of(lambda: autograd.grad(x * x, x, create_graph=True))
-    finally:
-        torch.set_warn_always(before)
     assert [kind for kind, _ in found] == [UserWarning]
     assert found[0][1].startswith(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour import const, leaf, torch
+from tests.behaviour import const, each_time, leaf, torch
 
 gradcheck: Any = torch.autograd.gradcheck
 gradgradcheck: Any = torch.autograd.gradgradcheck
@@ -266,7 +266,7 @@ def test_an_output_that_was_computed_from_a_list_of_tensors() -> None:
         return torch.tensor([x])
 
     x = leaf([1.0])
-    with pytest.warns(UserWarning, match="to a scalar may lead to unexpected behavior"):
+    with each_time(), pytest.warns(UserWarning, match="to a scalar may lead to unexpected behavior"):
         assert function(x).tolist() == [1.0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
