@@ -357,6 +357,33 @@ def test_edges(expression: str, x: float, expected: list[float]) -> None:
     assert _derivatives(expression, x) == expected
 
 
+@pytest.mark.parametrize("at", [0.0, [0.0, 0.0]], ids=["scalar", "array"])
+@pytest.mark.parametrize(
+    ("source", "first", "second"),
+    [
+        ("sqrt(abs(x))", math.nan, math.nan),
+        ("log(abs(x))", math.nan, math.nan),
+        ("sqrt(x**2)", math.nan, math.nan),
+        ("cbrt(x**4)", math.nan, math.nan),
+        ("asin(1 - abs(x))", math.nan, math.nan),
+        ("abs(sqrt(x))", math.nan, math.nan),
+        ("relu(x)*sqrt(x)", math.nan, math.nan),
+        ("sqrt(relu(x))", 0.0, 0.0),  # PyTorch's rule of relu masks
+        ("relu(sqrt(x))", 0.0, 0.0),
+        ("where(x > 0, sqrt(x), 0)", 0.0, 0.0),
+        ("sqrt(hardtanh(x, 1, 2))", 0.0, 0.0),
+    ],
+)
+def test_a_derivative_of_0_does_not_hide_an_infinite_one(source: str, first: float, second: float, at: Any) -> None:
+    """As in reverse mode, ``0*inf`` is nan; only the branches that were not selected do not contribute, whatever the order."""
+    nested = ad.evaluate(source, {"x": 0.0}, order=2)
+    assert [nested.grad["x"], nested.hessian["x"]["x"]] == pytest.approx([first, second], nan_ok=True)
+    for order in (1, 2, 5):
+        found = taylor.series(Evaluation(source, {"x": at}), order)
+        of_an_element = found.reshape(order + 1, -1)[:, -1]
+        assert of_an_element[1:3] == pytest.approx([first, second / 2][:order], nan_ok=True)
+
+
 def test_a_value_that_is_nan_has_derivatives_by_convention() -> None:
     found = taylor.derivatives(Evaluation("log(x)", {"x": -2.0}), 3)
     assert found == {("x",): -0.5, ("x", "x"): -0.25, ("x", "x", "x"): -0.25}

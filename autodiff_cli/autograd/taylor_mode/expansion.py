@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.taylor_mode import recurrences
 from autodiff_cli.autograd.taylor_mode.series import (
     Coefficient,
+    LocalDerivative,
     Operand,
     Recurrence,
     Series,
@@ -167,7 +169,7 @@ class Expansion:
                 if series.recurrence is recurrences.chain or series.recurrence is recurrences.total:
                     series.local_derivatives = self._local_derivatives(series, order)
 
-    def _local_derivatives(self, series: Series, needed_order: int) -> list[tuple[Series, Series | Coefficient]]:
+    def _local_derivatives(self, series: Series, needed_order: int) -> list[LocalDerivative]:
         primitive = series.primitive
         assert primitive is not None
         # Only the value of the last derivative is needed: compute it with numbers instead of series.
@@ -184,12 +186,17 @@ class Expansion:
             if vjp is None or type(argument) is not Series:
                 continue
             wanted = argument_names(vjp)[1:]
-            derivative = vjp(1.0, *[values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in wanted])
+            others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in wanted]
+            derivative = vjp(1.0, *others)
+            selected: Any = True
             if type(derivative) is not Series:
                 derivative = as_coefficient(value_of(derivative))
-                if type(derivative) is float and derivative == 0:
-                    continue  # an argument that was not selected does not contribute, even if it is infinite or nan
-            found.append((argument, derivative))
+                if not np.all(derivative):
+                    # The rule masks elements that were not selected: nan does not pass there, but does where a factor is 0.
+                    selected = (derivative != 0) | (value_of(vjp(math.nan, *others)) != 0)
+                    if not np.any(selected):
+                        continue
+            found.append((argument, derivative, selected))
         if not found:
             series.degree = 0
         return found

@@ -6,6 +6,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.taylor_mode.series import (
@@ -51,22 +52,22 @@ def quotient(series: Series, k: int) -> Coefficient:
 def chain(series: Series, k: int) -> Coefficient:
     """Return the coefficient of an elementwise function, by the chain rule."""
     found: Any = 0.0
-    for u, w in series.local_derivatives:
+    for u, w, selected in series.local_derivatives:
         if type(w) is Series:
             found = found + _convolution(u.scaled_coefficients, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
         elif k <= u.degree:
-            found = found + _weighted(w, u.scaled_coefficients[k])
+            found = found + _weighted(w, u.scaled_coefficients[k], selected)
     return found / k
 
 
 def total(series: Series, k: int) -> Coefficient:
     """Return the coefficient of a scalar that depends on all elements of the arguments, by the chain rule."""
     found = 0.0
-    for u, w in series.local_derivatives:
+    for u, w, selected in series.local_derivatives:
         coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)
         shape = np.broadcast_shapes(shape_of(w), u._data.shape)
         for j in range(max(1, k - degree), min(k, u.degree) + 1):
-            found += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j]), shape)))
+            found += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j], selected), shape)))
     return found / k
 
 
@@ -95,11 +96,11 @@ def degree_now(series: Series) -> int:
     """Return the degree of a series for the currently known degrees of its arguments."""
     args, recurrence = series.args, series.recurrence
     if recurrence is chain or recurrence is total:
-        if any(not u.degree or is_zero(w) for u, w in series.local_derivatives):
-            series.local_derivatives = [(u, w) for u, w in series.local_derivatives if u.degree and not is_zero(w)]
+        if any(not u.degree or is_zero(w) for u, w, _ in series.local_derivatives):
+            series.local_derivatives = [each for each in series.local_derivatives if each[0].degree and not is_zero(each[1])]
         return series.degree if series.local_derivatives else 0
     if recurrence is product or recurrence is bilinear:
-        return 0 if any(map(is_zero, args[:2])) else degree_of(args[0]) + degree_of(args[1])
+        return degree_of(args[0]) + degree_of(args[1])
     if recurrence is quotient:
         return series.degree if degree_of(args[1]) else degree_of(args[0])
     if recurrence is linear:
@@ -118,5 +119,5 @@ def _convolution(a: list[Coefficient], b: list[Coefficient], k: int, low: int, h
     return sum(map(mul, a[low : high + 1], b[k - low : stop if stop >= 0 else None : -1])) if low <= high else 0.0
 
 
-def _weighted(weight: Coefficient, scaled: Coefficient) -> Coefficient:
-    return weight * scaled if type(weight) is float else np.where(weight == 0, 0.0, weight * scaled)
+def _weighted(weight: Coefficient, scaled: Coefficient, selected: bool | NDArray[np.bool_]) -> Coefficient:
+    return weight * scaled if selected is True else np.where(selected, weight * scaled, 0.0)

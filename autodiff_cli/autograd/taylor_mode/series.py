@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.primitive import Primitive
@@ -21,6 +22,9 @@ Coefficient = Any
 Recurrence = Callable[["Series", int], Coefficient]
 """A function that computes one coefficient of a series from its lower-order coefficients and the arguments of its operation."""
 
+LocalDerivative: TypeAlias = "tuple[Series, Series | Coefficient, bool | NDArray[np.bool_]]"
+"""An argument, the derivative with respect to it, and where the operation selects it; elsewhere it does not contribute."""
+
 
 class Series(Tensor):
     """A tensor that depends on the variable of an expansion.
@@ -33,7 +37,7 @@ class Series(Tensor):
         primitive, args: the operation that computed the series, and its arguments.
         primal: the value of the series, as a tensor that is not a series.
         needed_order: the highest order to which the coefficients are needed.
-        local_derivatives: pairs of an argument and the derivative with respect to it.
+        local_derivatives: the arguments with the derivatives with respect to them.
         recurrence: the function that computes the next coefficient.
     """
 
@@ -58,7 +62,7 @@ class Series(Tensor):
     primal: Tensor
     primitive: Primitive | None
     needed_order: int
-    local_derivatives: list[tuple[Series, Series | Coefficient]]
+    local_derivatives: list[LocalDerivative]
     recurrence: Recurrence
 
     def applied(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
