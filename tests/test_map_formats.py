@@ -18,7 +18,6 @@ import pytest
 from autodiff_cli import formats
 from autodiff_cli.data import column_values, number_text
 from autodiff_cli.data.readers import arrow_ndjson, lines
-from autodiff_cli.data.shortest import joined_texts
 from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
 
@@ -567,7 +566,10 @@ def test_arrow_writes_numbers_as_python_does() -> None:
         )
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
-        assert number_text.arrow_number_texts(values).to_pylist() == column_values.number_reprs(values)
+        reprs = column_values.number_reprs(values)
+        assert number_text.arrow_texts(values, ";").to_pylist() == [f";{text}" for text in reprs]
+        quoted = [text if np.isfinite(float(text)) else f'"{text}"' for text in reprs]
+        assert number_text.arrow_texts(values, ", x: ", json=True).to_pylist() == [f", x: {text}" for text in quoted]
 
 
 def test_pyarrow_is_imported_for_large_files_only() -> None:
@@ -609,8 +611,8 @@ def test_the_shortest_texts_of_arrays_are_those_of_python() -> None:
         ]
     )
     expected = list(map(repr, values.tolist()))
-    assert joined_texts([values], ",") == expected
-    assert joined_texts([values, -values[::-1]], "\t") == [
+    assert number_text.row_texts([values], ",") == expected
+    assert number_text.row_texts([values, -values[::-1]], "\t") == [
         f"{a}\t{b!r}" for a, b in zip(expected, (-values[::-1]).tolist(), strict=True)
     ]
-    assert joined_texts([values[:0]], ",") == []
+    assert number_text.row_texts([values[:0]], ",") == []

@@ -14,6 +14,8 @@ FAST_FROM = 50_000
 """The smallest number of values for which importing Arrow to write them saves time."""
 _FAST_FROM = 500
 """The smallest number of values for which the conversion of whole arrays saves time."""
+_FIRST_EXPONENT = {np.dtype(np.float64): np.inf, np.dtype(np.float32): 1e6}
+"""The sizes from which orjson may write numbers in another way than Python, by type; it always does so from 1e-9 to 1e-4."""
 
 
 def number_texts(array: Array) -> list[str]:
@@ -23,38 +25,62 @@ def number_texts(array: Array) -> list[str]:
 
 def row_texts(columns: Sequence[Array], separator: str) -> list[str]:
     """Return the text of each row of columns of numbers, with a separator of one character between the numbers."""
-    if len(columns[0]) >= _FAST_FROM and all(column.dtype == np.float64 for column in columns):
-        from autodiff_cli.data.shortest import joined_texts
+    if len(columns[0]) < _FAST_FROM or any(column.dtype != np.float64 for column in columns):
+        return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
+    array = np.column_stack(columns)
+    texts = _json(array)[2:-2].decode().replace("],[", "\n").replace(",", separator).split("\n")
+    rows = np.flatnonzero(_is_odd(array).any(axis=1))
+    for i, row in zip(rows.tolist(), array[rows].tolist(), strict=True):
+        texts[i] = separator.join(map(repr, row))
+    return texts
 
-        return joined_texts(columns, separator)
-    return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
 
+def arrow_texts(array: Array, lead: str, json: bool = False) -> ArrowArray:
+    """Return an Arrow array with the texts of numbers, each after the same text.
 
-def arrow_number_texts(array: Array) -> ArrowArray:
-    """Return an Arrow array with the same texts of numbers as ``number_reprs``."""
-    from pyarrow import compute
-
+    Args:
+        array: the numbers: integers, float64 or float32.
+        lead: the text before each number.
+        json: whether numbers that are not finite are strings of JSON.
+    """
     pa = pyarrow_if_there()
-    strings = compute.cast(pa.array(array), pa.string())
+    if not len(array):
+        return pa.array([], pa.string())
+    text = _json(array)
+    bounds = np.concatenate([[0], np.flatnonzero(np.frombuffer(text, np.uint8) == ord(",")), [len(text) - 1]])
+    odd = np.flatnonzero(_is_odd(array))
+    if len(odd):
+        reprs = number_reprs(array[odd])
+        quoted = [f'"{one}"' if json and one in ("nan", "inf", "-inf") else one for one in reprs]
+        longer = np.zeros(len(bounds), int)
+        longer[odd + 1] = np.array(list(map(len, quoted))) - np.diff(bounds)[odd] + 1
+        text = _replaced(text, (bounds[odd] + 1).tolist(), bounds[odd + 1].tolist(), quoted)
+        bounds += np.cumsum(longer)
+    start = lead.encode()
+    offsets = bounds + (len(start) - 1) * np.arange(len(bounds))
+    data = start + text[1:-1].replace(b",", start)
+    return pa.StringArray.from_buffers(len(array), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
+
+
+def _replaced(text: bytes, starts: Sequence[int], ends: Sequence[int], new: Sequence[str]) -> bytes:
+    """Return a text with new parts in place of its parts between the starts and the ends."""
+    around = zip([0, *ends], [*starts, len(text)], [*new, ""], strict=True)
+    return b"".join([part for end, start, one in around for part in (text[end:start], one.encode())])
+
+
+def _json(array: Array) -> bytes:
+    import orjson
+
+    return orjson.dumps(np.ascontiguousarray(array), option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _is_odd(array: Array) -> Array:
+    """Return where orjson may write another text than Python: for small and large numbers and those that are not finite."""
+    if array.dtype.kind != "f":
+        return np.zeros(array.shape, bool)
     size = np.abs(array)
-    # Arrow writes 1 for 1.0, 0.00001 for 1e-05 and 1e+10 for 10000000000.0.
-    same = (size >= 1e-4) & (size < 1e9) & (array != np.rint(array))
-    if same.all():
-        return strings
-    other = ~same
-    return compute.replace_with_mask(strings, pa.array(other), pa.array(number_reprs(array[other]), pa.string()))
-
-
-def arrow_json_texts(array: Array) -> ArrowArray:
-    """Return an Arrow array with the JSON of each number, with strings for numbers that are not finite."""
-    from pyarrow import compute
-
-    pa = pyarrow_if_there()
-    texts, finite = arrow_number_texts(array), np.isfinite(array)
-    if finite.all():
-        return texts
-    quoted = [f'"{text}"' for text in number_reprs(array[~finite])]
-    return compute.replace_with_mask(texts, pa.array(~finite), pa.array(quoted, pa.string()))
+    plain: Array = ((size >= 1e-4) & (size < _FIRST_EXPONENT[array.dtype])) | (size == 0)
+    return ~plain
 
 
 def json_texts(column: Column) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
 
@@ -64,7 +65,7 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
             csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False),
         )
         rows = table.num_rows
-        if rows != data.count(b"\n"):
+        if rows != lines_in(data):
             return None
         found = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
         numbers = {n: (_cast(found[n]) if n in both else found[n]).to_numpy() for n in request.numbers}

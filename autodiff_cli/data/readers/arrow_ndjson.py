@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import Block, Floats, ReadRequest
 
 _INFINITY = re.compile(rb"Inf[],}\s]")
@@ -55,7 +56,7 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
     except (pa.ArrowInvalid, UnicodeError):
         return None
     rows = table.num_rows
-    if rows != data.count(b"\n") or any(column.null_count for column in table.columns):
+    if rows != lines_in(data) or any(column.null_count for column in table.columns):
         return None
     numbers: dict[str, Floats] = {column: table.column(column).to_numpy() for column in request.numbers}
     if any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data):

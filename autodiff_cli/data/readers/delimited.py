@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.readers import arrow_csv
-from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded
+from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
@@ -115,7 +115,7 @@ class DelimitedReader(TextReader):
         yielded = False
         for chunk in self._remaining():
             piece = self._piece(chunk)
-            self.line += piece.data.count(b"\n")
+            self.line += lines_in(piece.data)
             if piece.data:
                 yielded = True
                 yield piece

@@ -129,7 +129,7 @@ class TextReader(Reader):
         The number of lines is limited because short lines need far more memory as rows than as text.
         """
         whole, self._whole = self._whole, False
-        if whole or data.count(b"\n") <= LINES:
+        if whole or lines_in(data) <= LINES:
             return data.rfind(b"\n") + 1
         return int(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES - 1]) + 1
 
@@ -171,6 +171,11 @@ class _Section:
 def section(file: BinaryIO, start: int, stop: int) -> BinaryIO:
     """Return a range of bytes of a file as a file for sequential reading."""
     return cast("BinaryIO", _Section(file, start, stop))
+
+
+def lines_in(data: bytes) -> int:
+    """Return the number of newlines; faster than ``bytes.count`` if lines are short."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
 def decoded(data: bytes, name: str, line: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.readers import arrow_ndjson
-from autodiff_cli.data.readers.lines import TextReader, decoded
+from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest, field_of
 from autodiff_cli.errors import DataError, setting
 
@@ -65,7 +65,7 @@ class NdjsonReader(TextReader):
         line = self.line
         for chunk in self._remaining():
             yield _Lines(chunk, line)
-            line += chunk.count(b"\n")
+            line += lines_in(chunk)
 
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""

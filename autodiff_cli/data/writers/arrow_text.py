@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import dense, json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
-from autodiff_cli.data.number_text import arrow_json_texts, arrow_number_texts
+from autodiff_cli.data.number_text import arrow_texts
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column, Results
 
 Buffers = list[bytes | memoryview]
@@ -19,46 +19,47 @@ def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
     """Return columns as lines of CSV; ``None`` if a column needs Python's conversion."""
     if pyarrow_if_there() is None:
         return None
-    from pyarrow import compute
+    parts: list[ArrowArray | str] = []
+    for column in columns:
+        cells = _cells(column, delimiter if parts else "\n", delimiter)
+        if cells is None:
+            return None
+        parts += cells
+    return [_joined(parts)[1:], b"\n"]
 
-    cells = [_cells(column, delimiter) for column in columns]
-    if any(column is None for column in cells):
-        return None
-    cells[-1] = compute.binary_join_element_wise(cells[-1], "", "\n")
-    return [_bytes(compute.binary_join_element_wise(*cells, delimiter) if len(cells) > 1 else cells[0])]
 
+def _cells(column: Column, lead: str, delimiter: str) -> list[ArrowArray | str] | None:
+    """Return the parts of the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns.
 
-def _cells(column: Column, delimiter: str) -> ArrowArray | None:
-    """Return the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns."""
+    Args:
+        column: the column.
+        lead: the text before each cell.
+        delimiter: the delimiter between cells.
+    """
     from pyarrow import compute, types
 
     pa = pyarrow_if_there()
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-        return compute.cast(pa.array(column), pa.string())
     if isinstance(column, np.ndarray):
-        return arrow_number_texts(column) if column.dtype in (np.float32, np.float64) else None
+        is_number = column.dtype.kind in "iu" or column.dtype in (np.float32, np.float64)
+        return [arrow_texts(column, lead)] if is_number else None
     if isinstance(column, list) or column.null_count:
         return None
     column = dense(column)
     if types.is_large_string(column.type):
         column = compute.cast(column, pa.string())
-    if types.is_float64(column.type) or types.is_float32(column.type):
-        return arrow_number_texts(column.to_numpy())
-    if types.is_integer(column.type):
-        return compute.cast(column, pa.string())
+    if types.is_float64(column.type) or types.is_float32(column.type) or types.is_integer(column.type):
+        return [arrow_texts(column.to_numpy(), lead)]
     if types.is_string(column.type) and not any(
         compute.any(compute.match_substring(column, sign)).as_py() for sign in (delimiter, '"', "\n", "\r")
     ):
-        return column
+        return [lead, column]
     return None
 
 
 def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
     """Return the lines of ``raw`` with the results appended to each line."""
-    from pyarrow import compute
-
     lines = _cut(raw, np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n")))
-    return [_bytes(compute.binary_join_element_wise(lines, *map(arrow_number_texts, results), delimiter)), b"\n"]
+    return [_joined([lines, *(arrow_texts(array, delimiter) for array in results)]), b"\n"]
 
 
 def appended_members(raw: bytes, names: Sequence[str], results: Results) -> Buffers:
@@ -69,13 +70,9 @@ def appended_members(raw: bytes, names: Sequence[str], results: Results) -> Buff
         names: the names of the results.
         results: the results.
     """
-    from pyarrow import compute
-
     lines = _cut(raw, np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n")) - 1)
-    members = [
-        part for name, array in zip(names, results, strict=True) for part in (f", {json_text(name)}: ", arrow_json_texts(array))
-    ]
-    return [_bytes(compute.binary_join_element_wise(lines, *members, "")), b"}\n"]
+    members = [arrow_texts(array, f", {json_text(name)}: ", json=True) for name, array in zip(names, results, strict=True)]
+    return [_joined([lines, *members]), b"}\n"]
 
 
 def _cut(raw: bytes, ends: Array) -> ArrowArray:
@@ -89,7 +86,10 @@ def _cut(raw: bytes, ends: Array) -> ArrowArray:
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(raw))
 
 
-def _bytes(texts: ArrowArray) -> memoryview:
-    """Return the concatenated texts of an Arrow array, whose offset in its buffer must be 0."""
+def _joined(parts: Sequence[ArrowArray | str]) -> memoryview:
+    """Return the texts of rows, each of which is the concatenation of its parts."""
+    from pyarrow import compute
+
+    texts = compute.binary_join_element_wise(*parts, "")
     end = np.frombuffer(texts.buffers()[1], np.int32)[len(texts)]
     return memoryview(texts.buffers()[2])[: int(end)]
