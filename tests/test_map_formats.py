@@ -514,6 +514,78 @@ def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str
         assert json.loads(line)["id"] == json.loads(source)["id"]
 
 
+_KINDS: dict[str, list[object]] = {
+    "strings": ["a", "b c", "", "\u00e9"],
+    "numbers": [0, -1.5, 2e-300],
+    "words": [True, False, None],
+}
+_CELLS += (
+    ".5",
+    "1.e5",
+    "1E5",
+    "1e+05",
+    "-",
+    "-01",
+    "0",
+    "-0",
+    "0x1",
+    "1_0",
+    "1 2",
+    "nan",
+    "infinity",
+    '"a, b"',
+    '"{"',
+    '"}"',
+    '"a',
+)
+_CELLS += (
+    '""',
+    '"',
+    "[1, 2]",
+    "[]",
+    '"\x01"',
+    '"\\\\"',
+    '"\\""',
+    '"x" "y"',
+    "tru",
+    "foo",
+    "",
+    " 1",
+    "1 ",
+    '0, "z": 1',
+    '"é"',
+    "\udcff",
+)
+
+
+@pytest.mark.parametrize("place", ["x", "s", "id"])
+@pytest.mark.parametrize("kind", list(_KINDS))
+@pytest.mark.parametrize("odd", [None, *_CELLS, *_VALUES])
+def test_ndjson_with_the_same_keys_is_read_as_ever(odd: str | None, kind: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(3)
+    given = [
+        {
+            "id": repr(draw.uniform(-2, 2)),
+            "x": json.dumps(draw.choice([0, -3, 0.25, 1e-9, 1e300])),
+            "s": json.dumps(draw.choice(_KINDS[kind]), ensure_ascii=False),
+        }
+        for _ in range(40)
+    ]
+    if odd is not None:
+        given[25][place] = odd
+    rows = [", ".join(f'"{key}": {cell}' for key, cell in row.items()) for row in given]
+    data = "".join(f"{{{row}}}\n" for row in rows).encode("utf-8", "surrogateescape")
+    arguments = ["x**2", "--input-format", "ndjson", "--format", "ndjson"]
+    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
+        plain = run_map(*arguments, stdin=data)
+    monkeypatch.setattr(lines, "FAST_FROM", 1)
+    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
+    with mock.patch.object(arrow_ndjson, "_by_json", side_effect=arrow_ndjson._by_json) as by_json:
+        found = run_map(*arguments, stdin=data)
+    assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
+    assert odd is not None or not by_json.called
+
+
 @pytest.mark.parametrize(
     ("data", "regular"),
     [

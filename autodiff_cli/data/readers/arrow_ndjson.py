@@ -1,7 +1,8 @@
 """Fast parsing of large pieces of NDJSON with Arrow, with the same values as ``ndjson``.
 
-Only the columns that the expression needs are converted; the lines are copied unchanged.  ``ndjson`` parses every piece that
-contains unusual lines or cells.
+Only the columns that the expression needs are converted; the lines are copied unchanged.  Lines of flat objects with the same keys
+in the same order are read as CSV, whose cells begin with a key.  This takes a third of the time of Arrow's JSON reader, which reads
+other lines.  ``ndjson`` parses every piece that contains unusual lines or cells.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 from autodiff_cli.data.column_values import json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
-from autodiff_cli.data.row_blocks import Block, Floats, ReadRequest
+from autodiff_cli.data.row_blocks import Array, ArrowArray, Block, Floats, ReadRequest
 
 _INFINITY = re.compile(rb"Inf[],}\s]")
 _MINUS_ZERO = re.compile(rb"-0[,}\s]")
 """The integer -0: Arrow reads -0.0, and Python 0."""
+_BEGIN = re.compile(r'[{\s]*"([^"\\]*)"\s*:\s*')
 _ESCAPED_ASCII = re.compile(rb"\\(u00[0-7]|/)")
 
 
@@ -36,7 +38,130 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
     if pa is None:
         return None
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
-    if not _is_regular(data) or (copied and _may_contain(data, request.new)):
+    if not _is_regular(data):
+        return None
+    numbers = _of_same_keys(data, request) or _by_json(data, request)
+    if numbers is None or (any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data)):
+        return None
+    rows = lines_in(data)
+    return Block(rows, numbers, {}, data if copied else None, f"{name}, line", range(first, first + rows))
+
+
+def _of_same_keys(data: bytes, request: ReadRequest) -> dict[str, Floats] | None:
+    """Return the needed columns of lines that are flat objects with the same keys in the same order; ``None`` for other lines.
+
+    A cell then begins with its key, because a quote inside a JSON string has a backslash before it, and a line without inner
+    braces does not have inner objects.
+    """
+    pa = pyarrow_if_there()
+    from pyarrow import csv
+
+    begins = _begins(data[: data.index(b"\n")])
+    rows = lines_in(data)
+    array = np.frombuffer(data, np.uint8)
+    if not {*request.numbers} <= begins.keys() or not begins.keys().isdisjoint(request.new):
+        return None
+    if any(np.count_nonzero(array == ord(brace)) != rows for brace in "{}"):
+        return None
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(begins)),
+            csv.ParseOptions(quote_char=False),
+            csv.ConvertOptions(column_types=dict.fromkeys(begins, pa.string()), null_values=[], strings_can_be_null=False),
+        )
+        if table.num_rows != rows:
+            return None
+        last, numbers = next(reversed(begins)), {}
+        for key, begin in begins.items():
+            values = _values(table.column(key).combine_chunks(), begin, key == last)
+            if key in request.numbers:
+                numbers[key] = _converted(values)
+            elif not _are_simple(values):
+                return None
+        return numbers
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+
+
+def _begins(line: bytes) -> dict[str, str]:
+    """Return the text before each value of a line, by its key, as if no value contained a comma; empty if two keys are equal."""
+    found = [_BEGIN.match(cell) for cell in line.decode(errors="replace").split(",")]
+    if not all(found):
+        return {}
+    begins = {match[1]: match[0] for match in found if match}
+    return begins if len(begins) == len(found) else {}
+
+
+def _values(cells: ArrowArray, begin: str, is_last: bool) -> ArrowArray:
+    """Return the values of a column: its cells without their begin, and without the brace that ends the last cell of a line.
+
+    Raises:
+        ArrowInvalid: if a cell begins in another way.
+    """
+    from pyarrow import compute
+
+    pa = pyarrow_if_there()
+    if not compute.all(compute.starts_with(cells, begin)).as_py():
+        raise pa.ArrowInvalid("other keys")
+    bounds = np.frombuffer(cells.buffers()[1], np.int32)[: len(cells) + 1]
+    # Every third text is a value; the others are the texts before and after it.
+    parts = np.empty(3 * len(cells) + 1, np.int32)
+    parts[::3], parts[1::3], parts[2::3] = bounds, bounds[:-1] + len(begin.encode()), bounds[1:] - is_last
+    texts = pa.StringArray.from_buffers(3 * len(cells), pa.py_buffer(parts), cells.buffers()[2])
+    return texts.take(pa.array(np.arange(1, 3 * len(cells), 3)))
+
+
+def _converted(values: ArrowArray) -> Floats:
+    """Convert texts of JSON numbers.
+
+    Raises:
+        ArrowInvalid: if a text is not a number, or is a number that only Arrow reads: ``+1``, ``.5``, ``5.``, ``5.e1``, ``01``.
+    """
+    pa = pyarrow_if_there()
+    bounds, characters = _text_of(values)
+    ends = bounds[1:]
+    if not (ends > bounds[:-1]).all():
+        raise pa.ArrowInvalid("no value")
+    is_digit = (characters - np.uint8(ord("0"))) < 10
+    firsts = bounds[:-1] + (characters[bounds[:-1]] == ord("-"))
+    has_zero = (characters[firsts] == ord("0")) & is_digit[firsts + 1] & (firsts + 1 < ends)
+    exponents = np.flatnonzero((characters | 32) == ord("e"))
+    if not (is_digit[firsts] & is_digit[ends - 1] & ~has_zero).all() or not is_digit[exponents - 1].all():
+        raise pa.ArrowInvalid("not numbers of JSON")
+    found: Floats = values.cast(pa.float64()).to_numpy()
+    return found
+
+
+def _are_simple(values: ArrowArray) -> bool:
+    """Return whether all texts are numbers, or all are strings without escapes, or all are ``true``, ``false`` or ``null``."""
+    from pyarrow import ArrowInvalid, compute
+
+    bounds, characters = _text_of(values)
+    if not (bounds[1:] - bounds[:-1] > 1).all() or characters[0] != ord('"'):
+        if compute.all(compute.is_in(values, pyarrow_if_there().array(["true", "false", "null"]))).as_py():
+            return True
+        try:
+            return bool(len(_converted(values)))
+        except ArrowInvalid:
+            return False
+    quotes = np.flatnonzero(characters == ord('"'))
+    is_plain = not ((characters == ord("\\")) | ((characters < ord(" ")) & (np.arange(len(characters)) < bounds[-1]))).any()
+    return is_plain and np.array_equal(quotes, np.column_stack([bounds[:-1], bounds[1:] - 1]).ravel())
+
+
+def _text_of(values: ArrowArray) -> tuple[Array, Array]:
+    """Return the bounds of texts, and their characters with one character more."""
+    bounds = np.frombuffer(values.buffers()[1], np.int32)[: len(values) + 1]
+    text = values.buffers()[2]
+    characters = np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)
+    return bounds, np.append(characters[: bounds[-1]], np.uint8(0))
+
+
+def _by_json(data: bytes, request: ReadRequest) -> dict[str, Floats] | None:
+    """Return the needed columns with Arrow's JSON reader; ``None`` if Python has to parse them."""
+    pa = pyarrow_if_there()
+    if request.raw == "ndjson" and _may_contain(data, request.new):
         return None
     if b"-NaN" in data or (b"Inf" in data and _INFINITY.search(data)):  # Arrow would accept them
         return None
@@ -55,13 +180,9 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
         )
     except (pa.ArrowInvalid, UnicodeError):
         return None
-    rows = table.num_rows
-    if rows != lines_in(data) or any(column.null_count for column in table.columns):
+    if table.num_rows != lines_in(data) or any(column.null_count for column in table.columns):
         return None
-    numbers: dict[str, Floats] = {column: table.column(column).to_numpy() for column in request.numbers}
-    if any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data):
-        return None
-    return Block(rows, numbers, {}, data if copied else None, f"{name}, line", range(first, first + rows))
+    return {column: table.column(column).to_numpy() for column in request.numbers}
 
 
 def _is_regular(data: bytes) -> bool:
