@@ -31,7 +31,18 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return ``did you mean 'log'?`` if a word is similar to a known name, else ``None``."""
+    """Return ``did you mean 'log'?`` if a known name may be the intended word, else ``None``.
+
+    A name that differs in more than a third of its letters is another word: ``cosine`` is not a misspelled ``clone``.
+    """
     known = list(known)
     close = closest(word, known, cutoff) or closest(word.lower(), known, cutoff)
-    return f"did you mean '{close}'?" if close else None
+    return f"did you mean '{close}'?" if close and _edits(word.lower(), close.lower()) <= max(2, len(close) // 3) else None
+
+
+def _edits(word: str, other: str) -> int:
+    """Return the number of letters to insert, delete or replace in ``word`` to make it ``other``."""
+    from difflib import SequenceMatcher
+
+    changes = SequenceMatcher(None, word, other).get_opcodes()
+    return sum(max(end - start, last - first) for kind, start, end, first, last in changes if kind != "equal")

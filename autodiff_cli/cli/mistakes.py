@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -11,12 +12,32 @@ import click
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.wording import listed
 
 _HINT = "\n  hint: "
 
 
 _ONE_AT_A_TIME = {"claims": "claim", "hooks": "hook"}
 """The settings that are lists in Python, with the name of the option that is repeated for each value."""
+
+
+_OTHER_NAMES = {
+    **dict.fromkeys(("derivative", "derive", "differentiate"), ("diff", "grad")),
+    **dict.fromkeys(("gradient", "backward"), ("grad",)),
+    **dict.fromkeys(("forward", "evaluate", "calculate"), ("eval",)),
+    **dict.fromkeys(("solve", "zero", "newton"), ("root",)),
+    **dict.fromkeys(("optimize", "maximize", "min"), ("minimize",)),
+    **dict.fromkeys(("series", "expand"), ("taylor",)),
+    **dict.fromkeys(("check", "verify"), ("gradcheck",)),
+    **dict.fromkeys(("draw", "show"), ("plot", "graph")),
+    **dict.fromkeys(("regress", "curve_fit", "leastsq"), ("fit",)),
+}
+"""Commands by the words that other programs use for them."""
+_OTHER_OPTIONS = {
+    "--gradient": ("--vector", "give the vector with --vector NAME=VALUE"),
+    "--at": ("--const", "variables become arguments; give constants their values with --const NAME=VALUE"),
+}
+"""For options of other commands, the option that a command has instead, and a hint."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -50,13 +71,20 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
         about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
         return usage_error(f"unknown command '{word}'", f"use '{about}'")
     quoted = word.replace('"', '\\"')
-    hint = suggestion(word, commands) or f'differentiate an expression with: autodiff eval "{quoted}" --at x=1'
+    options = shlex.join(args[1:]) or "--at x=1"
+    hint = suggestion(word, commands) or f'differentiate an expression with: autodiff eval "{quoted}" {options}'
+    if word in _OTHER_NAMES:
+        hint = f"did you mean {listed(map(repr, _OTHER_NAMES[word]), 'or')}?"
     return usage_error(f"unknown command '{word}'", hint)
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """Return the error for an option that a command does not have."""
-    return usage_error(f"unknown option '{name}'", suggestion(name, known, 0.7) or f"see '{context.command_path} --help'", context)
+    known = list(known)
+    instead, hint = _OTHER_OPTIONS.get(name, ("", ""))
+    if instead not in known:
+        hint = suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
+    return usage_error(f"unknown option '{name}'", hint, context)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
@@ -65,10 +93,12 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
     for word in positional:
         if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion("-" + word.partition("=")[0], long, 0.75)):
             return usage_error(f"unknown option '{word.partition('=')[0]}'", hint, context)
+        if re.fullmatch(r"-[a-z]", word) and word != positional[0]:
+            return unknown_option(word, (), context)
     hint = "put the expression in quotes, and write options in full (--at x=1)"
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
-        hint = f"separate several values of --at with commas: --at x=1,{values[0]}"
+        hint = f"give values with --at: --at {','.join(values)}"
     shown = ", ".join(map(repr, positional))
     return usage_error(f"expected one expression, but got {len(positional)}: {shown}", hint, context)
 

@@ -16,7 +16,7 @@ _SECTIONS = {
     "Totals": "sum mean groups",
     "Picture": "of steps depth collapse y_range width height theme transparent",
     "Checks": "claim eps atol rtol verify condition strict",
-    "Output": """to name path target in_place style as_json quiet digits precision color keep keep_columns drop value_name
+    "Output": """to name path target in_place style as_json quiet digits precision full color keep keep_columns drop value_name
         derivative_name unbuffered""",
     "Speed": "compiling fast",
     "Cluster": "engine threads scheduler workers partition_bytes partition_rows",

@@ -75,7 +75,10 @@ def _reason(error: Exception) -> str | None:
     if uneven:
         return f"the number of columns changes from {uneven[1]} to {uneven[2]} at row {uneven[3]}"
     word = re.match(r"could not convert string '(.*)' to float64 at row (\d+), column (\d+)", text)
-    return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is not a number" if word else None
+    if not word:
+        return None
+    header = "; remove a header line" if word[2] == "0" else ""
+    return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is not a number{header}"
 
 
 def _npy(path: str) -> Array | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
+_WITH_UNIT = re.compile(r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*", re.IGNORECASE)
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 """A comma that is followed by another ``NAME=``."""
 
@@ -118,6 +119,10 @@ def constant(text: str, name: str, variable: str = "") -> Array:
         if error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
             error.hint = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
+        elif ".." in text:
+            error.hint = f"write a vector as {setting(name, f'{variable}=linspace(1,5,5)')}"
+        elif _WITH_UNIT.fullmatch(text):
+            error.hint = "write the number without its unit, and all values in one system of units"
         error.about(label)
         raise
 

@@ -172,7 +172,7 @@ class Evaluation:
                 "grad can be implicitly created only for scalar outputs",
                 span=self.evaluator.tree.children[-1].span,
                 source=self.expression,
-                hint=f"the output has shape {list(self.output.shape)}: sum it, or pass {setting('gradient', ones)}",
+                hint=f"the output has shape {list(self.output.shape)}: sum it, pass {setting('gradient', ones)}, or use jacobian",
             )
 
     def find(self, name: str, purpose: str) -> Tensor:

@@ -218,14 +218,29 @@ _FOREIGN = {
     "let": "write 'y = x**2' to name a value",
     "import": "remove it: all functions are available without an import",
     "from": "remove it: all functions are available without an import",
-    "for": "use a list of numbers instead of a loop: it becomes a tensor, and functions work on all of its elements",
+    "for": "write a sum over an index as sum(k=1..3, x**k); functions work on all elements of a list",
     "while": "use a function that calls itself instead of a loop",
 }
 """Keywords of other languages, with a hint for each."""
 
 
+def _power_of_function(tokens: list[Syntax], index: int) -> str | None:
+    """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``."""
+    *_, name, power, exponent = ["", "", *(token.text for token in tokens[max(0, index - 4) : index] if token.text != "-")]
+    if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
+        return None
+    if tokens[index - 2].text != "-":
+        return f"write {name}(...)**{exponent}"
+    inverse = f"a{name}(...) for the inverse function, or " if exponent == "1" and name not in ("log", "ln") else ""
+    return f"write {inverse}{name}(...)**-{exponent}"
+
+
 def _between(before: Syntax, left: str, right: str) -> str:
     """Return a hint for two operands without an operator, which may be intended as a product or a function call."""
+    if right in ("for", "while"):
+        return _FOREIGN[right]
+    if right in ("where", "with", "at"):
+        return f"give variables their values with {setting('at', 'x=3')}"
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
     if left in _FOREIGN:
@@ -237,6 +252,8 @@ def _between(before: Syntax, left: str, right: str) -> str:
     return f"write {left}*{right}"
 
 
+_POWERS_IN_FRONT = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "ln")
+"""The functions whose power is written before the argument in mathematics."""
 _OPERAND_END = ("NUMBER", "NAME", "RPAR", "RSQB", "STRING", "TRUE", "FALSE")
 _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
@@ -256,7 +273,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
             f"missing operator between '{before.text}' and '{token.text}'",
             span=span,
             source=source,
-            hint=_between(before, left, right),
+            hint=_power_of_function(tokens, index) or _between(before, left, right),
         )
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
