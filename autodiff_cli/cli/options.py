@@ -146,6 +146,13 @@ def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> No
         lift()
 
 
+def _complete(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        from autodiff_cli.report.numbers import complete
+
+        complete.set(True)
+
+
 expression = click.argument("expr", metavar="EXPR")
 at = click.option(
     "--at",
@@ -161,6 +168,9 @@ no_limits = click.option(
 )
 gradient = click.option(
     "--gradient", metavar="EXPR", help="Gradient that starts the backward pass; required if the output is not a scalar."
+)
+row_vector = click.option(
+    "--vector", "--gradient", "gradient", metavar="EXPR", help="Vector to multiply by, in the shape of the output.  [default: 1]"
 )
 
 
@@ -180,6 +190,8 @@ evaluated_in_rows = together("given", Given, expression, at, const, wrt("all but
 """The options for an expression whose values come from options and columns, passed as the argument ``given``."""
 evaluated_from = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, gradient, no_limits)
 """The options for an expression with values and an initial gradient, passed as the argument ``given``."""
+multiplied_from_left = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, row_vector, no_limits)
+"""The options for an expression with values and a vector in the shape of its output, passed as the argument ``given``."""
 
 verify = stack(
     click.option("--verify", is_flag=True, help="Compute all numbers again with 50 digits, and count the digits that agree."),
@@ -189,6 +201,9 @@ strict = click.option("--strict", is_flag=True, help="Exit with code 4 if a numb
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="Do not print notes.")
 precision = click.option(
     "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Significant digits in tables."
+)
+full = click.option(
+    "--full", is_flag=True, expose_value=False, callback=_complete, help="Show all elements of tensors, and all rows of tables."
 )
 color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Color in tables."
@@ -241,7 +256,7 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     return together("out", made, *own, *more, color)
 
 
-numbers_output = output(strict, quiet_notes, precision)
+numbers_output = output(strict, quiet_notes, precision, full)
 """The output options of commands that print numbers and notes on them."""
 
 

@@ -65,14 +65,14 @@ def jvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
 
 
 @click.command("vjp", cls=ExpressionCommand)
-@options.evaluated_from
+@options.multiplied_from_left
 @options.numbers_output
 def vjp(given: options.Given, out: Output) -> None:
-    """Print a vector (--gradient) times the Jacobian of EXPR: one backward pass. No matrix is built.
+    """Print a vector times the Jacobian of EXPR: one backward pass. No matrix is built.
 
     \b
-    autodiff vjp "sin(v)" --at "v=[1, 2]" --gradient "[1, 10]"
-    autodiff vjp "[x*y, x + y]" --at x=2,y=3 --gradient "[1, 0]" -q
+    autodiff vjp "sin(v)" --at "v=[1, 2]" --vector "[1, 10]"
+    autodiff vjp "[x*y, x + y]" --at x=2,y=3 --vector "[1, 0]" -q
     """
     _run("vjp", given, out)
 

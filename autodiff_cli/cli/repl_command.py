@@ -33,7 +33,7 @@ help NAME explains a function; Ctrl-D or 'exit' ends the session.
 
 @click.command("repl", cls=Command)
 @variables
-@options.output(options.quiet_notes, options.precision)
+@options.output(options.quiet_notes, options.precision, options.full)
 def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Start an interactive session that runs each statement of 'autodiff run' as it is typed.
 

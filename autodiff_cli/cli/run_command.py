@@ -25,7 +25,7 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @click.command("run", cls=Command)
 @click.argument("file")
 @variables
-@options.output(options.quiet_notes, options.precision)
+@options.output(options.quiet_notes, options.precision, options.full)
 def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Run the statements in FILE, one per line; - reads them from standard input.
 

@@ -11,7 +11,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 
 @click.command("taylor", cls=ExpressionCommand)
 @options.evaluated
-@options.order("Highest power in the series.")
+@options.order("Highest power in the series.", default=5)
 @options.verify
 @options.numbers_output
 def command(given: options.Given, order: int, verify: bool, digits: int | None, out: Output) -> None:

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
-from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError, setting
+from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
@@ -133,7 +133,7 @@ def evaluate(
         expression: a program of the language, such as ``"log(x**3)"``.
         at: the values of the variables: numbers, arrays, or texts such as ``"2*pi"``.
         const: the values of constants, which are not differentiated.
-        order: the highest order of derivative, 1 or more.
+        order: the highest order of derivative; 0 computes only the value.
         wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
@@ -153,10 +153,15 @@ def evaluate(
     Raises:
         AutodiffError: if the expression or an argument is invalid; the error contains the position in the expression and a hint.
     """
-    if order < 1:
+    least = 1 if command == "grad" else 0
+    if order < least:
         raise UsageError(
-            f"the order must be 1 or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
+            f"the order must be {least} or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
         )
+    if order == 0:
+        if backward:
+            raise UsageError("order 0 is the value alone, without a backward pass", hint=f"leave out {setting('backward')}")
+        backward = 0
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
     check_count(backward or 0, MOST_TURNS, "{} backward passes are more than the limit of {}")
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
@@ -193,7 +198,7 @@ def evaluate(
     if strict:
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
-        if hooks or no_grad or inputs is not None or backward not in (None, 1):
+        if hooks or no_grad or inputs is not None or (order and backward not in (None, 1)):
             raise _unverifiable()
         result.verified = _verified(evaluation, result, digits)
     return result
@@ -215,7 +220,7 @@ def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Ver
         if result.command == "eval":
             verified.tensors()
         verified.value(result.value)
-        for name, value in result.grad.items():
+        for name, value in result.grad.items() if result.order else ():
             verified.derivative(("grad", name), (name,), value)
         for a, row in result.hessian.items():
             for b, value in row.items():
@@ -252,7 +257,12 @@ def _hook(evaluation: Evaluation, text: str) -> None:
             error.about(f"{setting('hooks')} {name.strip()}")
             raise
 
-    evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
+    try:
+        evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
+    except MissingValue as error:
+        error.about(f"{setting('hooks')} {name.strip()}")
+        error.hint = "the name of the gradient is grad, as in y=2*grad"
+        raise
     tensor.register_hook(hook)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -60,6 +61,14 @@ class Product(DerivativeResult):
     def numbers(self) -> list[tuple[str, Any]]:
         """Return every block with its name."""
         return _flat(self.command, self.found)
+
+    def bare(self) -> list[Any]:
+        """Return the numbers of a Jacobian row by row, with one row for each output element, and other results block by block."""
+        if self.command != "jacobian":
+            return super().bare()
+        rows = np.size(self.value)
+        blocks = [np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.found.items()]
+        return [np.hstack(blocks)]
 
 
 def verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:

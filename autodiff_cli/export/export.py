@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -12,12 +13,12 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.instruction import Instruction
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
-from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
+from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
 from autodiff_cli.export.source_file import SourceFile, source
-from autodiff_cli.export.targets import NAMES, TARGETS, Target
+from autodiff_cli.export.targets import NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
@@ -26,6 +27,18 @@ from autodiff_cli.wording import listed
 
 MOST_INLINE = 160
 """The largest length of a decomposition that is inlined; a longer decomposition becomes a helper function."""
+
+
+def target_for(path: str | None) -> str:
+    """Return the target for the suffix of an output file, such as ``c`` for ``f.c``.
+
+    Raises:
+        UsageError: if there is no file, or if its suffix does not determine a target.
+    """
+    suffix = os.path.splitext(path or "")[1].lower()
+    if suffix not in SUFFIXES:
+        raise UsageError("the language of the function is not given", hint=f"set {setting('to')} to {listed(NAMES, 'or')}")
+    return SUFFIXES[suffix]
 
 
 class NotInTarget(NotRecordable):

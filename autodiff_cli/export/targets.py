@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from autodiff_cli.language.operators import COMPARISONS, LOGIC
 
 NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
+SUFFIXES = {".py": "python", ".c": "c", ".tex": "latex"}
+"""The default target for the suffix of an output file."""
 
 _EVERYWHERE = frozenset(["add", "sub", "mul", "div", "neg", "pow", "where", *COMPARISONS])
 """The primitives that every target supports, as operators or as templates in the fields of ``Target``."""

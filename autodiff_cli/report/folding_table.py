@@ -35,11 +35,16 @@ class FoldingTable(Table):
 
     A column with ``no_wrap=True`` contains words, which are not wrapped or shortened.  A column with ``overflow="fold"``
     contains numbers, arrays and sentences.  Any other column contains expressions, which may be shortened.
+
+    Attributes:
+        by_rows: whether each row of a matrix gets its own line even if the table is narrow enough without that.
     """
+
+    by_rows: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = options.max_width
-        strips = [_Strip.of(column, self.show_header) for column in self.columns]
+        strips = [_Strip.of(column, self.show_header, self.by_rows) for column in self.columns]
         parts, same = _parts(strips, room)
         for number, part in enumerate(parts):
             if number:
@@ -83,9 +88,9 @@ class _Strip:
     by_rows: bool = False
 
     @classmethod
-    def of(cls, column: Column, show_header: bool) -> _Strip:
+    def of(cls, column: Column, show_header: bool, by_rows: bool) -> _Strip:
         cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in column.cells]
-        return cls(column, cells, _width(Text(str(column.header))) if show_header else 0)
+        return cls(column, cells, _width(Text(str(column.header))) if show_header else 0, by_rows)
 
     @property
     def title(self) -> str:
@@ -156,7 +161,7 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
     for by_rows in (False, True):
-        strips = [replace(strip, by_rows=by_rows) for strip in strips]
+        strips = [replace(strip, by_rows=by_rows or strip.by_rows) for strip in strips]
         widths = [strip.widest for strip in strips]
         for gap in _GAPS:
             if sum(widths) + gap * (len(strips) - 1) <= room:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.limits import places
+from autodiff_cli.limits import check_printed, places
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -16,17 +17,38 @@ if TYPE_CHECKING:
     Number = bool | float | np.generic
 
 LARGE = 12
-"""The maximum number of elements of a tensor that a table shows completely."""
+"""The maximum number of elements of a vector, and of rows and columns of a matrix, that a table shows completely."""
+complete: ContextVar[bool] = ContextVar("complete", default=False)
+"""Whether tables show all elements of tensors of any size."""
 
 
-def human(value: ArrayLike, precision: int = 6) -> str:
-    """Return a number or an array with ``precision`` significant digits; a large array is abbreviated."""
+def shown_completely(shape: Sequence[int]) -> bool:
+    """Return whether a table shows an array of this shape as a matrix or list of all elements.
+
+    Raises:
+        LimitError: if tables must show all elements, and the array has more than an output may contain.
+    """
+    if complete.get():
+        check_printed(places(tuple(shape)))
+        return True
+    return max(shape, default=1) <= LARGE
+
+
+def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
+    """Return a number or an array as text; an array with more than ``LARGE`` elements is abbreviated.
+
+    Args:
+        value: the number or array.
+        precision: the number of significant digits.
+        whole: whether a matrix is abbreviated only if it has more than ``LARGE`` rows or columns.
+    """
     array = np.asarray(value)
 
     def short(number: Number) -> str:
         return _short(number, precision)
 
-    if places(array.shape) <= LARGE:
+    shape = array.shape if complete.get() or (whole and array.ndim <= 2) else (places(array.shape),)
+    if shown_completely(shape):
         return _nested(array, short)
     if not array.size:
         return f"[] {shape_text(array.shape)}"

@@ -17,7 +17,7 @@ from rich.text import Text
 from autodiff_cli.command_result import Record, RightDigits
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.folding_table import FoldingTable
-from autodiff_cli.report.numbers import LARGE, human, shape_text
+from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
 from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
@@ -72,9 +72,15 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def empty_table() -> Table:
-    """Return an empty table in the common style, with a line below the header and at most the width of the terminal."""
-    return FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
+def empty_table(by_rows: bool = False) -> Table:
+    """Return an empty table in the common style, with a line below the header and at most the width of the terminal.
+
+    Args:
+        by_rows: whether each row of a matrix gets its own line, however wide the terminal is.
+    """
+    table = FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
+    table.by_rows = by_rows
+    return table
 
 
 def title(text: str) -> Text:
@@ -93,7 +99,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     table.add_column("grad_fn", no_wrap=True)
     table.add_column("grad", justify="right", overflow="fold")
     shown = list(tensors)
-    if len(shown) > MOST_ROWS:
+    if len(shown) > MOST_ROWS and not complete.get():
         half = MOST_ROWS // 2
         shown = [*shown[:half], {}, *shown[-half:]]
     for row in shown:
@@ -154,12 +160,12 @@ def _more(count: int) -> tuple[Text, Text]:
 
 
 def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
-    """Return a table of the gradient, with one row for each variable."""
-    table = empty_table()
+    """Return a table of the gradient, with one row for each variable; a matrix is shown as a matrix."""
+    table = empty_table(by_rows=True)
     table.add_column("variable", overflow="fold")
     table.add_column("gradient", justify="right", overflow="fold")
     for name, value in gradient.items():
-        table.add_row(Text(name, "bold green"), Text(human(value, precision), "bold cyan"))
+        table.add_row(Text(name, "bold green"), Text(human(value, precision, whole=True), "bold cyan"))
     return table
 
 
@@ -169,7 +175,7 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
     A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
     """
     names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
-    if len(names) > LARGE:
+    if not shown_completely((len(names), len(names))):
         table = empty_table()
         for header in ("first variable", "second variable", "shape", "values"):
             table.add_column(header, overflow="fold")
@@ -257,14 +263,15 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
     if result.command == "jacobian" and np.ndim(result.value) <= 1:
         columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
         rows = list(np.ndindex(*np.shape(result.value)))
-        if len(columns) <= LARGE and len(rows) <= LARGE:
+        if shown_completely((len(columns), len(rows))):
             return [_jacobian_table(result.found, rows, columns, precision)]
-    table = empty_table()
+    table = empty_table(by_rows=True)
     table.add_column("derivative")
     table.add_column("shape")
     table.add_column("value", justify="right", overflow="fold")
     for name, value in result.numbers():
-        table.add_row(Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision), "bold cyan"))
+        cells = shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan")
+        table.add_row(Text(name, "bold green"), *cells)
     return [table]
 
 

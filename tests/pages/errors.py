@@ -11,7 +11,7 @@ from tests.pages.markdown import code, console, prose, table
 from tests.shell import run, streams
 
 EXAMPLES = {
-    "UsageError": 'autodiff eval "x**2" --at x=1 --order 0',
+    "UsageError": 'autodiff eval "x**2" --at x=1 --order -1',
     "ParseError": 'autodiff eval "2x" --at x=1',
     "UnknownName": 'autodiff eval "log(x**3) + lgo(x)" --at x=5',
     "MissingValue": 'autodiff eval "x*y" --at x=1',
