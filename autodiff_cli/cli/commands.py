@@ -1,6 +1,6 @@
 """The table of commands and the group that imports them.
 
-To add a command, add a line to ``COMMANDS`` and a module ``NAME_command`` with a function ``command``.  This module imports
+To add a command, add a line to ``GROUPS`` and a module ``NAME_command`` with a function ``command``.  This module imports
 only click; the module of a command is imported when the command is called.
 """
 
@@ -13,30 +13,44 @@ import click
 from autodiff_cli import __version__
 from autodiff_cli.lazy import named
 
-COMMANDS = {
-    "eval": "Compute the value and the gradient, with a table of every tensor.",
-    "grad": "Compute only the gradient.",
-    "jacobian": "Compute the Jacobian matrix: d(output element)/d(input element).",
-    "hessian": "Compute the Hessian matrix: the second derivatives.",
-    "jvp": "Compute the Jacobian times a vector.",
-    "vjp": "Compute a vector times the Jacobian.",
-    "hvp": "Compute the Hessian times a vector.",
-    "taylor": "Compute the Taylor series around the --at point.",
-    "gradcheck": "Check gradients, including derivatives found by hand.",
-    "explain": "Explain the chain rule step by step, with numbers.",
-    "diff": "Print the derivatives as expressions.",
-    "graph": "Show the graph as a tree, a picture or data.",
-    "plot": "Plot the value and its derivatives over a range.",
-    "map": "Compute the value and derivatives for every row of a file.",
-    "fit": "Fit the parameters of a model to the columns of a file.",
-    "propagate": "Compute the uncertainty of a result from those of its inputs.",
-    "minimize": "Find a local minimum, with bounds and constraints, and verify it.",
-    "root": "Find where equations hold, and verify it.",
-    "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
-    "run": "Run a file of autograd statements.",
-    "repl": "Start an interactive session.",
-    "functions": "List the functions of the language.",
+GROUPS = {
+    "Differentiate": {
+        "eval": "Compute the value and the gradient, with a table of every tensor.",
+        "grad": "Compute the gradient at a point, as numbers.",
+        "diff": "Write the derivatives as formulas.",
+        "jacobian": "Compute the Jacobian matrix: d(output element)/d(input element).",
+        "hessian": "Compute the Hessian matrix: all second derivatives.",
+        "jvp": "Compute the Jacobian times a vector: the slope in one direction.",
+        "vjp": "Compute a vector times the Jacobian: a weighted sum of gradients.",
+        "hvp": "Compute the Hessian times a vector: the change of the gradient.",
+        "taylor": "Compute the Taylor series around a point.",
+    },
+    "See": {
+        "explain": "Explain the chain rule step by step, with numbers.",
+        "graph": "Show the graph as a tree, a picture or data.",
+        "plot": "Plot the value and its derivatives over a range.",
+    },
+    "Check": {
+        "gradcheck": "Check derivatives, including those found by hand.",
+    },
+    "Solve": {
+        "root": "Find where equations hold, and verify it.",
+        "minimize": "Find a local minimum, with bounds and constraints, and verify it.",
+        "fit": "Fit the parameters of a model to the columns of a file.",
+        "propagate": "Compute the uncertainty of a result from those of its inputs.",
+    },
+    "Data": {
+        "map": "Compute the value and derivatives for every row of a file.",
+    },
+    "Programs": {
+        "run": "Run a file of autograd statements.",
+        "repl": "Start an interactive session.",
+        "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
+        "functions": "List, search and describe the functions of the language.",
+    },
 }
+"""The description of each command, by group."""
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp", "hvp"), "products")}
 """The modules that define several commands, by command; each command is a function with the same name."""
 
@@ -44,11 +58,10 @@ _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp
 class Settings(TypedDict):
     """The settings of every click context."""
 
-    help_option_names: list[str]
     max_content_width: int
 
 
-CONTEXT: Settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+CONTEXT: Settings = {"max_content_width": 100}
 _WELCOME = """\
 autodiff computes exact derivatives of expressions. Type this first:
 
@@ -68,6 +81,10 @@ Then try
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def get_help_option_names(self, context: click.Context) -> list[str]:
+        """Return both names of the help option, which have the same effect without a command."""
+        return ["-h", "--help"]
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the command names in the order of the help text."""
@@ -89,10 +106,17 @@ class LazyGroup(click.Group):
             raise unknown_command(args, COMMANDS)
         return super().resolve_command(context, args)
 
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, then the options."""
+        self.format_commands(context, formatter)
+        click.Command.format_options(self, context, formatter)
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands by group, without importing them."""
+        width = max(map(len, COMMANDS))
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), about) for name, about in commands.items()])
 
 
 @click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)

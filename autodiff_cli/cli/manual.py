@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from autodiff_cli import __version__
-from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
+from autodiff_cli.cli.commands import COMMANDS, GROUPS, cli
 
 _EXIT = {
     "0": "success",
@@ -61,8 +61,10 @@ def _first_page() -> str:
     lines = [_head("autodiff", "exact derivatives of expressions"), ".SH SYNOPSIS"]
     lines += [r"\fBautodiff\fR \fICOMMAND\fR [\fIOPTION\fR]... [\fIARGUMENT\fR]..."]
     lines += [".SH DESCRIPTION", *_prose(cli)]
-    for name, about in COMMANDS.items():
-        lines += [".TP", f"\\fBautodiff\\-{_escaped(name)}\\fR(1)", _escaped(about)]
+    for group, commands in GROUPS.items():
+        lines.append(f".SS {group}")
+        for name, about in commands.items():
+            lines += [".TP", f"\\fBautodiff\\-{_escaped(name)}\\fR(1)", _escaped(about)]
     lines += [".SH OPTIONS", *_options(cli)]
     context = click.Context(cli, info_name="autodiff")
     shown = [command for name in _FIRST if (command := cli.get_command(context, name)) is not None]
@@ -98,11 +100,10 @@ def _prose(command: click.Command) -> Iterator[str]:
 
 def _options(command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name="autodiff")
-    for parameter in command.params:
+    for parameter in command.get_params(context):
         record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
         if record is not None:
             yield from (".TP", f"\\fB{_escaped(record[0])}\\fR", _escaped(record[1]))
-    yield from (".TP", f"\\fB{_escaped(', '.join(CONTEXT['help_option_names']))}\\fR", "Show this help and exit.")
 
 
 def _examples(examples: list[str]) -> Iterator[str]:

@@ -2,44 +2,93 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import NamedTuple
 
 import click
 
 _SECTIONS = {
-    "Values": "at const over samples wrt order dtype gradient vector",
-    "Uncertainty": "u dof corr cov level k monte_carlo seed",
-    "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad saved",
-    "Solver": """fix bounds subject tie by share sigma sigma_x weights loss derive predict profile picture maximize stationary
-        all_roots sensitivity max_steps trace thread_count""",
-    "Input": "input_format lets columns where on_error",
-    "Totals": "sum mean groups",
-    "Picture": "of steps depth collapse y_range width height theme transparent",
-    "Checks": "claim eps atol rtol verify condition strict",
-    "Output": """to name path target in_place style as_json quiet digits precision full color keep keep_columns drop value_name
+    "Values": "over at const wrt order gradient vector | samples dtype",
+    "Uncertainty": "u dof corr cov level k | monte_carlo seed",
+    "Autograd": "retain_grad backward hooks saved | retain_graph zero_grad create_graph inputs no_grad",
+    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict | tie by share sigma_x weights profile picture
+        stationary sensitivity max_steps trace thread_count""",
+    "Input": "lets where | columns input_format on_error",
+    "Totals": "sum mean groups |",
+    "Picture": "of depth y_range | collapse steps width height theme transparent",
+    "Checks": "claim verify | digits eps atol rtol condition strict",
+    "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name unbuffered""",
-    "Speed": "compiling fast",
-    "Cluster": "engine threads scheduler workers partition_bytes partition_rows",
+    "Other": "simplify | quiet_notes no_limits h help",
+    "Speed": "| compiling fast",
+    "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",
 }
-"""The parameters in each section of a help text; other parameters are in the last section."""
-_OTHER = "Other"
-SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split()}
+"""The parameters in each section of a help text; ``-h`` shows those before the bar."""
+SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split() if name != "|"}
+_ORDER = {name: place for place, name in enumerate(SECTION)}
+_FREQUENT = {name for listed in _SECTIONS.values() for name in listed.partition("|")[0].split()}
+
+
+def _show_frequent(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        assert isinstance(context.command, Command)
+        click.echo(context.command.short_help_text(context))
+        context.exit()
+
+
+def _rank(parameter: click.Parameter) -> int:
+    """Return the place of a parameter in the help text; arguments are first."""
+    return _ORDER.get(str(parameter.name), len(_ORDER)) if isinstance(parameter, click.Option) else -1
+
+
+_SHORT_HELP = click.Option(
+    ["-h"], is_flag=True, is_eager=True, expose_value=False, callback=_show_frequent, help="Show the most used options and exit."
+)
 
 
 class Command(click.Command):
-    """A command whose help text lists the options by section."""
+    """A command whose help text lists the options by section; ``-h`` shows the most used options, and ``--help`` shows all."""
+
+    def get_help_option_names(self, context: click.Context) -> list[str]:
+        """Return ``["--help"]``: ``-h`` is an option of its own."""
+        return ["--help"]
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        """Return the parameters in the order of the help text."""
+        return sorted([*super().get_params(context), _SHORT_HELP], key=_rank)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in which the command has options."""
-        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in (*_SECTIONS, _OTHER)}
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in _SECTIONS}
         for parameter in self.get_params(context):
             row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
             if row is not None:
-                rows[SECTION.get(str(parameter.name), _OTHER)].append(row)
+                rows[SECTION.get(str(parameter.name), "Other")].append(row)
         for section, listed in rows.items():
             if listed:
                 with formatter.section(section):
                     formatter.write_dl(listed)
+
+    def short_help_text(self, context: click.Context) -> str:
+        """Return the usage, the examples, and one line for each of the most used options."""
+        formatter = context.make_formatter()
+        self.format_usage(context, formatter)
+        about, *others = inspect.cleandoc(self.help or "").split("\n\n")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\n\n".join([about, *(text for text in others if text.startswith("\b"))]))
+        options = [one for one in self.get_params(context) if isinstance(one, click.Option)]
+        rows = [one.get_help_record(context) for one in options if one.name in _FREQUENT]
+        with formatter.section("Most used options"):
+            formatter.write_dl([(row[0], _FIRST_PART.split(row[1])[0] + ".") for row in rows if row is not None])
+        formatter.write_paragraph()
+        formatter.write_text(f"'{context.command_path} --help' shows all {len(options)} options.")
+        return formatter.getvalue().rstrip("\n")
+
+
+_FIRST_PART = re.compile(r"\.(?:\s|$)|; |  \[")
+"""The end of the first part of the description of an option."""
 
 
 class _Words(NamedTuple):
