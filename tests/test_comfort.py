@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
+import os
+import pty
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.shell import run
+from tests.shell import ROOT, run
 
 
 def test_numbers_of_a_jacobian_are_row_by_row() -> None:
@@ -61,3 +68,102 @@ def test_order_0_is_the_value_alone() -> None:
     assert run('autodiff eval "[x**2, x]" --at x=3 --order 0 -q') == "9.0\n3.0\n"
     assert json.loads(run('autodiff eval "x**2" --at x=3 --order 0 --verify --json'))["verified"]["value"] == 16.0
     assert "order 0 is the value alone" in run('autodiff eval "x**2" --at x=3 --order 0 --backward 2 --retain-graph')
+
+
+def _as_python(latex: str) -> str:
+    """Numbers, powers and brackets of LaTeX in the notation of Python."""
+    text = re.sub(r" \\cdot 10\^\{(-?\d+)\}", r"e\1", latex)
+    text = text.replace(r"\left", "").replace(r"\right", "")
+    text = re.sub(r"\^\{(\d+)\}", r"**\1", text)
+    return re.sub(r"(?<=\d) (?=[x(])", "*", text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "function"),
+    [
+        ("sin(x)", 0.0, math.sin),
+        ("-exp(x)*1e-6", 0.5, lambda x: -math.exp(x) * 1e-6),
+        ("log(2 + x)", -0.75, lambda x: math.log(2 + x)),
+        ("x**2 - x**3", 0.0, lambda x: x**2 - x**3),
+    ],
+)
+def test_a_series_in_latex_is_close_to_the_function(expression: str, at: float, function: Callable[[float], float]) -> None:
+    printed = run(f'autodiff taylor "{expression}" --at x={at} --order 9 --precision 17 --format latex')
+    series = re.fullmatch(r"f\(x\) = (.*) \+ O\\left\((.*)\^\{10\}\\right\)\n", printed)
+    assert series is not None
+    assert eval(_as_python(series[2]), {"x": at}) == 0
+    for x in (at - 0.1, at, at + 0.1):
+        assert eval(_as_python(series[1]), {"x": x}) == pytest.approx(function(x), rel=1e-9, abs=1e-12)
+
+
+def test_signs_and_zeros_of_a_series_in_latex() -> None:
+    assert run('autodiff taylor "-x + x**2" --at x=0 --order 2 --format latex') == "f(x) = -x + x^{2} + O\\left(x^{3}\\right)\n"
+    assert run('autodiff taylor "0*x" --at x=0 --order 1 --format latex') == "f(x) = 0 + O\\left(x^{2}\\right)\n"
+    assert "nan" in run('autodiff taylor "log(x)" --at x=-1 --order 1 --format latex --quiet-notes').partition("O")[0]
+
+
+@pytest.mark.parametrize("command", ["jacobian", "hessian"])
+def test_a_matrix_in_latex_has_the_numbers_of_the_table(command: str) -> None:
+    point = '--at "v=[1, 2.5],y=-3e-7" --precision 17'
+    expression = "v*y**2" if command == "jacobian" else "sum(v**3)*y + y**2"
+    printed = run(f'autodiff {command} "{expression}" {point} --format latex')
+    left, _, matrix = printed.partition(" = ")
+    assert left.endswith("({v}_{0}, {v}_{1}, y)}" if command == "jacobian" else "({v}_{0}, {v}_{1}, y)^{2}}")
+    rows = matrix.removeprefix("\\begin{pmatrix} ").removesuffix(" \\end{pmatrix}\n").split(" \\\\ ")
+    numbers = [[float(_as_python(cell)) for cell in row.split(" & ")] for row in rows]
+    v, y = np.array([1, 2.5]), -3e-7
+    if command == "jacobian":
+        expected = np.column_stack([np.diag([y**2, y**2]), 2 * v * y])
+    else:
+        expected = np.block([[np.diag(6 * v * y), 3 * v[:, None] ** 2], [3 * v**2, np.array([2.0])]])
+    np.testing.assert_allclose(numbers, expected, rtol=1e-15)
+
+
+def test_latex_of_arrays_without_a_matrix() -> None:
+    assert "has a Hessian for each element" in run('autodiff hessian "[x**2, x]" --at x=1 --format latex')
+    assert "a matrix has two dimensions" in run('autodiff taylor "x*ones(2, 2, 2)" --at x=0 --format latex')
+
+
+def test_search_finds_names_and_descriptions() -> None:
+    names = run("autodiff functions --search SINE -q").split()
+    assert {"sin", "cos", "sinh", "asin"} <= set(names)
+    assert run("autodiff functions --search norm -q").split()[0] == "norm"
+    everything = json.loads(run("autodiff functions --json"))["functions"]
+    for words in (["normal", "density"], ["matrix"], ["log"], ["bessel", "order"]):
+        expected = {
+            each["name"]
+            for each in everything
+            if all(
+                word in " ".join([each[key] for key in ("name", "summary", "derivative", "section")] + each["aliases"]).lower()
+                for word in words
+            )
+        }
+        assert set(run(f"autodiff functions --search '{' '.join(words)}' -q").split()) == expected
+        assert expected
+
+
+def test_search_without_a_result() -> None:
+    assert run("autodiff functions --search xyzzy").startswith("error: no function matches 'xyzzy'\n")
+    assert "--search cosine', which finds" in run("autodiff functions cosine")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal to open")
+def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
+    def printed(arguments: str, **variables: str) -> str:
+        master, terminal = pty.openpty()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "LINES": "24", **variables}
+        command = [sys.executable, "-m", "autodiff_cli", *arguments.split()]
+        process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+        os.close(terminal)
+        pieces = []
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while piece := os.read(master, 65536):
+                pieces.append(piece)
+        os.close(master)
+        assert process.wait(60) == 0
+        return b"".join(pieces).decode()
+
+    assert printed("functions", PAGER="sed -n 1,3s/^/paged:/p").count("paged:") == 3
+    assert "paged:" not in printed("functions sqrt", PAGER="sed s/^/paged:/")
+    assert "paged:" not in printed("functions -q", PAGER="sed s/^/paged:/")
+    assert "sqrt(x)" in printed("functions", PAGER="no-such-program")

@@ -11,23 +11,38 @@ from autodiff_cli.cli.parsing import Command
 
 @click.command("functions", cls=Command)
 @click.argument("name", required=False)
+@click.option("--search", metavar="WORDS", help="Words in the name, description, derivative or subject of a function.")
 @options.output(options.precision, bare="names")
-def command(name: str | None, out: Output) -> None:
+def command(name: str | None, search: str | None, out: Output) -> None:
     """List all functions, or describe one: signature, domain, derivative, convention at kinks.
+
+    On a terminal, a list that is longer than the screen is shown page by page, with the program in the variable PAGER.
 
     \b
     autodiff functions
     autodiff functions sqrt
+    autodiff functions --search "normal distribution"
     """
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
-    from autodiff_cli.report.functions import FunctionList
+    from autodiff_cli.report.functions import FunctionList, found
     from autodiff_cli.suggest import suggestion
 
+    functions = list({function.name: function for function in FUNCTIONS.values()}.values())
     if name is not None and name not in FUNCTIONS:
-        raise UnknownName(
-            f"unknown function '{name}'", hint=suggestion(name, FUNCTIONS) or "use 'autodiff functions' to list all functions"
-        )
-    chosen = dict.fromkeys(function.name for function in FUNCTIONS.values()) if name is None else [name]
-    out.emit(FunctionList([FUNCTIONS[each] for each in chosen], one=name is not None), "autodiff_cli.report.function_tables:tables")
+        hint = suggestion(name, FUNCTIONS)
+        if hint is None:
+            count = len(found(functions, name))
+            hint = (
+                f"use 'autodiff functions --search {name}', which finds {count}"
+                if count
+                else "use 'autodiff functions' to list all"
+            )
+        raise UnknownName(f"unknown function '{name}'", hint=hint)
+    chosen = functions if name is None else [FUNCTIONS[name]]
+    if search is not None:
+        chosen = found(chosen, search)
+        if not chosen:
+            raise UnknownName(f"no function matches '{search}'", hint="use fewer words, or 'autodiff functions' to list all")
+    out._replace(paged=True).emit(FunctionList(chosen, one=name is not None), "autodiff_cli.report.function_tables:tables")

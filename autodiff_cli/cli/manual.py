@@ -31,6 +31,7 @@ _ENVIRONMENT = {
     "AUTODIFF_DEBUG": "If 1, print Python warnings and the traceback of internal errors.",
     "NO_COLOR": "If set, disable color. NO_COLOR overrides FORCE_COLOR.",
     "FORCE_COLOR": "If set, use color even in a pipe.",
+    "PAGER": "The program that shows long lists of functions on a terminal. The default is less.",
     "XDG_STATE_HOME": "The folder with autodiff/history, the history file of autodiff repl. The default is ~/.local/state.",
 }
 _EXPRESSION = """EXPR is the expression; - reads it from standard input, and @file from a file. An expression may begin \

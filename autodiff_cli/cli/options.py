@@ -259,6 +259,9 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
 numbers_output = output(strict, quiet_notes, precision, full)
 """The output options of commands that print numbers and notes on them."""
 
+matrix_output = output(strict, quiet_notes, precision, full, use="formula")
+"""The output options of commands whose results are also written as LaTeX."""
+
 
 def style_of(path: str, files: tuple[str, ...]) -> str:
     """Return the format for the suffix of a file.

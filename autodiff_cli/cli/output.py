@@ -31,6 +31,7 @@ class Output(NamedTuple):
         quiet_notes: whether notes are suppressed.
         strict: whether a number that is not finite is an error.
         path: the path of the output file; ``None`` for standard output.
+        paged: whether a table that is longer than the terminal is shown page by page.
     """
 
     style: str
@@ -40,6 +41,7 @@ class Output(NamedTuple):
     quiet_notes: bool = False
     strict: bool = False
     path: str | None = None
+    paged: bool = False
 
     def emit(self, result: CommandResult, tables: str = "", views: Mapping[str, View] | None = None) -> None:
         """Write a result to the output and its notes to standard error.
@@ -92,7 +94,8 @@ class Output(NamedTuple):
             FileError: if the file cannot be written.
         """
         if self.path is None:
-            sys.stdout.write(str(text))
+            if not (self.paged and self.style == "table" and not self.quiet and page(str(text))):
+                sys.stdout.write(str(text))
         else:
             from autodiff_cli.data.output import write
 
@@ -102,6 +105,27 @@ class Output(NamedTuple):
         """Write notes to standard error, unless ``quiet_notes`` is set."""
         for each in () if self.quiet_notes else notes:
             say(each["message"])
+
+
+def page(text: str) -> bool:
+    """Show a text with the pager if it is longer than the terminal; return whether it was shown.
+
+    The pager is the program in the environment variable ``PAGER``, by default ``less``.  Without a terminal or a pager, the
+    text is not shown.
+    """
+    import os
+    import shlex
+    import shutil
+    import subprocess
+
+    if not (sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()):
+        return False
+    command = shlex.split(os.environ.get("PAGER") or "less")
+    if text.count("\n") < shutil.get_terminal_size().lines or not command or shutil.which(command[0]) is None:
+        return False
+    environment = {"LESS": "-FRX", **os.environ}
+    subprocess.run(command, input=text, text=True, encoding="utf-8", env=environment, check=False)
+    return True
 
 
 def say(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 _SECTIONS = {
-    "Values": "over at const wrt order gradient vector | samples dtype",
+    "Values": "search over at const wrt order gradient vector | samples dtype",
     "Uncertainty": "u dof corr cov level k | monte_carlo seed",
     "Autograd": "retain_grad backward hooks saved | retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict | tie by share sigma_x weights profile picture

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.output import Output, View
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.lazy import named
+
+if TYPE_CHECKING:
+    from autodiff_cli.derivatives.products import Product
 
 _TABLES = "autodiff_cli.report.table:product_tables"
 
@@ -19,7 +24,7 @@ vector = click.option(
 
 @click.command("jacobian", cls=ExpressionCommand)
 @options.evaluated
-@options.numbers_output
+@options.matrix_output
 def jacobian(given: options.Given, out: Output) -> None:
     """Print the Jacobian matrix: the derivative of every output element with respect to every input element.
 
@@ -33,7 +38,7 @@ def jacobian(given: options.Given, out: Output) -> None:
 @click.command("hessian", cls=ExpressionCommand)
 @options.evaluated
 @options.verify
-@options.numbers_output
+@options.matrix_output
 def hessian(given: options.Given, verify: bool, digits: int | None, out: Output) -> None:
     """Print the Hessian matrix: the second derivatives of EXPR with respect to every pair of input elements.
 
@@ -47,7 +52,7 @@ def hessian(given: options.Given, verify: bool, digits: int | None, out: Output)
     result = products.product("hessian", evaluation, {})
     if verify or digits is not None:
         products.verify(evaluation, result, digits)
-    out.emit(result, _TABLES)
+    out.emit(result, _TABLES, _latex(result, out))
 
 
 @click.command("jvp", cls=ExpressionCommand)
@@ -96,4 +101,9 @@ def _run(command: str, given: options.Given, out: Output, vector: Sequence[str] 
     from autodiff_cli.evaluation.bindings import bindings
 
     evaluation = given.evaluation()
-    out.emit(product(command, evaluation, bindings(vector, "vector")), _TABLES)
+    result = product(command, evaluation, bindings(vector, "vector"))
+    out.emit(result, _TABLES, _latex(result, out))
+
+
+def _latex(result: Product, out: Output) -> dict[str, View]:
+    return {"latex": lambda: str(named(f"autodiff_cli.report.latex_equations:{result.command}")(result, out.precision))}

@@ -13,7 +13,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.evaluated
 @options.order("Highest power in the series.", default=5)
 @options.verify
-@options.numbers_output
+@options.matrix_output
 def command(given: options.Given, order: int, verify: bool, digits: int | None, out: Output) -> None:
     """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power and the derivatives.
 
@@ -27,4 +27,10 @@ def command(given: options.Given, order: int, verify: bool, digits: int | None, 
     result = taylor.expand(evaluation, order)
     if verify or digits is not None:
         taylor.verify(evaluation, result, digits)
-    out.emit(result, "autodiff_cli.report.table:taylor_tables")
+
+    def latex() -> str:
+        from autodiff_cli.report import latex_equations
+
+        return latex_equations.taylor(result, out.precision)
+
+    out.emit(result, "autodiff_cli.report.table:taylor_tables", {"latex": latex})

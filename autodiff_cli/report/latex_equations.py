@@ -1,0 +1,100 @@
+"""Jacobians, Hessians and Taylor series as LaTeX equations of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.language.latex_names import identifier, number
+from autodiff_cli.report.numbers import human
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from autodiff_cli.derivatives.products import Product
+    from autodiff_cli.derivatives.taylor import Taylor
+
+
+def jacobian(result: Product, precision: int) -> str:
+    """Return the equation of a Jacobian, with a row for each output element and a column for each element of the variables."""
+    rows = np.size(result.value)
+    blocks = [np.reshape(block, (rows, math.prod(result.shapes[name]))) for name, block in result.found.items()]
+    return rf"\frac{{\partial f}}{{\partial {_elements(result.shapes)}}} = {_matrix(np.hstack(blocks), precision)}" + "\n"
+
+
+def hessian(result: Product, precision: int) -> str:
+    """Return the equation of the Hessian of a scalar output, with a row and a column for each element of the variables.
+
+    Raises:
+        ShapeError: if the output is not a scalar.
+    """
+    if np.size(result.value) != 1:
+        raise ShapeError(
+            f"an output of shape {list(np.shape(result.value))} has a Hessian for each element",
+            hint="select one element, or use another format",
+        )
+    sizes = {name: math.prod(shape) for name, shape in result.shapes.items()}
+    blocks = [[np.reshape(result.found[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes]
+    below = rf"\partial {_elements(result.shapes)}^{{2}}"
+    return rf"\frac{{\partial^{{2}} f}}{{{below}}} = {_matrix(np.block(blocks), precision)}" + "\n"
+
+
+def taylor(result: Taylor, precision: int) -> str:
+    """Return the equation of a Taylor series, without the terms whose coefficient is 0.
+
+    The coefficients of a vector or matrix are vectors or matrices. The elements of a variable that is not a scalar are
+    shifted by ``t``.
+
+    Raises:
+        ShapeError: if the output has more than two dimensions.
+    """
+    name = argument = distance = identifier(result.variable)
+    at = result.at
+    if np.ndim(at):
+        distance, argument = "t", f"{name} + t"
+    elif at != 0:
+        distance = rf"\left({name} {'+' if at < 0 else '-'} {number(human(abs(at), precision))}\right)"
+    terms = []
+    for power, coefficient in enumerate(result.coefficients):
+        if np.any(coefficient):
+            factor = "" if power == 0 else distance if power == 1 else f"{distance}^{{{power}}}"
+            terms.append(_term(coefficient, factor, precision))
+    remainder = rf" + O\left({distance}^{{{result.order + 1}}}\right)"
+    total = " ".join(terms).removeprefix("+ ") or "0"
+    if total.startswith("- "):
+        total = f"-{total[2:]}"
+    return f"f({argument}) = {total}{remainder}\n"
+
+
+def _term(coefficient: ArrayLike, factor: str, precision: int) -> str:
+    """Return a term of a sum with its sign."""
+    value = np.asarray(coefficient)
+    if value.ndim:
+        return rf"+ {_matrix(value, precision)} {factor}".rstrip()
+    size = human(np.abs(value), precision)
+    sign = "-" if value < 0 else "+"
+    return f"{sign} {factor}" if size == "1" and factor else rf"{sign} {number(size)} {factor}".rstrip()
+
+
+def _elements(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Return the list of the elements of the variables: ``(x, v_{0}, v_{1})``."""
+    elements = [
+        f"{{{identifier(name)}}}_{{{','.join(map(str, position))}}}" if position else identifier(name)
+        for name, shape in shapes.items()
+        for position in np.ndindex(*shape)
+    ]
+    return f"({', '.join(elements)})" if len(elements) > 1 else "".join(elements)
+
+
+def _matrix(value: ArrayLike, precision: int) -> str:
+    r"""Return a ``pmatrix``; a vector is a column."""
+    array = np.asarray(value)
+    if array.ndim > 2:
+        raise ShapeError(f"a matrix has two dimensions, but the shape is {list(array.shape)}", hint="use another format")
+    rows = array.reshape(len(array), -1)
+    lines = r" \\ ".join(" & ".join(number(human(element, precision)) for element in row) for row in rows)
+    return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"
