@@ -58,7 +58,7 @@ def arrow_texts(array: Array, lead: str, json: bool = False) -> ArrowArray:
         bounds += np.cumsum(longer)
     start = lead.encode()
     offsets = bounds + (len(start) - 1) * np.arange(len(bounds))
-    data = start + text[1:-1].replace(b",", start)
+    data = start + (text[1:-1] if lead == "," else text[1:-1].replace(b",", start))
     return pa.StringArray.from_buffers(len(array), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
 
 
