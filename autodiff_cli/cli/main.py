@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     signals.forget()
     with guarded():
-        ended = _run(args)
+        ended = run(args)
         if signals.received:
             return 128 + signals.received
         return ended if isinstance(ended, int) else _fail(ended, args)
@@ -36,7 +36,7 @@ def debugging() -> bool:
     return os.environ.get("AUTODIFF_DEBUG", "0") not in ("", "0")
 
 
-def _run(args: list[str]) -> int | AutodiffError:
+def run(args: list[str]) -> int | AutodiffError:
     """Run a command, and return its exit code or its error without references to the frames of the command."""
     try:
         # A copied context keeps settings such as the limits local to this command, however the command ends.

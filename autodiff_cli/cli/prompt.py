@@ -48,7 +48,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
                 f"a statement of {waiting:,} lines does not end",
                 hint="close any open bracket, or use 'autodiff run' for larger programs",
             )
-        if unfinished(text):
+        if not text.startswith(":") and unfinished(text):
             continue
         waiting = 0
         if text.strip():
@@ -71,7 +71,11 @@ def _pipe(prompt: str) -> str:
 
 
 def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
-    """Return the completions of the name before the cursor, and the number of characters already typed."""
+    """Return the completions of the name or command before the cursor, and the number of characters already typed."""
+    if re.fullmatch(r":\w*", before):
+        from autodiff_cli.cli.session import COMMANDS
+
+        return sorted(name for name in (*COMMANDS, "save", "help") if name.startswith(before[1:])), len(before) - 1
     found = _WORD.search(before)
     word = found.group() if found else ""
     thing, dot, part = word.rpartition(".")
@@ -137,7 +141,11 @@ def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], st
     readline.parse_and_bind("tab: complete")
 
     def read(prompt: str) -> str:
-        line = input(prompt)
+        try:
+            line = input(prompt)
+        except KeyboardInterrupt:
+            sys.stdout.write("\n")  # readline leaves the cursor on the cancelled line
+            raise
         if path is not None and line.strip():
             readline.append_history_file(1, path)
         return line

@@ -43,7 +43,7 @@ def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, 
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
-        with spoken_warnings(out.quiet_notes):
+        with spoken_warnings(out.quiet_notes, set()):
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
     except AutodiffError as error:
@@ -64,9 +64,8 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
 
 
 @contextmanager
-def spoken_warnings(quiet: bool) -> Iterator[None]:
-    """Print each PyTorch warning once as a note on standard error; print none if ``quiet``."""
-    said: set[str] = set()
+def spoken_warnings(quiet: bool, said: set[str]) -> Iterator[None]:
+    """Print each PyTorch warning that is not in ``said`` as a note on standard error, and add it; print none if ``quiet``."""
 
     def spoken(message: Warning | str, *_: object) -> None:
         if str(message) not in said and not quiet:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,37 +100,76 @@ def backward_roots(statement: Syntax) -> list[Syntax]:
     return found
 
 
-def notes_behind(
-    root: Syntax, history: History, functions: Mapping[str, Syntax], names: Mapping[str, object], source: str, dtype: DType
-) -> list[dict[str, Any]]:
-    """Return the notes on a backward pass.
+class Program(NamedTuple):
+    """An expression of a program, with everything that is necessary to evaluate it again.
+
+    Attributes:
+        tree: the definitions of functions, the statements that computed the names in the expression, and the expression.
+        variables, constants: the values of the other names: those that require grad, and the rest.
+    """
+
+    tree: Syntax
+    variables: dict[str, Tensor]
+    constants: dict[str, Any]
+
+
+def program_behind(root: Syntax, history: History, functions: Mapping[str, Syntax], names: Mapping[str, object]) -> Program | None:
+    """Return the program that computes an expression; ``None`` if a value that it needs has changed since.
 
     Args:
-        root: the root expression of the backward pass.
+        root: the expression.
         history: the assignments so far.
         functions: the definitions of functions.
         names: the current value of each name.
+    """
+    found = history.before(root)
+    if found is None:
+        return None
+    statements, given = found
+    values = {name: names[name] for name in given if name in names}
+    variables = {name: value for name, value in values.items() if isinstance(value, Tensor) and value._requires_grad}
+    constants = {
+        name: value for name, value in values.items() if name not in variables and (is_plain(value) or isinstance(value, Tensor))
+    }
+    definitions = _definitions([*statements, root], functions)
+    return Program(new_tree("start", *definitions, *statements, root), variables, constants)
+
+
+def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> list[Syntax]:
+    """Return the definitions, of one expression each, of the functions that trees or their definitions name."""
+    used: dict[str, Syntax] = {}
+    pending = list(trees)
+    while pending:
+        named = {node.text for node in walk(pending.pop()) if node.kind == "NAME" and node.text in functions} - used.keys()
+        used |= {name: functions[name] for name in named}
+        pending += [functions[name] for name in named]
+    return [tree for name, tree in functions.items() if name in used and tree.children[1].kind != "block"]
+
+
+def notes_behind(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
+    """Return the notes on a backward pass, or on a value that is shown.
+
+    Args:
+        program: the root expression of the backward pass, or the expression of the value.
         source: the text that trees and notes refer to.
-        dtype: the floating-point type of the program.
+        dtype: the floating-point type of the session.
+        shows_value: whether the notes are on the value instead of the derivatives.
     """
     from autodiff_cli.notes import notes_on
 
-    found = history.before(root)
-    if found is None:
+    if program is None:
         return []
-    statements, given = found
-    values = {name: names[name] for name in given if name in names}
-    leaves = {name: value for name, value in values.items() if isinstance(value, Tensor)}
-    plain = {name: value for name, value in values.items() if is_plain(value)}
-    if any(leaf.dtype.kind == "f" and leaf.dtype != dtype for leaf in leaves.values()):
+    leaves = [value for value in (*program.variables.values(), *program.constants.values()) if isinstance(value, Tensor)]
+    if any(leaf.dtype.kind == "f" and leaf.dtype != dtype for leaf in leaves):
         return []
-    at = {name: leaf._data for name, leaf in leaves.items() if leaf._requires_grad}
-    const = {**{name: leaf._data for name, leaf in leaves.items() if name not in at}, **plain}
+    at = {name: leaf._data for name, leaf in program.variables.items()}
+    const = {name: value._data if isinstance(value, Tensor) else value for name, value in program.constants.items()}
     try:
-        tree = new_tree("start", *(f for f in functions.values() if f.children[1].kind != "block"), *statements, root)
-        evaluation = Evaluation(source, at, const, dtype=np.dtype(dtype).name, tree=tree)
+        evaluation = Evaluation(source, at, const, dtype=np.dtype(dtype).name, tree=program.tree)
     except AutodiffError:  # the statements use features that only programs have
         return []
-    gradients = {name: leaves[name].grad for name in at}
+    if shows_value:
+        return notes_on(evaluation, [], 0)
+    gradients = {name: leaf.grad for name, leaf in program.variables.items()}
     numbers = [(f"the derivative with respect to {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
     return notes_on(evaluation, numbers, 1, shows_value=False)

@@ -27,10 +27,10 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import CALL, STATEMENTS, Syntax, unparse
+from autodiff_cli.language.tree import CALL, STATEMENTS, Syntax, new_token, new_tree, unparse
 from autodiff_cli.script.blocks import Blocks, Index, one_by_one
 from autodiff_cli.script.display import display
-from autodiff_cli.script.history import History, notes_behind
+from autodiff_cli.script.history import History, Program, notes_behind, program_behind
 from autodiff_cli.script.library import (
     ACTIONS,
     AS_GIVEN,
@@ -50,6 +50,8 @@ from autodiff_cli.script.namespaces import PACKAGE, Namespaces
 from autodiff_cli.script.statements import COMPOUND, read, without_prompts
 from autodiff_cli.suggest import suggestion
 
+LAST = "_"
+"""The name of the last value that was shown."""
 _MISSING = object()
 _FUNCTIONS = (UserFunction, FunctionInfo, Transformed)
 _WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
@@ -82,6 +84,7 @@ class Interpreter(Blocks):
 
     Attributes:
         notes: the notes on all backward passes so far, without duplicates.
+        notes_on_values: whether there are also notes on the values that are shown.
     """
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
@@ -89,6 +92,7 @@ class Interpreter(Blocks):
         self._recording, self._anomaly = True, (False, True)
         FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
         self.notes: list[dict[str, Any]] = []
+        self.notes_on_values = False
         self._namespaces = Namespaces()
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
@@ -148,7 +152,7 @@ class Interpreter(Blocks):
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
         silent = last is not None and (value is None or last.text in SILENT or last.text.endswith("_"))
         if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
-            self._output.append(Shown(tree, value=value, text=display(value)))
+            self._show_value(tree, value)
 
     def _show(self, node: Syntax) -> None:
         """Show the table of some tensors, or of all tensors."""
@@ -164,10 +168,25 @@ class Interpreter(Blocks):
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
         for root in self._history.roots(tree):
-            for one in notes_behind(root, self._history, self._definitions, self.names, self.source, self.dtype):
-                if all(one["message"] != other["message"] for other in self.notes):
-                    self.notes.append(one)
+            self._note(root, shows_value=False)
         self._history.add(tree, value)
+
+    def _show_value(self, tree: Syntax, value: object) -> None:
+        """Show the value of an expression, which is then the value of ``_``."""
+        self._output.append(Shown(tree, value=value, text=display(value)))
+        if self.notes_on_values:
+            self._note(tree, shows_value=True)
+        self.names[LAST], self.expressions[LAST] = value, unparse(tree)
+        self._history.add(new_tree("assignment", new_token("NAME", LAST), tree), value)
+
+    def _note(self, root: Syntax, shows_value: bool) -> None:
+        for one in notes_behind(self.program(root), self.source, self.dtype, shows_value):
+            if all(one["message"] != other["message"] for other in self.notes):
+                self.notes.append(one)
+
+    def program(self, root: Syntax) -> Program | None:
+        """Return the program that computes an expression; ``None`` if a value that it needs has changed since."""
+        return program_behind(root, self._history, self._definitions, self.names)
 
     def _row(self, tree: Syntax) -> dict[str, Any]:
         name = unparse(tree)
@@ -184,7 +203,7 @@ class Interpreter(Blocks):
             raise error.at(tree.span, self.source) from None
 
     def _all(self) -> list[dict[str, Any]]:
-        tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor)]
+        tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
         return [TensorRow.of(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:

@@ -1,0 +1,247 @@
+"""The commands of an interactive session, which begin with a colon, and its help.
+
+``:plot EXPR --over x=0:3`` and the other commands run the command of the same name on an expression of the session: the
+statements that computed its names become a part of the expression, and the values of the remaining names become options.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autodiff_cli.cli.commands import GROUPS, cli
+from autodiff_cli.cli.output import Output, say
+from autodiff_cli.errors import AutodiffError, MissingValue, UnknownName, UsageError
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.tensor import Tensor
+    from autodiff_cli.script.interpreter import Interpreter
+
+COMMANDS = (*GROUPS["Differentiate"], *GROUPS["See"], *GROUPS["Check"], "root", "minimize", "export", "functions")
+"""The commands of the program that are also commands of a session."""
+
+HELP = """\
+Type expressions and autograd statements, one per line:
+
+  x = tensor(5, requires_grad=true)     a leaf
+  y = log(x**3)                         is recorded
+  y.backward()                          fills x.grad
+  show x, y                             a table of these tensors; 'show' lists all
+  with no_grad: w = x**2                is not recorded
+  for i in range(3): y = 2*y            a loop; an empty line ends an indented block
+  f(a) = a**2 with grad (2*a)           a function with its own derivative
+  _                                     the last value that was shown
+
+Commands begin with a colon, and take the names of the session:
+
+  :plot y --over x=1:9                  also :explain y, :graph y, :diff y, :grad y, ...
+  :save FILE                            the session as a program for 'autodiff run'
+
+help NAME explains a name, help :COMMAND a command; Ctrl-C cancels a line or a
+computation; Ctrl-D or 'exit' ends the session.
+"""
+_WORDS = {
+    "show": "'show x, y' prints a table of the tensors x and y; 'show' alone prints a table of all tensors.",
+    "with": "'with no_grad: w = x**2' runs statements in a mode; they may also follow as an indented block.",
+    "for": "'for i in range(3): y = 2*y' repeats statements; they may also follow as an indented block.",
+    "def": "'def f(a): return a**2' defines a function; its statements may also follow as an indented block.",
+    "return": "'return' ends a function that was defined with def, and gives its value.",
+    "lambda": "'lambda g: 2*g' is a function without a name, as in y.register_hook(lambda g: 2*g).",
+    "import": "import lines of PyTorch are read, so that its programs can be pasted.",
+    "_": "'_' is the last value that was shown.",
+    "exit": "'exit', 'quit' and Ctrl-D end the session.",
+    "quit": "'exit', 'quit' and Ctrl-D end the session.",
+    "help": "'help NAME' explains a name, and 'help :COMMAND' a command.",
+    "true": "'true' and 'false' are the truth values.",
+    "false": "'true' and 'false' are the truth values.",
+    "none": "'none' is the absence of a value, as in x.grad = none.",
+    "save": "':save FILE' writes the session as a program for 'autodiff run'.",
+}
+_INTERRUPTED = 130
+_OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
+_BOUND = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
+"""The names to which an option gives values."""
+
+
+class Session:
+    """The commands of a session.
+
+    Args:
+        interpreter: the interpreter of the session.
+        out: the output options of the session.
+
+    Attributes:
+        saved: the lines of the program that ``:save`` writes.
+    """
+
+    def __init__(self, interpreter: Interpreter, out: Output) -> None:
+        self._interpreter = interpreter
+        self._out = out
+        self.saved = list(_initial(interpreter))
+
+    def obey(self, text: str) -> bool:
+        """Run a command of the session; return whether the text is a command.
+
+        Raises:
+            AutodiffError: if the command fails.
+        """
+        word, _, rest = text.strip().partition(" ")
+        if word == "help" and "help" not in self._interpreter.names:
+            self._help(rest.split())
+        elif not word.startswith(":"):
+            return False
+        elif word == ":help":
+            self._help(rest.split())
+        elif word == ":save":
+            self._save(rest.strip())
+        elif word[1:] in COMMANDS:
+            self._run(word[1:], rest.strip())
+        else:
+            hint = suggestion(word[1:], (*COMMANDS, "save", "help")) or "type 'help' for a list of commands"
+            raise UsageError(f"unknown command '{word}'", hint=hint)
+        return True
+
+    def _save(self, path: str) -> None:
+        from autodiff_cli.data.output import write
+
+        if not path:
+            raise UsageError("a file name is missing", hint="write :save session.ad")
+        write(path, "".join(f"{line}\n" for line in self.saved).encode("utf-8", "surrogateescape"))
+        say(f"'autodiff run {path}' repeats this session")
+
+    def _run(self, name: str, rest: str) -> None:
+        """Run a command of the program on an expression of the session."""
+        from autodiff_cli.cli.main import run
+
+        expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
+        words = [*self._settings(name), *(_words(options[0]) if options else [])]
+        if expression:
+            words = [*self._bound(name, expression, words), *words]
+        ended = run([name, *words])
+        if isinstance(ended, AutodiffError):
+            raise ended
+        if ended == _INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _settings(self, name: str) -> list[str]:
+        """Return the settings of the session as options of a command."""
+        command = cli.get_command(click.Context(cli), name)
+        known = {str(parameter.name) for parameter in command.params} if command is not None else set()
+        values = {"dtype": str(self._interpreter.dtype), "precision": str(self._out.precision), "color": self._out.color}
+        words = [word for option, value in values.items() if option in known for word in (f"--{option}", value)]
+        words += ["--format", self._out.style] if "style" in known and self._out.style != "table" else []
+        return [*words, "--quiet"] if "quiet" in known and self._out.quiet else words
+
+    def _bound(self, name: str, text: str, options: list[str]) -> list[str]:
+        """Return an expression as a program, and the values of its names as options."""
+        from autodiff_cli.language.parser import parse
+        from autodiff_cli.language.tree import unparse
+
+        if name == "functions":
+            return [text]
+        text = " ".join(_words(text)) if text[:1] in "\"'" else text
+        tree = parse(text)
+        taken = {each for word in options for each in _BOUND.findall(word)}
+        *before, root = tree.children
+        program = None if before else self._interpreter.program(root)
+        if program is None:
+            raise MissingValue(
+                "a value that the expression needs has changed since it was computed",
+                hint="assign the expression again",
+            )
+        words = ["; ".join(map(unparse, program.tree.children))]
+        values = {**dict.fromkeys(program.variables, "at"), **dict.fromkeys(program.constants, "const")}
+        for each, option in values.items():
+            if each not in taken and (option == "const" or name != "export"):
+                words += [f"--{option}", f"{each}={_exact({**program.variables, **program.constants}[each])}"]
+        return words
+
+    def _help(self, names: list[str]) -> None:
+        if not names:
+            sys.stdout.write(HELP)
+        for name in names:
+            if not self._describe(name):
+                known = {*self._interpreter.known(), *COMMANDS, *_WORDS}
+                raise UnknownName(
+                    f"there is no '{name}'", hint=suggestion(name, known) or "':functions --search WORDS' finds functions"
+                )
+
+    def _describe(self, name: str) -> bool:
+        """Print the descriptions of everything with a name; return whether there is something."""
+        from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+        from autodiff_cli.report.function_tables import tables
+        from autodiff_cli.report.functions import FunctionList
+
+        last = name.rpartition(".")[2].removeprefix(":")
+        texts = [f"{name}: {text}" for text in self._texts(name, last)]
+        sys.stdout.write("".join(f"{text}\n" for text in texts))
+        if last in FUNCTIONS and not name.startswith(":"):
+            sys.stdout.write(self._out.drawn(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision)))
+            texts.append("")
+        if last in COMMANDS and not texts:
+            from autodiff_cli.cli.main import run
+
+            run([last, "-h"])
+            return True
+        return bool(texts)
+
+    def _texts(self, name: str, last: str) -> Iterator[str]:
+        from autodiff_cli.autograd.tensor import Tensor
+        from autodiff_cli.evaluation.names import CONSTANTS
+        from autodiff_cli.script.display import display
+        from autodiff_cli.script.library import ACTIONS, ATTRIBUTES, CONTEXTS, DTYPES, METHODS
+
+        names: Mapping[str, Any] = self._interpreter.names
+        if name in names:
+            yield f"{self._interpreter.expressions.get(name, name)} = {display(names[name])}"
+        elif name in self._interpreter.functions:
+            yield f"the function {display(self._interpreter.functions[name])[10:-1]} of this session"
+        elif last in _WORDS:
+            yield _WORDS[last]
+        elif name in CONSTANTS:
+            yield f"the constant {CONSTANTS[name]!r}"
+        elif last in DTYPES:
+            yield "a type of numbers, as in tensor([1, 2], dtype=float32)"
+        else:
+            member = last in METHODS[Tensor] or last in ATTRIBUTES[Tensor]
+            thing = {**ACTIONS, **CONTEXTS}.get(name.removeprefix("torch.")) or (getattr(Tensor, last, None) if member else None)
+            words = (getattr(thing, "__doc__", None) or "").partition("\n\n")[0]
+            if words:
+                yield " ".join(words.replace("``", "").split())
+            elif thing is not None:
+                yield f"a function of programs, with the parameters {inspect.signature(thing)}"
+
+
+def _words(text: str) -> list[str]:
+    """Split a text into words as the shell does.
+
+    Raises:
+        UsageError: if a quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise UsageError(
+            f"a quote is not closed in {text}", hint="quotes are needed only around blanks in values of options"
+        ) from None
+
+
+def _initial(interpreter: Interpreter) -> Iterator[str]:
+    """Return the lines that define the variables of the command line."""
+    if str(interpreter.dtype) != "float64":
+        yield f"set_default_dtype({interpreter.dtype})"
+    for name, value in interpreter.names.items():
+        yield f"{name} = tensor({_exact(value)}{', requires_grad=true' if value.requires_grad else ''})"
+
+
+def _exact(value: Tensor | float) -> str:
+    from autodiff_cli.report.numbers import exact_array
+
+    return exact_array(getattr(value, "_data", value))
