@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from autodiff_cli.data.cluster import scheduler
-from autodiff_cli.data.cluster.partitions import scan
+from autodiff_cli.data.parts import scheduler
+from autodiff_cli.data.parts.partitions import scan
 from autodiff_cli.errors import ClusterError
 from tests.mapping import run_map
 from tests.processes import LIMIT, started, until

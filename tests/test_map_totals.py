@@ -273,7 +273,7 @@ def test_groups_of_arrays(style: str) -> None:
 def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, switches: list[Any], by: list[str]) -> None:
     """A file in one block, in many small blocks, and in two files: the same bytes, which are those of math.fsum."""
     if "dask" in switches:
-        from autodiff_cli.data.cluster import scheduler
+        from autodiff_cli.data.parts import scheduler
         from tests.test_cluster import here
 
         monkeypatch.setattr(scheduler, "connected", here)
@@ -305,7 +305,7 @@ def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    from autodiff_cli.data.cluster import scheduler
+    from autodiff_cli.data.parts import scheduler
     from tests.test_cluster import here
 
     monkeypatch.setattr(scheduler, "connected", here)

@@ -1,4 +1,4 @@
-"""The options of ``map`` for computing in this process or on a cluster."""
+"""The options of ``map`` for computing in this process, in parts or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
-    from autodiff_cli.data.cluster.coordinator import Settings
+    from autodiff_cli.data.parts.coordinator import Settings
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -49,7 +49,7 @@ class Compiled(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """The options for computing in this process or on a cluster."""
+    """The options for computing in one piece, in parts or on a cluster."""
 
     engine: str
     scheduler: str | None
@@ -57,37 +57,40 @@ class Cluster(NamedTuple):
     threads: int | None
     partition_bytes: int | None
     partition_rows: int | None
+    resume: bool
 
     def settings(self, target: str | None, unbuffered: bool) -> Settings | None:
-        """Return the cluster settings; ``None`` to run in this process.
+        """Return the settings for an evaluation in parts; ``None`` to compute one file in this process.
 
         Raises:
             click.UsageError: if two options exclude each other.
         """
         from autodiff_cli.data import output
 
+        dask, many = self.engine == "dask", output.is_folder(target)
         partitions = {"--partition-bytes": self.partition_bytes, "--partition-rows": self.partition_rows}
-        if self.engine != "dask":
-            for name, value in {"--scheduler": self.scheduler, "--workers": self.workers, **partitions}.items():
-                if value is not None:
-                    raise click.UsageError(f"{name} applies only to a cluster\n  hint: add --engine dask")
-            if output.is_folder(target):
-                hint = "name a file, or add --engine dask to write many files into the folder"
-                raise click.UsageError(f"'{target}' is a folder\n  hint: {hint}")
+        for_cluster = {"--scheduler": self.scheduler, "--workers": self.workers, **({} if many else partitions)}
+        for name, value in for_cluster.items():
+            if value is not None and not dask:
+                raise click.UsageError(f"{name} applies only to a cluster\n  hint: add --engine dask")
+        if self.resume and not many:
+            raise click.UsageError("--resume continues an output of many files\n  hint: name a folder: -o out/")
+        if not dask and not many:
             return None
         if unbuffered:
-            raise click.UsageError("--unbuffered is for a stream, but --engine dask reads files")
+            raise click.UsageError(f"--unbuffered is for a stream, but {'--engine dask' if dask else '-o FOLDER'} reads files")
         for name, value in (("--workers", self.workers), ("--threads", self.threads)):
             if self.scheduler is not None and value is not None:
                 raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
         if None not in partitions.values():
             raise click.UsageError("--partition-bytes and --partition-rows exclude each other")
         from autodiff_cli.compiler.threads import processors
-        from autodiff_cli.data.cluster.coordinator import Settings
-        from autodiff_cli.data.cluster.partitions import BYTES, Limits
+        from autodiff_cli.data.parts.coordinator import Settings
+        from autodiff_cli.data.parts.partitions import BYTES, Limits
 
         limits = Limits(self.partition_bytes or BYTES, self.partition_rows)
-        return Settings(self.scheduler, self.workers or processors(), self.threads or 1, limits)
+        threads = self.threads or (1 if dask else processors())
+        return Settings(dask, self.scheduler, self.workers or processors(), threads, limits, self.resume)
 
 
 compiled = options.together(
@@ -132,4 +135,5 @@ cluster = options.together(
     ),
     click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Number of bytes per task.  [default: 64M]"),
     click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="Number of rows per task."),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run whose output is a folder."),
 )

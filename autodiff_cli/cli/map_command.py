@@ -55,7 +55,8 @@ def command(
 
     FILE is CSV, TSV, NDJSON, .npy or .npz; with pyarrow installed, it can be Parquet, Arrow or Feather, and with the
     extra urls an https://, s3://, gs:// or az:// URL. Several files, or the files in a folder, are read one after the
-    other. Without FILE, or with -, read standard input.
+    other. Without FILE, or with -, read standard input. With a folder as output, -o out/, every input file has an
+    output file, and large files are split.
 
     \b
     autodiff map "sin(x)*exp(-y**2)" data.csv
@@ -100,7 +101,7 @@ def command(
         if settings is None:
             summary = pipeline.run(task, program, source, target, writers.writer(style), cluster.threads or processors(), tick)
         else:
-            from autodiff_cli.data.cluster import coordinator
+            from autodiff_cli.data.parts import coordinator
 
             summary = coordinator.run(task, program, source, target, style, settings, tick)
     row_options.say_summary(summary, task, program)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
-from autodiff_cli.data import storage
+from autodiff_cli.data import leftovers, storage
 from autodiff_cli.errors import FileError, UsageError, setting
 
 if TYPE_CHECKING:
@@ -81,20 +81,19 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
-    folder, name = os.path.split(target)
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
-    waiting = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
-    file = os.fdopen(os.open(waiting, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "w+b")
-    try:
-        with file:
-            yield file
-        if mode is not None:
-            os.chmod(waiting, mode)
-        os.replace(waiting, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(waiting)
-        raise
+    waiting = leftovers.hidden(target, "tmp")
+    with leftovers.held(waiting) as descriptor:
+        try:
+            with os.fdopen(descriptor, "w+b") as file:
+                yield file
+            if mode is not None:
+                os.chmod(waiting, mode)
+            os.replace(waiting, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(waiting)
+            raise
 
 
 @contextmanager
@@ -155,6 +154,18 @@ class _Decoded(io.RawIOBase):
 def is_folder(path: str | None) -> bool:
     """Return whether a path names a folder of output files: ``out/``, an existing folder, or ``out/*.csv``."""
     return path is not None and (path.endswith(("/", os.sep)) or "*" in path or os.path.isdir(path))
+
+
+def split(target: str, form: str) -> tuple[str, str]:
+    """Split an output of many files into the path of the folder and the template of the file names.
+
+    Raises:
+        UsageError: if the name does not contain exactly one ``*``.
+    """
+    folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
+    if "*" in folder or name.count("*") != 1:
+        raise UsageError(f"'{target}' must contain one * in the file name", hint="write a name such as 'out/*.csv'")
+    return (folder.rstrip("/") if storage.is_url(folder) else os.path.abspath(folder or ".")), name
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
-from autodiff_cli.data import output
+from autodiff_cli.data import leftovers, output
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import Path, expanded, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
@@ -97,7 +97,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     Raises:
         AutodiffError: if any row fails; the output file is then unchanged.
     """
-    summary = Summary()
+    summary = Summary(notes=leftovers.removed(target))
     source = inputs.open(inputs.paths[0])
     try:
         first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
@@ -173,7 +173,7 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
         raise UsageError(message, hint="map these files separately")
 
 
-def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Iterator[Made]:
+def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Generator[Made]:
     """Map a function over values in several threads; yield the results in order, with only a few in memory at a time."""
     waiting = iter(given)
     begun = [one for _, one in zip(range(2), waiting, strict=False)] if threads > 1 else []

@@ -258,8 +258,8 @@ class Writer:
         self._style = style
         self.binary = style.format.binary
 
-    def take_types(self, path: str) -> None:
-        """Take the column types from a file that is a part of the output; text formats ignore types."""
+    def take_types(self, part: bytes) -> None:
+        """Take the column types from the content of a part of the output; text formats ignore types."""
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with the kept columns of the input and the result columns."""

@@ -112,10 +112,49 @@ def size_of(url: str) -> int | None:
         return size
 
 
+def stamp(url: str) -> str:
+    """Return a text that changes when the content of a file changes, as far as the server states it.
+
+    Raises:
+        FileError: if the file cannot be read.
+    """
+    with _reading(url):
+        facts = _system(url).info(url)
+    return " ".join(str(facts[name]) for name in ("size", "ETag", "etag", "LastModified", "updated") if facts.get(name))
+
+
+def content(url: str) -> bytes | None:
+    """Return the content of a file; ``None`` if it does not exist.
+
+    Raises:
+        FileError: if the file cannot be read.
+    """
+    with _reading(url):
+        try:
+            data: bytes = _system(url).cat_file(url)
+        except FileNotFoundError:
+            return None
+        return data
+
+
+def names(url: str) -> list[str]:
+    """Return the names of the files in a folder; a folder that does not exist contains no files.
+
+    Raises:
+        FileError: if the folder cannot be read.
+    """
+    with _reading(url):
+        try:
+            found = _system(url).ls(url, detail=False)
+        except FileNotFoundError:
+            return []
+        return [path.rpartition("/")[2] for path in found]
+
+
 def remove(url: str) -> None:
-    """Remove a file if it exists."""
+    """Remove a file, or a folder with its files, if it exists."""
     with suppress(Exception):
-        _system(url).rm_file(url)
+        _system(url).rm(url, recursive=True)
 
 
 @contextmanager

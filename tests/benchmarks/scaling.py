@@ -30,10 +30,10 @@ import pyarrow.parquet
 from distributed.comm import tcp
 
 from autodiff_cli.data import pipeline
-from autodiff_cli.data.cluster import coordinator, scheduler
-from autodiff_cli.data.cluster.coordinator import Settings
-from autodiff_cli.data.cluster.partitions import Limits, scan
 from autodiff_cli.data.mapping import Task
+from autodiff_cli.data.parts import coordinator, scheduler
+from autodiff_cli.data.parts.coordinator import Settings
+from autodiff_cli.data.parts.partitions import Limits, scan
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.row_blocks import OutputStyle
 from autodiff_cli.data.writers import writer

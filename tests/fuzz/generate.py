@@ -36,8 +36,9 @@ LEFT_OUT = {
     "--engine": "dask starts processes and sockets",
     "--scheduler": "it opens a connection",
     "--workers": "it is for a cluster only",
-    "--partition-bytes": "it is for a cluster only",
-    "--partition-rows": "it is for a cluster only",
+    "--partition-bytes": "it is for a cluster or a folder",
+    "--partition-rows": "it is for a cluster or a folder",
+    "--resume": "it is for a folder that an interrupted run left",
     "--help": "it is the same each time; tests/test_help.py looks at it",
 }
 """Options that are not tried, and why."""

@@ -71,10 +71,9 @@ class ArrowWriter(Writer):
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in results]
 
-    def take_types(self, path: str) -> None:
-        """Take the column types from an Arrow file."""
-        with self._arrow.memory_map(path) as file:
-            self._schema = self._arrow.ipc.open_file(file).schema
+    def take_types(self, part: bytes) -> None:
+        """Take the column types from the content of an Arrow file."""
+        self._schema = self._arrow.ipc.open_file(self._arrow.py_buffer(part)).schema
 
     def write(self, encoded: _Columns) -> None:
         if self._sink is None:

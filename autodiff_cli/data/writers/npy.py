@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 from collections.abc import Sequence
@@ -67,9 +68,9 @@ class NpyWriter(Writer):
         self._begun = False
         self._rows = 0
 
-    def take_types(self, path: str) -> None:
-        """Take the column types from a ``.npy`` file."""
-        self._dtype = np.load(path, mmap_mode="r", allow_pickle=False).dtype
+    def take_types(self, part: bytes) -> None:
+        """Take the column types from the content of a ``.npy`` file."""
+        self._dtype = np.load(io.BytesIO(part), allow_pickle=False).dtype
 
     def encode(self, block: Block, results: Results) -> list[Array]:
         """Convert columns to arrays."""

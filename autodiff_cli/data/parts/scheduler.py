@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,7 +69,7 @@ class Cluster:
 
     def each(
         self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
-    ) -> Iterator[tuple[int, Made]]:
+    ) -> Generator[tuple[int, Made]]:
         """Call a function on the workers for each tuple of arguments.
 
         Yields:
@@ -117,14 +117,14 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str | None, workers: int, threads: int, scratch: str) -> Iterator[Cluster]:
+def connected(address: str | None, workers: int, threads: int, scratch: str | None) -> Iterator[Cluster]:
     """Connect to a cluster, and close the connection at exit; a new cluster on this machine is shut down.
 
     Args:
         address: the address of a scheduler; ``None`` for a new cluster on this machine.
         workers: the number of worker processes of a new cluster.
         threads: the number of threads per worker.
-        scratch: the path of a folder for Dask's files.
+        scratch: the path of a folder for Dask's files; ``None`` for the folder for temporary files.
 
     Raises:
         UsageError: if the address is invalid.
@@ -176,7 +176,7 @@ async def _answered(address: str) -> None:
     await comm.close()
 
 
-def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
+def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
     """Start a cluster that accepts connections only from this machine."""
     from dask import config
     from distributed import LocalCluster

@@ -1,8 +1,7 @@
-"""Joining of parts into one file, or into a folder with a file for each partition."""
+"""Joining of parts into one file."""
 
 from __future__ import annotations
 
-import glob
 import mmap
 import os
 from collections.abc import Callable, Iterator
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data import output
-from autodiff_cli.data.cluster.job import FILES, Job
+from autodiff_cli.data.parts.job import Job
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, Reader, Writer
 from autodiff_cli.data.totals import Totals
-from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
 _AROUND_JSON = slice(1, -3)
@@ -25,39 +23,11 @@ Add = Callable[[int], None]
 """A function that adds the part with a given partition number to the output; it is called in the order of the numbers."""
 
 
-def split(target: str, form: str) -> tuple[str, str]:
-    """Split an output of many files into the path of the folder and the template of the file names.
-
-    Raises:
-        UsageError: if the name does not contain exactly one ``*``.
-    """
-    folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
-    if "*" in folder or name.count("*") != 1:
-        raise UsageError(f"'{target}' must contain one * in the file name", hint="write a name such as 'out/*.csv'")
-    return os.path.abspath(folder or "."), name
-
-
-def check_new(target: str, form: str) -> None:
-    """Check that the output folder does not contain files with the names of the output files.
-
-    Raises:
-        FileError: if the folder contains such files, or if its path is not a folder.
-    """
-    folder, name = split(target, form)
-    there = sorted(glob.glob(os.path.join(glob.escape(folder), glob.escape(name).replace("[*]", "*"))))
-    if there:
-        raise FileError(
-            f"'{target}' already has files, such as '{os.path.basename(there[0])}'", hint="remove the files, or name another folder"
-        )
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
-
-
 @contextmanager
 def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
     """Join parts into one file with the writer of the output; see ``output.opened``."""
     with output.opened(target, writer.goes_back) as file, closing(writer):
-        if os.path.exists(job.types):
+        if job.types is not None:
             writer.take_types(job.types)
         writer.begin(file, job.mapping.kept, job.mapping.results, source)
 
@@ -97,20 +67,3 @@ def _contents(job: Job, path: str) -> Iterator[Any]:
     else:
         with open(path, "rb") as file:
             yield from ([data] for data in iter(lambda: file.read(_COPIED), b""))
-
-
-@contextmanager
-def many_files(job: Job, target: str) -> Iterator[Add]:
-    """Move parts into a folder when all of them are finished."""
-    folder, _ = split(target, job.form)
-    yield lambda index: None
-    ready = os.path.join(job.folder, FILES)
-    try:
-        if not os.path.exists(folder):
-            os.rename(ready, folder)
-            return
-        for index in range(len(job.partitions)):
-            path = job.path(index)
-            os.rename(path, os.path.join(folder, os.path.basename(path)))
-    except OSError as error:
-        raise FileError(f"cannot write '{target}': {error.strerror or error}") from None

@@ -7,14 +7,14 @@ newlines are known only after reading, so the workers scan large text files firs
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from autodiff_cli.data import inputs, readers
+from autodiff_cli.data import inputs, readers, storage
+from autodiff_cli.data.parts import folders
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.hive import HiveReader, Values
@@ -106,7 +106,7 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
         the position and the count; ``None`` if no line begins in the range; the reason if the file cannot be split.
     """
     try:
-        with open(path, "rb") as file:
+        with _opened(path) as file:
             file.seek(start)
             if start:
                 file.readline(LONGEST)
@@ -125,6 +125,10 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
     except OSError as error:
         return str(error)
     return begin, lines
+
+
+def _opened(path: str) -> BinaryIO:
+    return storage.opened(path) if storage.is_url(path) else open(path, "rb")
 
 
 def _is_regular(lines: bytes, delimiter: str) -> bool:
@@ -150,9 +154,9 @@ def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequ
 
 def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
     name, style = display_name(path), inputs.style_of(path, source.style)
-    size = os.path.getsize(path) if os.path.exists(path) else 0
+    size = folders.size_of(path)
     given = None if source.columns is None else tuple(source.columns)
-    whole = Partition(os.path.abspath(path), name, style, size, None, 1, given, source.partitions.get(path, {}))
+    whole = Partition(folders.absolute(path), name, style, size, None, 1, given, source.partitions.get(path, {}))
     unit = FORMATS[style].unit
     if not unit or (size <= limits.bytes and limits.rows is None):
         return [whole]
@@ -201,7 +205,7 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
 
 def _line_size(path: str) -> float:
     """Return the average number of bytes of a line at the beginning of the file."""
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         data = file.read(_STEP)
     return len(data) / max(1, data.count(b"\n"))
 

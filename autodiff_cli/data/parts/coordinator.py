@@ -1,0 +1,225 @@
+"""Evaluation of files in parts; the counterpart of ``data.pipeline``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from autodiff_cli.compiler.program import Compiled, Program
+from autodiff_cli.data import output, storage
+from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.parts import folders, joining, scheduler, workplace
+from autodiff_cli.data.parts.job import Job, Note, error_of, work
+from autodiff_cli.data.parts.partitions import Limits, Partition, Range, Scan, plan, scan
+from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, ordered, settle
+from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
+from autodiff_cli.data.writers import writer
+from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, UsageError, setting
+from autodiff_cli.formats import compression_of
+from autodiff_cli.language.source_text import display_name
+
+Made = TypeVar("Made")
+_DASK = setting("engine", "dask")
+_PASSING = (FileError, ClusterError, MissingPackage)
+"""The errors that may not occur again when a run is continued; errors of rows are of derived classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of an evaluation in parts.
+
+    Attributes:
+        dask: whether a Dask cluster computes the parts; otherwise, threads of this process.
+        scheduler: the address of the scheduler; ``None`` for a new cluster on this machine.
+        workers: the number of worker processes of a new cluster.
+        threads: the number of threads of this process, or of each worker.
+        limits: the maximum size of a partition.
+        resume: whether to continue an unfinished run.
+    """
+
+    dask: bool = True
+    scheduler: str | None = None
+    workers: int = 1
+    threads: int = 1
+    limits: Limits = field(default_factory=Limits)
+    resume: bool = False
+
+
+class Workers(Protocol):
+    """What computes parts: see ``scheduler.Cluster``."""
+
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+    def each(
+        self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
+    ) -> Generator[tuple[int, Made]]: ...
+
+
+class Threads:
+    """Threads of this process, with the interface of ``scheduler.Cluster``."""
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+
+    def each(
+        self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
+    ) -> Generator[tuple[int, Made]]:
+        """Call a function for each tuple of arguments, and yield the results in order."""
+        with closing(ordered(lambda given: function(*given), arguments, self._threads)) as results:
+            yield from enumerate(results)
+
+
+def run(
+    task: Task, program: Compiled, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings, tick: Tick
+) -> Summary:
+    """Compute a task for every row of the input files and write the results.
+
+    Args:
+        task: the computation for each row.
+        program: the compiled task.
+        inputs: the input files.
+        target: the output file, or ``None`` for standard output; a folder or template to write one file per partition.
+        style: the output style.
+        settings: the settings.
+        tick: the function that reports progress.
+
+    Raises:
+        AutodiffError: if any row fails; the error describes the first such row, and there is no output.  After a lost
+            connection or an error of a file, the finished files of an output folder stay, and the run can be continued.
+    """
+    if settings.dask:
+        scheduler.check_there()
+    many = output.is_folder(target)
+    _check(task, inputs, target, style, settings)
+    form, name = style.format.name, display_name(inputs.paths[0])
+    with closing(inputs.open(inputs.paths[0])) as source, output.terminable():
+        settle(program, source, inputs)
+        if isinstance(program, Program):
+            task = replace(task, engine=program.engine)
+        else:  # threads would wait for each other
+            settings = replace(settings, threads=1)
+        first = RowMap(task, program, source.columns, name)
+        here = workplace.of_folder(str(target), form, settings.resume) if many else workplace.of_file(target)
+        with here as place, _connected(settings, place.folder) as workers:
+            job = Job(
+                task=task,
+                first=name,
+                columns=source.columns,
+                form=form,
+                head=dict(style.head),
+                bare=style.bare,
+                template=output.split(str(target), form)[1] if many else "",
+                limits=settings.limits,
+                stamps={str(path): folders.stamp(str(path)) for path in inputs.paths},
+                folder=place.folder,
+                run=place.run,
+            )
+            if place.unfinished is None:
+                job = replace(job, partitions=tuple(plan(inputs, settings.limits, lambda ranges: _all(workers, ranges))))
+                _write_types(job, first, source)
+                job.save()
+            else:
+                job = job.continued(place.unfinished, str(target))
+            into: AbstractContextManager[joining.Add]
+            into = nullcontext(lambda _: None) if many else joining.one_file(job, writer(style), target, source)
+            calls = [(job.folder, job.run, i) for i in range(len(job.partitions))]
+            with into as add, closing(workers.each(work, calls, lambda note: "error" in note)) as notes:
+                try:
+                    summary = _summed(job.partitions, _in_order(notes), add, tick)
+                except AutodiffError as error:
+                    place.over = type(error) not in _PASSING
+                    if many and not place.over and error.hint is None:
+                        error.hint = f"continue the run with {setting('resume')}"
+                    raise
+                finally:
+                    place.stop()
+            summary.notes = [*place.notes, *workers.notes, *summary.notes]
+            return summary
+
+
+def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings) -> None:
+    """Check the inputs and the output.
+
+    Raises:
+        UsageError: if an evaluation in parts cannot read or write them.
+    """
+    who = _DASK if settings.dask else f"the output of many files '{target}'"
+    if style.format.for_people:
+        raise UsageError(
+            f"{who} cannot write the format {style.format.name}, which is for display only", hint="choose another format"
+        )
+    for path in inputs.paths:
+        if path is None or (not storage.is_url(path) and os.path.exists(path) and not os.path.isfile(path)):
+            raise UsageError(f"{who} reads files, but {display_name(path)} is not a file on disk", hint="name files")
+    if output.is_folder(target):
+        if task.total:
+            raise UsageError(f"'{target}' is a folder, but a {task.total} is one table", hint="name a file")
+        return
+    if compression_of(target or ""):
+        raise UsageError(f"{who} writes files that are not compressed", hint=f"compress '{target}' afterwards")
+    shared = target is not None and not storage.is_url(target) and (os.path.isfile(target) or not os.path.exists(target))
+    if settings.scheduler is not None and not shared:
+        message = f"{setting('scheduler')} needs an output file or folder that all machines can write to"
+        raise UsageError(message, hint="name a file such as out.csv, or a folder such as out/ or s3://bucket/out/")
+
+
+def _connected(settings: Settings, folder: str) -> AbstractContextManager[Workers]:
+    if not settings.dask:
+        return nullcontext(Threads(settings.threads))
+    return scheduler.connected(settings.scheduler, settings.workers, settings.threads, None if storage.is_url(folder) else folder)
+
+
+def _all(workers: Workers, ranges: Sequence[Range]) -> list[Scan | str | None]:
+    """Scan ranges of files on the workers, and return the results in order."""
+    return [found for _, found in sorted(workers.each(scan, ranges, lambda _: False), key=lambda pair: pair[0])]
+
+
+def _write_types(job: Job, first: RowMap, source: Reader) -> None:
+    """Write the column types, which follow from the first rows, as on a single machine."""
+    if not job.style.format.part or job.task.total:
+        return
+    out = writer(job.part_style)
+    with output.opened(job.types_path, out.goes_back) as file, closing(out):
+        out.begin(file, first.kept, first.results, source)
+        *_, made = next(encoded(first, source, out, 1))
+        out.write(made)
+        out.finish()
+
+
+def _in_order(notes: Iterable[tuple[int, Note]]) -> Iterator[Note]:
+    """Yield the notes in the order of their partition numbers."""
+    waiting: dict[int, Note] = {}
+    position = 0
+    for i, note in notes:
+        waiting[i] = note
+        while position in waiting:
+            yield waiting.pop(position)
+            position += 1
+
+
+def _summed(partitions: Sequence[Partition], notes: Iterable[Note], add: joining.Add, tick: Tick) -> Summary:
+    """Add the parts to the output in order, and return the counts over all rows."""
+    summary = Summary()
+    done, total = 0, sum(part.size for part in partitions)
+    others: set[str] = set()
+    for i, (part, note) in enumerate(zip(partitions, notes, strict=True)):
+        if "error" in note:
+            raise error_of(note)
+        add(i)
+        summary.add(Tally(**note["tally"]))
+        others |= {note["numpy"]} - {np.__version__}
+        done += part.size
+        tick(summary.rows, done / total if total else None)
+    if others:
+        versions = ", ".join(sorted(others))
+        message = f"the workers have NumPy {versions}, but this machine has {np.__version__}: the last digits may differ"
+        summary.notes.append(message)
+    return summary

@@ -1,0 +1,284 @@
+"""The computation of a worker: read a partition, compute the results, and write its part of the output.
+
+A job is described by a file in the hidden folder of a run.  It contains the expression as text, the given values and the list of
+partitions, but no code, and it is not unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli import __version__, errors
+from autodiff_cli.data import output
+from autodiff_cli.data.compression import compressed
+from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.parts import folders
+from autodiff_cli.data.parts.partitions import Limits, Partition
+from autodiff_cli.data.parts.workplace import JOB
+from autodiff_cli.data.pipeline import check_same, encoded
+from autodiff_cli.data.readers.hive import Value
+from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
+from autodiff_cli.data.writers import writer
+from autodiff_cli.data.writers.totals import TotalsPartWriter
+from autodiff_cli.errors import AutodiffError, ClusterError, FileError, setting
+from autodiff_cli.formats import FORMATS
+from autodiff_cli.language.source_text import display_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Note = dict[str, Any]
+"""The report of a worker on a partition, as JSON: the counts of its rows, or an ``error``."""
+_TYPES = "types"
+_GIVEN = ("at", "const")
+"""The fields of ``Task`` that contain arrays."""
+_CHECKED_EACH = 1.0
+"""The number of seconds between two checks of whether the run goes on."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """An evaluation of many input files with one output.
+
+    Attributes:
+        task: the computation for each row.
+        first: the name of the first input file in messages.
+        columns: the names of the columns of the first file.
+        form, head, bare: the output style; see ``row_blocks.OutputStyle``.
+        template: the file names in the output folder, with ``*`` for the partition number; empty if parts are joined.
+        limits: the maximum size of a partition.
+        stamps: a text for each input file that changes with the file; see ``folders.stamp``.
+        partitions: the partitions, in row order.
+        folder: the path of the hidden folder of the run.
+        run: the name of a file in this folder that exists as long as the run goes on.
+    """
+
+    task: Task
+    first: str
+    columns: tuple[str, ...]
+    form: str
+    head: Mapping[str, object]
+    bare: bool
+    template: str
+    limits: Limits = field(default_factory=Limits)
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    partitions: tuple[Partition, ...] = ()
+    folder: str = ""
+    run: str = ""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The job as it is written to a file, without the folder and the name of the run."""
+        facts = asdict(replace(self, task=replace(self.task, at={}, const={}), folder="", run=""))
+        facts["task"] |= {name: {key: _packed(value) for key, value in getattr(self.task, name).items()} for name in _GIVEN}
+        made: dict[str, Any] = json.loads(json.dumps({"version": __version__, **facts}))
+        return made
+
+    def save(self) -> None:
+        """Write the job into its folder."""
+        output.write(folders.join(self.folder, JOB), json.dumps(self.facts, separators=(",", ":")).encode())
+
+    def continued(self, unfinished: bytes, target: str) -> Job:
+        """Return this job with the partitions of an unfinished job, after a check that both write the same files.
+
+        Args:
+            unfinished: the content of the file of the other job.
+            target: the output in messages.
+
+        Raises:
+            FileError: if the other job differs, or if an input file has changed.
+        """
+        other = json.loads(unfinished)
+        reason = _difference(other, self.facts)
+        if reason:
+            hint = "repeat the command of this run with the same input files, or write to another folder"
+            raise FileError(f"cannot continue the unfinished run in '{target}': {reason}", hint=hint)
+        return replace(self, partitions=tuple(map(_partition, other["partitions"])))
+
+    def path(self, index: int) -> str:
+        """Return the path of the part that contains the results of a partition."""
+        if not self.template:
+            return folders.join(self.folder, f"{index}.part")
+        digits = max(5, len(str(len(self.partitions) - 1)))
+        return folders.join(os.path.dirname(self.folder), self.template.replace("*", f"{index:0{digits}}"))
+
+    @property
+    def types_path(self) -> str:
+        """The path of a file with the column types of the output, which follow from the first rows."""
+        return folders.join(self.folder, _TYPES)
+
+    @cached_property
+    def types(self) -> bytes | None:
+        """The content of this file; ``None`` for a format without types."""
+        return folders.content(self.types_path)
+
+    @cached_property
+    def mapping(self) -> RowMap:
+        """The compiled task with its columns, shared by all partitions."""
+        return RowMap(self.task, self.task.program(), self.columns, self.first)
+
+    @property
+    def style(self) -> OutputStyle:
+        """The output style."""
+        return OutputStyle(FORMATS[self.form], self.head, self.bare, total=self.task.total or "", strict=self.task.strict)
+
+    @property
+    def part_style(self) -> OutputStyle:
+        """The style of a part that is joined with other parts into one file."""
+        return self.style._replace(format=FORMATS[self.style.format.part or self.form], whole=self.style.format)
+
+    def writer(self) -> Writer:
+        """Return the writer of a part, with the column types of the output if the format has types."""
+        if self.task.total:
+            return TotalsPartWriter(self.style)
+        made = writer(self.style if self.template else self.part_style)
+        if self.types is not None:
+            made.take_types(self.types)
+        return made
+
+    def compute(self, index: int) -> Note:
+        """Compute and write the part of a partition, unless it is finished, and return the counts of its rows.
+
+        Raises:
+            AutodiffError: if a row fails; the part is then not written.
+        """
+        record = folders.join(self.folder, f"{index}.done")
+        done = folders.content(record)
+        if done is not None and folders.exists(self.path(index)):
+            note: Note = json.loads(done)
+            return note
+        note = {"tally": asdict(self._written(index)), "numpy": np.__version__}
+        output.write(record, json.dumps(note).encode())
+        return note
+
+    def _written(self, index: int) -> Tally:
+        tally, path, checked = Tally(), self.path(index), -_CHECKED_EACH
+        with closing(self.partitions[index].open()) as source, closing(self.writer()) as out:
+            packed = path if self.template and not out.binary else None
+            with output.opened(path, out.goes_back) as raw, compressed(raw, packed) as file:
+                check_same(self.mapping, source, out, self.first)
+                out.begin(file, self.mapping.kept, self.mapping.results, source)
+                if not self.template:
+                    out.flush()
+                    file.seek(0)
+                    file.truncate()
+                for more, made in encoded(self.mapping, source, out, 1):
+                    if time.monotonic() - checked >= _CHECKED_EACH:
+                        self._check_runs()
+                        checked = time.monotonic()
+                    out.write(made)
+                    tally.add(more)
+                out.finish()
+                self._check_runs()
+        return tally
+
+    def _check_runs(self) -> None:
+        if not folders.exists(folders.join(self.folder, self.run)):
+            raise ClusterError("the job was canceled")
+
+
+def _packed(value: ArrayLike) -> dict[str, Any]:
+    """Convert a given value to JSON."""
+    array = np.asarray(value)
+    return {"dtype": array.dtype.str, "shape": array.shape, "values": array.ravel().tolist()}
+
+
+def _unpacked(value: Mapping[str, Any]) -> Any:
+    return np.array(value["values"], value["dtype"]).reshape(value["shape"])[()]
+
+
+def _partition(part: Mapping[str, Any]) -> Partition:
+    """Convert a partition from JSON."""
+    tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
+    values = {name: Value(*value) for name, value in part["values"].items()}
+    return Partition(**{**part, **tuples, "values": values})
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return how the facts of two jobs differ; empty if they write the same files."""
+    if old["version"] != new["version"]:
+        return f"it was begun with autodiff {old['version']}, and this is {new['version']}"
+    before, now = old["stamps"], new["stamps"]
+    for path in sorted({*before, *now}):
+        if before.get(path) != now.get(path):
+            what = "was not an input" if path not in before else "was an input" if path not in now else "has changed"
+            return f"{display_name(path)} {what}"
+    if list(before) != list(now):
+        return "its input files were in another order"
+    if old["task"]["expression"] != new["task"]["expression"]:
+        return f"its expression is {old['task']['expression']!r}"
+    for name, value in new["task"].items():
+        if old["task"][name] != value:
+            return f"{setting(_SETTINGS.get(name, name))} was different"
+    if old["limits"] != new["limits"]:
+        return "its partitions have another size"
+    same = all(old[name] == new[name] for name in ("columns", "form", "head", "bare", "template"))
+    return "" if same else "its output has another format or other columns"
+
+
+_SETTINGS = {"lets": "let", "keep": "no_keep"}
+"""The settings of fields of ``Task`` with another name."""
+
+
+@lru_cache(maxsize=4)
+def load(folder: str, run: str) -> Job:
+    """Read a job from its folder, once per run and worker.
+
+    Raises:
+        ClusterError: if the folder cannot be read, or if the job was saved by another version of autodiff.
+    """
+    try:
+        data = folders.content(folders.join(folder, JOB))
+    except OSError as error:
+        data, reason = None, error.strerror or str(error)
+    else:
+        reason = "there is no job"
+    if data is None:
+        hint = "make the folder available under the same path on all machines"
+        raise ClusterError(f"a worker cannot read '{folder}': {reason}", hint=hint)
+    facts = json.loads(data)
+    version = facts.pop("version")
+    if version != __version__:
+        hint = "install the same version on all machines"
+        raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
+    given = {name: {key: _unpacked(value) for key, value in facts["task"][name].items()} for name in _GIVEN}
+    facts["task"] = Task(**{**facts["task"], **given})
+    facts["columns"] = tuple(facts["columns"])
+    facts["limits"] = Limits(**facts["limits"])
+    facts["partitions"] = tuple(map(_partition, facts["partitions"]))
+    return Job(**{**facts, "folder": folder, "run": run})
+
+
+def work(folder: str, run: str, index: int) -> Note:
+    """Compute one partition of a job; a worker calls this function."""
+    try:
+        job = load(folder, run)
+        try:
+            return job.compute(index)
+        except FileError as error:
+            if error.hint is None and not folders.exists(job.partitions[index].path):
+                error.hint = "workers read the input files: make them available under the same paths on all machines"
+            raise
+    except AutodiffError as error:
+        return {"error": {"kind": error.kind, **error.arguments()}}
+    except OSError as error:
+        return {"error": {"kind": "FileError", "message": f"a worker cannot write into '{folder}': {error.strerror or error}"}}
+
+
+def error_of(note: Note) -> AutodiffError:
+    """Convert the error in a worker's note to an exception."""
+    data = dict(note["error"])
+    kind = getattr(errors, data.pop("kind"), AutodiffError)
+    if data.get("span") is not None:
+        data["span"] = tuple(data["span"])
+    found: AutodiffError = kind(data.pop("message"), **data)
+    return found

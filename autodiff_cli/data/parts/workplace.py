@@ -1,0 +1,165 @@
+"""The hidden folder of a run: the job, the records of finished parts, and parts that will be joined.
+
+A run with one output file has a new folder, and removes it at the end.  A run with a folder of output files has its hidden folder
+in there, and leaves it if it is interrupted, so that a later run can continue.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from autodiff_cli.data import leftovers, output, storage
+from autodiff_cli.data.leftovers import RUNNING
+from autodiff_cli.data.parts import folders
+from autodiff_cli.data.parts.scheduler import undisturbed
+from autodiff_cli.errors import FileError, setting
+
+JOB = "job.json"
+"""The name of the file that describes the job."""
+
+
+class Workplace:
+    """The hidden folder of a run; as a context manager, it exists until exit.
+
+    Args:
+        folder: the path of the hidden folder.
+
+    Attributes:
+        run: the name of the run; workers continue only as long as the folder contains a file of this name.
+        unfinished: the description of the job that an earlier run did not finish; ``None`` for a new job.
+        notes: the notes for the user.
+        over: whether the run is finished, or cannot be continued.
+    """
+
+    unfinished: bytes | None = None
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.run = os.urandom(4).hex() + RUNNING
+        self.notes: list[str] = []
+        self.over = False
+        self._held = ExitStack()
+
+    def begin(self) -> None:
+        """Create the file that shows that the run goes on."""
+        path = folders.join(self.folder, self.run)
+        if storage.is_url(path):
+            output.write(path, b"")
+        else:
+            os.close(self._held.enter_context(leftovers.held(path)))
+
+    def stop(self) -> None:
+        """Stop the workers of the run."""
+        self._held.close()
+        folders.remove(folders.join(self.folder, self.run))
+
+    def remove(self) -> None:
+        """Remove the folder; workers on other machines may still write into it."""
+        for pause in (0.05, 0.2, 1.0, 0.0):
+            folders.remove(folders.join(self.folder, JOB))
+            folders.remove(self.folder)
+            if storage.is_url(self.folder) or not os.path.exists(self.folder):
+                return
+            time.sleep(pause)
+
+
+@contextmanager
+def of_file(target: str | None) -> Iterator[Workplace]:
+    """Make a hidden folder next to an output file, or a temporary folder for a stream or a URL."""
+    path = None if target is None or storage.is_url(target) else os.path.realpath(target)
+    if path is None or (os.path.exists(path) and not os.path.isfile(path)):
+        place = Workplace(tempfile.mkdtemp(prefix="autodiff-"))
+    else:
+        # The folder is in the file system of the output, which has room for the parts.
+        place = Workplace(leftovers.hidden(path, "parts"))
+        place.notes = leftovers.removed(target)
+        _make(place.folder, str(target))
+    try:
+        place.begin()
+        yield place
+    finally:
+        with undisturbed():
+            place.stop()
+            place.remove()
+
+
+@contextmanager
+def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
+    """Make the hidden folder in a folder of output files, or find that of an unfinished run.
+
+    Args:
+        target: the output: ``out/`` or ``out/*.csv``.
+        form: the format of the output files.
+        resume: whether to continue an unfinished run.
+
+    Raises:
+        FileError: if there is an unfinished run and ``resume`` is false, if another run is writing to the folder, or if the
+            folder contains files with the names of the output files.
+    """
+    folder, template = output.split(target, form)
+    place = Workplace(folders.join(folder, f".{template.replace('*', '')}.unfinished"))
+    place.unfinished = folders.content(folders.join(place.folder, JOB))
+    runs = [folders.join(place.folder, name) for name in folders.names(place.folder) if name.endswith(RUNNING)]
+    running = next((path for path in runs if not storage.is_url(path) and leftovers.is_held(path)), None)
+    if running is not None:
+        message = f"another run is writing to '{target}'"
+        raise FileError(message, hint=f"wait until it is finished; if it is not running any more, remove '{running}'")
+    if place.unfinished is None:
+        check_new(target, form, resume)
+    elif not resume:
+        hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{place.folder}'"
+        raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
+    new = not storage.is_url(folder) and not os.path.exists(folder)
+    if new:
+        _make(folder, target)
+    if place.unfinished is None and not storage.is_url(folder):
+        os.makedirs(place.folder, exist_ok=True)
+    place.notes = leftovers.removed(folders.join(folder, template))
+    for path in runs:
+        folders.remove(path)
+    try:
+        place.begin()
+        yield place
+    except BaseException:
+        with undisturbed():
+            place.stop()
+            if place.over:
+                for name in fnmatch.filter(folders.names(folder), template):
+                    folders.remove(folders.join(folder, name))
+            if place.over or not folders.exists(folders.join(place.folder, JOB)):
+                place.remove()
+            if new and not os.listdir(folder):
+                os.rmdir(folder)
+        raise
+    with undisturbed():
+        place.stop()
+        place.remove()
+
+
+def check_new(target: str, form: str, resume: bool = False) -> None:
+    """Check that the output folder does not contain files with the names of the output files.
+
+    Raises:
+        FileError: if the folder contains such files, or if its path is not a folder.
+    """
+    folder, template = output.split(target, form)
+    if os.path.isfile(folder):
+        raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
+    there = sorted(fnmatch.filter(folders.names(folder), template))
+    if there:
+        why = "has no unfinished run, but" if resume else "already has"
+        raise FileError(f"'{target}' {why} files, such as '{there[0]}'", hint="remove the files, or name another folder")
+
+
+def _make(folder: str, target: str) -> None:
+    try:
+        os.mkdir(folder)
+    except OSError as error:
+        parent = os.path.dirname(folder)
+        reason = f"the folder '{parent}' does not exist" if not os.path.isdir(parent) else error.strerror or error
+        raise FileError(f"cannot write '{target}': {reason}") from None

@@ -1,0 +1,268 @@
+"""``map`` into a folder of files, runs that are interrupted and continued, and what killed runs leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff_cli.data.parts import coordinator, job
+from autodiff_cli.errors import ClusterError
+from tests.mapping import Done, run_map
+from tests.processes import LIMIT, completed, started, until
+
+MAP = [sys.executable, "-m", "autodiff_cli", "map"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+SLOW = "inv([[x, 1], [1, y]]).sum()"
+"""An expression whose rows are computed one by one."""
+STATE = ".part-.csv.unfinished"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def save(rows: int = 60, name: str = "d.csv") -> str:
+    Path(name).write_text("x,y\n" + "".join(f"{2 + i / 7},{3 + i / 3}\n" for i in range(rows)))
+    return name
+
+
+def parts(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
+
+
+def well(done: Done) -> Done:
+    assert (done.code, done.err) == (0, "")
+    return done
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2) -> Done:
+    """A run that loses its workers after some parts."""
+    with monkeypatch.context() as patch:
+        calls: list[int] = []
+
+        def work(folder: str, run: str, index: int) -> job.Note:
+            calls.append(index)
+            if len(calls) > after:
+                return {"error": {"kind": "ClusterError", **ClusterError("the workers are lost").arguments()}}
+            return job.work(folder, run, index)
+
+        patch.setattr(coordinator, "work", work)
+        done = run_map(*arguments)
+    assert (done.code, "the workers are lost\n  hint: continue the run with --resume" in done.err) == (5, True)
+    return done
+
+
+SMALL = ("--partition-rows", 7, "--threads", 1)
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "npy", "csv.gz"])
+def test_a_file_for_each_part(form: str) -> None:
+    files = [save(60, "a.csv"), save(3, "b.csv")]
+    well(run_map("x*y", *files, "-o", f"out/*.{form}", "--partition-rows", 7))
+    names = sorted(os.listdir("out"))
+    assert names[0] == f"00000.{form}"
+    assert len(names) > 5
+    whole = well(run_map("x*y", *files)).text
+    again = ("x", "--keep-columns", "x,y,value,d_x,d_y", "--value-name", "v", "--derivative-name", "s{}", "--format", "csv")
+    rows = [line for name in names for line in well(run_map(*again, f"out/{name}")).text.splitlines()[1:]]
+    assert [line.rsplit(",", 2)[0] for line in rows] == whole.splitlines()[1:]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_continued_run_is_an_uninterrupted_run(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    path = save()
+    with open(path, "a") as file:
+        file.write("oops,1\n" + "1,2\n" * 9)
+    arguments = ("log(x - 3)*y", path, "--on-error", "nan", "--partition-rows", 7, "--threads", threads)
+    right = run_map(*arguments, "-o", "right/")
+    assert (right.code, right.err.count("note: ")) == (0, 2)
+    interrupted(monkeypatch, *arguments, "-o", "out/")
+    before = {name: os.stat(f"out/{name}").st_mtime_ns for name in parts("out")}
+    assert 0 < len(before) < len(parts("right"))
+    done = run_map(*arguments, "-o", "out/", "--resume")
+    assert (done.code, done.err) == (right.code, right.err)
+    assert parts("out") == parts("right")
+    assert sorted(os.listdir("out")) == sorted(os.listdir("right"))
+    assert {name: os.stat(f"out/{name}").st_mtime_ns for name in before} == before
+
+
+def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
+    path = save()
+    well(run_map("x", path, "-o", "out/", "--resume", *SMALL))
+    before = parts("out")
+    done = run_map("x", path, "-o", "out/", "--resume", *SMALL)
+    assert (done.code, "has no unfinished run, but files, such as 'part-00000.csv'" in done.err) == (5, True)
+    assert parts("out") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("x**2", "d.csv"), "its expression is 'x*a'"),
+        (("x*a", "e.csv"), "'d.csv' was an input"),
+        (("x*a", "d.csv", "e.csv"), "'e.csv' was not an input"),
+        (("x*a", "d.csv", "--at", "b=3"), "--at was different"),
+        (("x*a", "d.csv", "--where", "x > 1"), "--where was different"),
+        (("x*a", "d.csv", "--no-keep"), "--no-keep was different"),
+        (("x*a", "d.csv", "-q"), "was different"),
+        (("x*a", "d.csv", "--partition-rows", 9), "its partitions have another size"),
+    ],
+)
+def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: tuple[Any, ...], message: str) -> None:
+    save()
+    save(5, "e.csv")
+    same = ("--at", "a=2", "-o", "out/", *SMALL)
+    interrupted(monkeypatch, "x*a", "d.csv", *same)
+    before = parts("out")
+    done = run_map(*change[:2], *same, *change[2:], "--resume")
+    assert (done.code, done.out) == (5, b"")
+    assert message in done.err
+    assert "hint: repeat the command of this run with the same input files, or write to another folder" in done.err
+    assert parts("out") == before
+    well(run_map("x*a", "d.csv", *same, "--resume"))
+
+
+def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save()
+    interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "__version__", "9.9")
+        assert "and this is 9.9" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
+    os.utime(path, ns=(0, 0))
+    done = run_map("x", path, "-o", "out/", *SMALL, "--resume")
+    assert (done.code, "'d.csv' has changed" in done.err) == (5, True)
+    os.unlink(path)
+    assert "cannot read 'd.csv'" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
+    assert os.path.exists(f"out/{STATE}")
+
+
+def test_an_unfinished_run_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save()
+    interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
+    before = parts("out")
+    done = run_map("x", path, "-o", "out/", *SMALL)
+    assert (done.code, parts("out")) == (5, before)
+    assert "'out/' contains the files of an unfinished run\n  hint: use --resume to continue it, or remove" in done.err
+    well(run_map("y", path, "-o", "out/*.ndjson", *SMALL))  # other names
+
+
+def test_a_part_that_was_removed_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save()
+    well(run_map("x", path, "-o", "right/", *SMALL))
+    interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
+    os.unlink("out/part-00000.csv")
+    well(run_map("x", path, "-o", "out/", *SMALL, "--resume"))
+    assert parts("out") == parts("right")
+
+
+def test_given_arrays_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save()
+    arguments = ("x*a + sum(w)", path, "--at", "a=0.1", "--const", "w=[[1, 2], [nan, inf]]", *SMALL)
+    well_but_odd = run_map(*arguments, "-o", "right/")
+    interrupted(monkeypatch, *arguments, "-o", "out/")
+    assert run_map(*arguments, "-o", "out/", "--resume").err == well_but_odd.err
+    assert parts("out") == parts("right")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("d.csv", "--resume"), "--resume continues an output of many files"),
+        (("d.csv", "-o", "o.csv", "--resume"), "--resume continues an output of many files"),
+        (("-", "-o", "out/"), "reads files, but standard input is not a file"),
+        (("d.csv", "-o", "out/", "--unbuffered"), "--unbuffered is for a stream, but -o FOLDER reads files"),
+        (("d.csv", "-o", "out/", "--sum"), "is a folder, but a sum is one table"),
+        (("d.csv", "-o", "out/", "--format", "table"), "cannot write the format table"),
+        (("d.csv", "-o", "out/", "--workers", "2"), "--workers applies only to a cluster"),
+    ],
+)
+def test_what_it_refuses(arguments: tuple[str, ...], message: str) -> None:
+    save(3)
+    done = run_map("x", *arguments, stdin=b"x\n1\n")
+    assert (done.code, message in done.err, os.listdir()) == (2, True, ["d.csv"])
+
+
+# Killed runs
+
+
+def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    command = [*MAP, SLOW, "d.csv", *arguments]
+    return started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_killed_run_is_continued(engine: str, name: str) -> None:
+    if engine == "dask":
+        pytest.importorskip("distributed")
+    save(2000)
+    arguments = ("--partition-rows", "50", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
+    assert run_map(SLOW, "d.csv", "--partition-rows", 50, "-o", "right/").code == 0
+    with run_of("-o", "out/", *arguments) as process:
+        until(lambda: os.path.exists("out/part-00003.csv") or process.poll() is not None)
+        os.kill(process.pid, getattr(signal, name))
+        process.communicate(timeout=LIMIT)
+    assert process.returncode == (-9 if name == "SIGKILL" else 128 + getattr(signal, name))
+    there = parts("out")
+    assert 0 < len([part for part in there if not part.startswith(".")]) < len(parts("right"))
+    done = completed([*MAP, SLOW, "d.csv", "-o", "out/", *arguments, "--resume"], env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert parts("out") == parts("right")
+    assert sorted(os.listdir("out")) == sorted(parts("right"))
+
+
+def test_two_runs_do_not_write_to_one_folder() -> None:
+    save(2000)
+    with run_of("-o", "out/", "--partition-rows", "50") as process:
+        until(lambda: os.path.exists("out/part-00001.csv") or process.poll() is not None)
+        for more in ((), ("--resume",)):
+            done = run_map(SLOW, "d.csv", "-o", "out/", "--partition-rows", 50, *more)
+            assert (done.code, "another run is writing to 'out/'" in done.err) == (5, True)
+        assert process.wait(LIMIT) == 0
+    assert len(os.listdir("out")) == len(parts("out")) > 30
+
+
+@pytest.fixture
+def writing() -> Iterator[subprocess.Popen[str]]:
+    """A run that writes to ``o.csv`` until it is ended."""
+    save(3)
+    with started([*MAP, "x", "--unbuffered", "-o", "o.csv"], stdin=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        process.stdin.write("x\n1\n")
+        process.stdin.flush()
+        until(lambda: [name for name in os.listdir() if name.endswith(".tmp")])
+        yield process
+
+
+def test_what_a_killed_run_left_is_removed(writing: subprocess.Popen[str]) -> None:
+    done = well(run_map("x", "d.csv", "-o", "o.csv"))
+    left = [name for name in os.listdir() if name.endswith(".tmp")]
+    assert len(left) == 1  # that of the run that goes on
+    writing.kill()
+    writing.wait(LIMIT)
+    os.mkdir(".o.csv.0123abcd.parts")  # perhaps of a run that has just begun
+    os.mkdir(".o.csv.4567cdef.parts")
+    Path(".o.csv.4567cdef.parts/aaaa.run").touch()
+    Path(".o.csv.backup.tmp").touch()
+    done = run_map("x", "d.csv", "-o", "o.csv")
+    assert done.err == f"note: removed 2 files that a killed run left behind, such as '{min(left[0], '.o.csv.4567cdef.parts')}'\n"
+    assert sorted(os.listdir()) == [".o.csv.0123abcd.parts", ".o.csv.backup.tmp", "d.csv", "o.csv"]
+    well(run_map("x", "d.csv", "-o", "o.csv"))
+
+
+def test_a_run_that_goes_on_is_left_alone(writing: subprocess.Popen[str]) -> None:
+    well(run_map("x", "d.csv", "-o", "o.csv"))
+    writing.stdin.close()
+    assert writing.wait(LIMIT) == 0
+    assert np.loadtxt("o.csv", delimiter=",", skiprows=1).tolist() == [1.0, 1.0, 1.0]
+    assert sorted(os.listdir()) == ["d.csv", "o.csv"]
