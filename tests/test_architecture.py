@@ -31,6 +31,7 @@ FLOORS = {
     "report": 9,
     **dict.fromkeys(("gradcheck", "script", "explain", "graph", "plot", "symbolic", "export", "data"), 10),
     "solvers": 11,
+    "lesson": 11,
     "cli": 12,
 }
 """The rooms from the ground up: a room imports from those below it only."""

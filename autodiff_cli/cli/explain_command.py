@@ -14,16 +14,17 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order()
 @click.option("--condition", is_flag=True, help="Print the condition number of each operation.")
 @click.option("--saved", is_flag=True, help="Show what each operation saves for the backward pass, and its memory.")
-@options.output(options.strict, options.quiet_notes, options.precision, use="formula")
+@options.output(options.strict, options.quiet_notes, options.precision, use="formula", files="explanation file")
 def command(given: options.Given, order: int, condition: bool, saved: bool, out: Output) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
     The formats table, markdown, latex and json contain the whole explanation; the other formats contain one row for each
-    contribution.
+    contribution. A file with the suffix .html is a lesson: a page that plays the two passes step by step.
 
     \b
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5
     autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --order 2 --format latex
+    autodiff explain "log(x**3) + sqrt(x**2)" --at x=5 -o lesson.html
     """
     from autodiff_cli.explain.explain import explain
 
@@ -39,4 +40,9 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
 
         return page(out.style, result, out.precision)
 
-    out.emit(result, views={"table": table, "markdown": document, "latex": document})
+    def lesson() -> str:
+        from autodiff_cli.lesson.page import to_html
+
+        return to_html(result, out.precision)
+
+    out.emit(result, views={"table": table, "markdown": document, "latex": document, "html": lesson})

@@ -167,7 +167,7 @@ def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, not
             said.append(f"at this point by convention: {made.words}")
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if made.is_broadcast:
-            said.append(_broadcast(made))
+            said.append(broadcast_text(made))
             said.append(Equation(total, [notation.summed(product), value], adds))
         else:
             said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
@@ -199,7 +199,7 @@ def _factor(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _broadcast(made: CotangentContribution) -> str:
+def broadcast_text(made: CotangentContribution) -> str:
     shape, to = list(np.shape(made.value)), list(np.shape(made.part))
     said = f"`{made.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
     if not made.summed:

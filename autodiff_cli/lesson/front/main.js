@@ -1,0 +1,76 @@
+/** A lesson: plays the forward and the backward pass of an expression, scene by scene. */
+
+import { scenesOf } from "./scenes.js";
+import { Picture, Tensors, tell } from "./view.js";
+
+const MILLISECONDS = 1600;
+const byId = (id) => document.getElementById(id);
+
+const lesson = JSON.parse(byId("lesson").textContent);
+const scenes = scenesOf(lesson);
+const picture = new Picture(lesson, scenes);
+const tensors = new Tensors(lesson);
+const words = { phase: byId("phase"), heading: byId("heading"), words: byId("words"), equations: byId("equations") };
+const slider = byId("position");
+let at = -1;
+let timer = null;
+
+byId("graph").append(picture.root);
+byId("tensors").append(tensors.root);
+slider.max = scenes.length - 1;
+
+const fit = () => picture.fit(byId("graph").clientWidth);
+window.addEventListener("resize", fit);
+fit();
+
+function go(to, remember = true) {
+  const next = Math.max(0, Math.min(to, scenes.length - 1));
+  if (next === at) return;
+  at = next;
+  const scene = scenes[at];
+  picture.show(scene);
+  tensors.show(scene);
+  tell(scene, words);
+  slider.value = at;
+  slider.setAttribute("aria-valuetext", `step ${at} of ${scenes.length - 1}: ${scene.title}`);
+  byId("count").textContent = `${at} / ${scenes.length - 1}`;
+  byId("back").disabled = at === 0;
+  byId("next").disabled = at === scenes.length - 1;
+  if (at === scenes.length - 1) pause();
+  if (remember) history.replaceState(null, "", `#step=${at}`);
+}
+
+function pause() {
+  clearInterval(timer);
+  timer = null;
+  byId("play").textContent = "Play";
+}
+
+function play() {
+  if (timer) return pause();
+  if (at === scenes.length - 1) go(0);
+  timer = setInterval(() => go(at + 1), MILLISECONDS);
+  byId("play").textContent = "Pause";
+}
+
+/** Go to the step in the address: `#step=12`, or `#step=last`. */
+function follow() {
+  const step = new URLSearchParams(location.hash.slice(1)).get("step");
+  go(step === "last" ? scenes.length - 1 : Number.parseInt(step, 10) || 0, false);
+}
+
+const KEYS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1, Home: -Infinity, End: Infinity };
+document.addEventListener("keydown", (event) => {
+  if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === " " && !(event.target instanceof HTMLButtonElement)) play();
+  else if (event.key in KEYS) go(KEYS[event.key] === Infinity ? scenes.length : KEYS[event.key] === -Infinity ? 0 : at + KEYS[event.key]);
+  else return;
+  event.preventDefault();
+});
+byId("play").addEventListener("click", play);
+byId("next").addEventListener("click", () => { pause(); go(at + 1); });
+byId("back").addEventListener("click", () => { pause(); go(at - 1); });
+slider.addEventListener("input", () => { pause(); go(Number(slider.value)); });
+window.addEventListener("hashchange", follow);
+follow();
+document.body.dataset.ready = "true";

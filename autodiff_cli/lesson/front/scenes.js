@@ -1,0 +1,116 @@
+/**
+ * The scenes of a lesson: what each step shows, says and highlights.
+ *
+ * A scene has: phase, title, words, equations, node (its name), edges (highlighted), line (its name), and the state that holds from
+ * it on: values (names), gradients (by name), labels (of edges), grads (.grad of leaves).
+ */
+
+import { factor, human, sum } from "./numbers.js";
+
+const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backward", END = "end";
+
+/** Return the key of an edge from an input to an operation. */
+export const edgeKey = (from, to, place) => `${from} ${to} ${place ?? 0}`;
+
+export function scenesOf(lesson) {
+  const show = (number) => (number === null ? "" : number.text ?? human(number.value, lesson.precision));
+  const scenes = [];
+  const state = { values: new Set(), gradients: new Map(), labels: new Map(), grads: new Map() };
+  const add = (scene) =>
+    scenes.push({
+      equations: [], edges: [], node: null, ...scene,
+      values: new Set(state.values), gradients: new Map(state.gradients), labels: new Map(state.labels), grads: new Map(state.grads),
+    });
+  const d = (of, by) => `d${of}/d${by}`;
+  const leaves = lesson.lines.filter((line) => line.leaf && line.requires_grad).map((line) => line.name);
+  const none = leaves.map((name) => `${name}.grad = None`);
+
+  add({ phase: START, title: "Before the program runs", words: "The program is a graph of operations. Nothing is computed yet." });
+  for (const line of lesson.lines) {
+    state.values.add(line.name);
+    const equations = [line.leaf ? `${line.name} = ${show(line.value)}` : `${line.name} = ${line.operation} = ${show(line.value)}`];
+    add({ phase: FORWARD, title: line.leaf ? `The input ${line.name}` : `Compute ${line.name}`, words: forwardWords(line), equations,
+      node: line.name, edges: line.inputs.map((each, i) => edgeKey(each, line.name, i)) });
+  }
+  if (!lesson.start) {
+    add({ phase: END, title: "No gradient", words: "The result does not depend on a variable, so a backward pass has nothing to do.", equations: none });
+    return scenes;
+  }
+  add({ phase: PAUSE, title: "Before backward", node: lesson.output, equations: none,
+    words: "The forward pass is complete. No backward pass has run yet: gradients do not exist before backward() computes them." });
+  state.gradients.set(lesson.output, show(lesson.start));
+  add({ phase: BACKWARD, title: "Start the backward pass", node: lesson.output, equations: [`${d(lesson.symbol, lesson.output)} = ${show(lesson.start)}`],
+    words: `backward() starts at the result, \`${lesson.output}\`${lesson.symbol === lesson.output ? "" : `, which is called ${lesson.symbol} in the derivatives`}.` });
+  for (const step of lesson.steps) {
+    const from = step.names[0];
+    const seen = new Map();
+    for (const part of step.contributions) {
+      const place = seen.get(part.to) ?? 0;
+      seen.set(part.to, place + 1);
+      const key = edgeKey(part.to, from, inputPlace(lesson, from, part.to, place));
+      const total = d(lesson.symbol, part.to);
+      const before = state.gradients.get(part.to);
+      const { equations, label } = product(lesson, step, part, show, d, before !== undefined);
+      if (before !== undefined) equations.push(`${total} = ${sum([before, show(part.value)])} = ${show(part.total)}`);
+      state.labels.set(key, label);
+      state.gradients.set(part.to, show(part.total));
+      add({ phase: BACKWARD, title: `${from} = ${step.operation}`, words: backwardWords(step, part, before !== undefined), equations,
+        node: part.to, through: from, edges: [key] });
+    }
+  }
+  for (const end of lesson.ends) {
+    const text = end.parts.length ? show(end.value) : "None";
+    state.grads.set(end.name, text);
+    const equation = end.parts.length > 1 ? `${end.name}.grad = ${sum(end.parts.map(show))} = ${text}` : `${end.name}.grad = ${text}`;
+    const words = end.parts.length
+      ? `\`${end.name}\` is a leaf, so the sum of its contributions is stored in \`${end.name}.grad\`.`
+      : `No gradient arrives: the result does not depend on \`${end.name}\`.`;
+    add({ phase: END, title: `The gradient of ${end.name}`, words, equations: [equation], node: end.name });
+  }
+  add({ phase: END, title: "Done", node: null, equations: [...state.grads].map(([name, text]) => `${name}.grad = ${text}`),
+    words: "The gradients of the other tensors and the saved values are freed: a second backward() is an error unless the first one was called with retain_graph=True. It would add to .grad; set .grad to zero in between." });
+  return scenes;
+}
+
+function forwardWords(line) {
+  if (line.leaf) {
+    return line.requires_grad
+      ? `\`${line.name}\` is a leaf that requires grad: operations on it are recorded, and backward fills \`${line.name}.grad\`.`
+      : `\`${line.name}\` is a constant: it does not require grad, so no gradient travels to it.`;
+  }
+  return line.grad_fn
+    ? `The operation runs, and the graph records ${line.grad_fn} for the backward pass.`
+    : "The operation runs, and nothing is recorded, because no input requires grad.";
+}
+
+function backwardWords(step, part, adds) {
+  const said = [part.local ? `${step.grad_fn} multiplies the incoming gradient by the local derivative.` : `${step.grad_fn} applies its rule to the incoming gradient.`];
+  if (part.local && part.rule) said.push(`At this point by convention: ${part.rule}.`);
+  else if (part.rule) said.push(`${part.rule}.`);
+  if (part.broadcast) said.push(part.broadcast);
+  if (part.masked) said.push("Elements that are not selected contribute 0.");
+  if (adds) said.push(`Another path to \`${part.to}\` arrived before, so this contribution is added.`);
+  return said.join(" ");
+}
+
+/** Return the equations of a contribution, and the label of its edge. */
+function product(lesson, step, part, show, d, adds) {
+  const from = step.names[0], upstream = show(step.gradients[0]), value = show(part.value);
+  const total = d(lesson.symbol, part.to), sign = adds ? "+=" : "=";
+  if (!part.local) {
+    const sides = [total, ...(part.formula ? [part.formula] : []), value];
+    return { equations: [`${sides[0]} ${sign} ${sides.slice(1).join(" = ")}`], label: value };
+  }
+  const number = show(part.local), local = d(from, part.to);
+  const derivative = part.formula && part.formula !== number ? `${local} = ${part.formula} = ${number}` : `${local} = ${number}`;
+  const numbers = `${factor(upstream)} · ${factor(number)}`;
+  const chain = part.broadcast ? `sum of ${numbers}` : `${d(lesson.symbol, from)} · ${local} = ${numbers}`;
+  return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: `${factor(upstream)} · ${factor(number)} = ${value}` };
+}
+
+/** Return the place of the n-th use of an input among the inputs of an operation. */
+function inputPlace(lesson, name, input, n) {
+  const inputs = lesson.lines.find((line) => line.name === name)?.inputs ?? [];
+  const places = inputs.flatMap((each, i) => (each === input ? [i] : []));
+  return places[Math.min(n, places.length - 1)] ?? 0;
+}

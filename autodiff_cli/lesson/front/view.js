@@ -1,0 +1,147 @@
+/** What a lesson looks like: the graph as SVG, the words of a scene, and the table of tensors. */
+
+import { LINE, gradientText, placed, title, value } from "./layout.js";
+
+const LARGEST = 1.3, SMALLEST = 0.75;
+const SVG = "http://www.w3.org/2000/svg";
+
+function svg(name, attributes, ...children) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, text] of Object.entries(attributes)) element.setAttribute(key, text);
+  element.append(...children);
+  return element;
+}
+
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, text] of Object.entries(attributes)) made.setAttribute(key, text);
+  made.append(...children);
+  return made;
+}
+
+/** Return the parts of a sentence, with the names between backticks as code. */
+function spoken(text) {
+  return text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+}
+
+/** The picture of the graph.  `show` draws a scene. */
+export class Picture {
+  constructor(lesson, scenes) {
+    this.lesson = lesson;
+    const layout = placed(lesson, scenes);
+    this.nodes = new Map();
+    this.edges = new Map();
+    this.size = layout;
+    this.root = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, role: "img" });
+    this.root.append(
+      svg("title", {}, `The graph of ${lesson.expression}`),
+      svg("defs", {}, ...["idle", "active"].map((kind) => arrow(kind))),
+    );
+    for (const edge of layout.edges) this.addEdge(edge);
+    for (const node of layout.nodes) this.addNode(node);
+  }
+
+  /** Scale the graph to a width in pixels, as far as its text stays readable. */
+  fit(room) {
+    const scale = Math.min(LARGEST, Math.max(SMALLEST, room / this.size.width));
+    this.root.setAttribute("width", this.size.width * scale);
+    this.root.setAttribute("height", this.size.height * scale);
+  }
+
+  addEdge(edge) {
+    const path = svg("path", { d: curve(edge.points), class: "edge" });
+    const label = svg("text", { x: edge.x, y: edge.y + 4, class: "label" });
+    const ground = svg("rect", { x: edge.x - edge.width / 2, y: edge.y - 10, width: edge.width, height: 20, rx: 4, class: "label-ground" });
+    this.edges.set(edge.key, { path, label, ground });
+    this.root.append(path, ground, label);
+  }
+
+  addNode({ line, x, y, width, height }) {
+    const box = svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: line.leaf ? height / 2 : 7, class: "box" });
+    const texts = ["title", "value", "gradient"].map((kind) => svg("text", { x, class: kind }));
+    texts[0].textContent = title(line);
+    const kind = line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : "operation";
+    const group = svg("g", { class: `node ${kind}`, "data-name": line.name }, svg("title", {}, line.expression ?? line.name), box, ...texts);
+    this.nodes.set(line.name, { group, line, y, texts });
+    this.root.append(group);
+  }
+
+  show(scene) {
+    for (const [name, node] of this.nodes) {
+      const known = scene.values.has(name), gradient = scene.gradients.get(name);
+      node.texts[1].textContent = known ? value(this.lesson, node.line) : "";
+      node.texts[2].textContent = gradient === undefined ? "" : gradientText(this.lesson, name, gradient);
+      const lines = node.texts.filter((text) => text.textContent).length;
+      node.texts.forEach((text, i) => text.setAttribute("y", node.y + (i - (lines - 1) / 2) * LINE + 4.5));
+      node.group.classList.toggle("pending", !known);
+      node.group.classList.toggle("active", name === scene.node);
+      node.group.classList.toggle("through", name === scene.through);
+    }
+    for (const [key, edge] of this.edges) {
+      const label = scene.labels.get(key), active = scene.edges.includes(key);
+      edge.label.textContent = label ?? "";
+      edge.ground.classList.toggle("hidden", label === undefined);
+      edge.path.setAttribute("class", `edge ${active ? `active ${scene.phase}` : ""}`);
+      edge.label.setAttribute("class", `label ${active ? "active" : ""}`);
+    }
+    this.nodes.get(scene.node)?.group.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+}
+
+function arrow(kind) {
+  return svg(
+    "marker",
+    { id: `arrow-${kind}`, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" },
+    svg("path", { d: "M0 0.5L8 4L0 7.5Z", class: `head ${kind}` }),
+  );
+}
+
+/** Return a smooth path through points: quadratic curves between the middles of the sections. */
+function curve(points) {
+  const [first, ...rest] = points;
+  let path = `M${first.x} ${first.y}`;
+  for (let i = 0; i + 1 < rest.length; i++) {
+    const middle = { x: (rest[i].x + rest[i + 1].x) / 2, y: (rest[i].y + rest[i + 1].y) / 2 };
+    path += `Q${rest[i].x} ${rest[i].y} ${middle.x} ${middle.y}`;
+  }
+  const last = rest[rest.length - 1];
+  return `${path}L${last.x} ${last.y}`;
+}
+
+const PHASES = { start: "Start", forward: "Forward", pause: "Between", backward: "Backward", end: "Result" };
+
+/** Write the words and equations of a scene. */
+export function tell(scene, { phase, heading, words, equations }) {
+  phase.textContent = PHASES[scene.phase];
+  phase.dataset.phase = scene.phase;
+  heading.textContent = scene.title;
+  words.replaceChildren(...spoken(scene.words));
+  equations.replaceChildren(...scene.equations.map((text) => element("li", {}, element("code", {}, text))));
+}
+
+/** The table of tensors, as `autodiff eval` prints it.  `show` fills in what a scene knows. */
+export class Tensors {
+  constructor(lesson) {
+    const heads = ["tensor", "operation", "value", "is_leaf", "requires_grad", "grad_fn", ".grad"];
+    this.rows = lesson.lines.map((line) => {
+      const cells = heads.map(() => element("td"));
+      [line.name, line.leaf ? "" : line.operation, "", line.leaf ? "True" : "False", line.requires_grad ? "True" : "False", line.grad_fn ?? "None"].forEach(
+        (text, i) => (cells[i].textContent = text),
+      );
+      return { line, cells, row: element("tr", {}, ...cells) };
+    });
+    const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+    this.root = element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map(({ row }) => row)));
+  }
+
+  show(scene) {
+    for (const { line, cells, row } of this.rows) {
+      const known = scene.values.has(line.name);
+      cells[2].textContent = known ? line.value?.text ?? "" : "";
+      cells[5].textContent = known ? line.grad_fn ?? "None" : "";
+      cells[6].textContent = known ? scene.grads.get(line.name) ?? "None" : "";
+      row.classList.toggle("active", line.name === scene.node);
+      row.classList.toggle("pending", !known);
+    }
+  }
+}

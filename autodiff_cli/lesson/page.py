@@ -1,0 +1,120 @@
+"""A lesson as one HTML page that loads nothing from other places.
+
+The program of the page is in ``front/``; ``npm run build`` writes it into ``assets/``.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from importlib.resources import files
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
+from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
+from autodiff_cli.language.tree import free_in, unparse
+from autodiff_cli.report.numbers import human
+
+_MARK = re.compile(r"\{(title|style|expression|at|lesson|script)\}")
+
+
+def to_html(result: Explanation, precision: int) -> str:
+    """Return the page of an explanation.
+
+    Args:
+        result: an explanation of order 1.
+        precision: the number of significant digits.
+
+    Raises:
+        UsageError: if the explanation has second derivatives.
+    """
+    if result.order != 1:
+        raise UsageError("a lesson shows first derivatives only", hint=f"leave out {setting('order')}, or write markdown or latex")
+    lesson = _Lesson(result, precision)
+    at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
+    # A "<" inside a script could end it; JSON has another spelling of it.
+    data = json.dumps(lesson.content(), ensure_ascii=False).replace("<", "\\u003c")
+    parts = {
+        "title": html.escape(result.expression),
+        "style": _asset("page.css"),
+        "expression": html.escape(result.expression),
+        "at": html.escape(f"at {at}" if at else ""),
+        "lesson": data,
+        "script": _asset("main.js"),
+    }
+    return _MARK.sub(lambda match: parts[match[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return (files("autodiff_cli.lesson") / "assets" / name).read_text(encoding="utf-8").rstrip("\n")
+
+
+class _Lesson:
+    """The data of a page: the explanation, with each number as the text that the page shows."""
+
+    def __init__(self, result: Explanation, precision: int) -> None:
+        self.result = result
+        self.precision = precision
+
+    def text(self, value: Array | float) -> str:
+        return human(unsigned_zeros(value), self.precision)
+
+    def number(self, value: Array | None) -> dict[str, str] | None:
+        return None if value is None else {"text": self.text(value)}
+
+    def content(self) -> dict[str, object]:
+        result, sweep = self.result, self.result.sweep
+        names = {line.name for line in result.forward}
+        return {
+            "expression": result.expression,
+            "precision": self.precision,
+            "symbol": result.symbol,
+            "output": result.output,
+            "lines": [self.line(line, names) for line in result.forward],
+            "start": None if sweep is None else self.number(sweep.start),
+            "steps": [] if sweep is None else [self.step(step) for step in sweep.steps],
+            "ends": []
+            if sweep is None
+            else [
+                {"name": end.name, "parts": [self.number(value) for _, value in end.parts], "value": self.number(end.value)}
+                for end in sweep.accumulated
+            ],
+        }
+
+    def line(self, line: ForwardLine, names: set[str]) -> dict[str, object]:
+        operation = unparse(line.operation)
+        leaf = operation == line.name
+        return {
+            "name": line.name,
+            "operation": operation,
+            "expression": line.expression or None,
+            "value": self.number(line.value),
+            "leaf": leaf,
+            "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
+            "grad_fn": None if line.node is None else type(line.node).__name__,
+            "inputs": [] if leaf else [name for node in free_in(line.operation) if (name := node.children[0].text) in names],
+        }
+
+    def step(self, step: ExplainedStep) -> dict[str, object]:
+        return {
+            "names": step.names,
+            "operation": unparse(step.operation),
+            "grad_fn": step.grad_fn,
+            "gradients": [self.number(gradient) for gradient in step.gradients],
+            "contributions": [self.contribution(made) for made in step.contributions],
+        }
+
+    def contribution(self, made: CotangentContribution) -> dict[str, object]:
+        total = made.value if made.before is None else made.before + made.value
+        return {
+            "to": made.to,
+            "formula": None if made.formula is None else unparse(made.formula),
+            "rule": made.words,
+            "local": self.number(made.local),
+            "value": self.number(made.value),
+            "total": self.number(total),
+            "broadcast": broadcast_text(made) if made.is_broadcast else None,
+            "masked": made.masked,
+        }

@@ -1,0 +1,201 @@
+"""Lessons: the page, and what it shows in a browser.
+
+The browser is Chromium with its driver, from the packages of the system; without them, the tests of the page in a browser are
+skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.explain.explain import explain
+from autodiff_cli.explain.model import Explanation
+from autodiff_cli.lesson.page import to_html
+from tests.shell import run
+
+FIRST = ("log(x**3) + sqrt(x**2)", {"x": 5.0})
+EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
+    FIRST,
+    ("x*x", {"x": 3.0}),
+    ("y = x**3; a = y*2; a + y", {"x": 2.0}),
+    ("abs(x)*y", {"x": 0.0, "y": -2.0}),
+    ("x", {"x": 2.0}),
+    ("f(a) = a**2 with grad (2*a); f(x) - 1e-9/x", {"x": -0.5}),
+    ("sum(x*w)", {"x": [1.0, 2.0], "w": 3.0}),
+    ("where(x > 1, log(x), x**2)", {"x": 0.5}),
+    ("sum(a @ b)", {"a": [[1.0, 2.0], [3.0, 4.0]], "b": [[0.5, 0.0], [1.0, -1.0]]}),
+]
+
+
+def explained(source: str, values: dict[str, Any]) -> Explanation:
+    return explain(Evaluation(source, values, {"c": 2.0} if "c" in source else {}))
+
+
+def data_of(page: str) -> dict[str, Any]:
+    (text,) = re.findall(r'<script id="lesson" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def test_a_page_loads_nothing_and_ends_no_script_early() -> None:
+    page = to_html(explained("where(x < 1, x, 2)*cos(x) + (x <= 3)", {"x": 0.5}), 6)
+    assert not re.findall(r"""(?:src|href)\s*=|url\((?!#)|@import|fetch\(|XMLHttp""", page)
+    assert page.count("</script>") == page.count("<script") == 2
+    assert page.count("<style>") == page.count("</style>") == 1
+    assert "default-src 'none'" in page
+    assert data_of(page)["expression"] == "where(x < 1, x, 2)*cos(x) + (x <= 3)"
+    assert "<title>where(x &lt; 1," in page
+    assert len(page) < 500_000
+
+
+def test_the_command_writes_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run('autodiff explain "x**2" --at x=3 -o lesson.html') == ""
+    assert data_of(Path("lesson.html").read_text())["lines"][1]["value"] == {"text": "9"}
+    refused = run('autodiff explain "x**2" --at x=3 --order 2 -o second.html')
+    assert "a lesson shows first derivatives only" in refused
+    assert "leave out --order" in refused
+    assert not Path("second.html").exists()
+    run('autodiff explain "x**2" --at x=3 -o e.tex')
+    assert Path("e.tex").read_text().startswith("\\documentclass")
+    assert ".html" in run('autodiff explain "x**2" --at x=3 -o e.xyz')
+
+
+def chromium() -> Any:
+    """Return a driver of a headless Chromium without a network."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    switches = ["headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-sync"]
+    for switch in [*switches, "disable-component-update", "disable-quic", "disable-dev-shm-usage", "window-size=1280,900"]:
+        options.add_argument(f"--{switch}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
+        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
+    driver = chromium()
+    yield driver
+    driver.quit()
+
+
+class Page:
+    """A lesson in a browser."""
+
+    def __init__(self, browser: Any, folder: Path, result: Explanation) -> None:
+        self.browser = browser
+        self.path = folder / "lesson.html"
+        self.path.write_text(to_html(result, 6), encoding="utf-8")
+        self.open()
+
+    def open(self, step: str = "") -> None:
+        self.browser.get("about:blank")
+        self.browser.get(self.path.as_uri() + step)
+        assert self.one("body").get_attribute("data-ready") == "true"
+
+    def one(self, selector: str) -> Any:
+        return self.browser.find_element("css selector", selector)
+
+    def texts(self, selector: str) -> list[str]:
+        return self.browser.execute_script(
+            "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector
+        )
+
+    def press(self, key: str) -> None:
+        self.one("body").send_keys(key)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        at, last = self.one("#count").text.split(" / ")
+        return int(at), int(last)
+
+    def errors(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+
+@pytest.mark.parametrize(("source", "values"), EXPRESSIONS, ids=[source for source, _ in EXPRESSIONS])
+def test_every_number_of_an_explanation_appears(source: str, values: dict[str, Any], browser: Any, tmp_path: Path) -> None:
+    result = explained(source, values)
+    page = Page(browser, tmp_path, result)
+    data = data_of(page.path.read_text())
+    assert page.texts("svg .value") == [""] * len(data["lines"])
+    seen: list[str] = []
+    for i in range(page.position[1] + 1):
+        assert page.position[0] == i
+        seen += page.texts("#equations code")
+        page.one("#next").click()
+    assert page.position[0] == page.position[1]
+    for line in data["lines"]:
+        operation = "" if line["leaf"] else f" = {line['operation']}"
+        assert f"{line['name']}{operation} = {line['value']['text']}" in seen
+    for step in data["steps"]:
+        for part in step["contributions"]:
+            ends = f" = {part['value']['text']}"
+            assert any(text.startswith(f"d{data['symbol']}/d{part['to']} ") and text.endswith(ends) for text in seen)
+            if part["local"]:
+                assert any(text.startswith(f"d{step['names'][0]}/d{part['to']} = ") for text in seen)
+    grads = {line["name"]: cell for line, cell in zip(data["lines"], page.texts("tbody td:last-child"), strict=True)}
+    for end in data["ends"]:
+        assert grads[end["name"]] == (end["value"]["text"] if end["parts"] else "None")
+    assert page.errors() == []
+
+
+def test_steps_are_reached_in_every_way(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(*FIRST))
+    assert page.position == (0, 16)
+    assert "None" not in page.texts("tbody td:last-child")
+    page.press("\ue014")  # the right arrow
+    page.press("\ue014")
+    page.press("\ue012")
+    assert page.position[0] == 1
+    assert page.browser.current_url.endswith("#step=1")
+    page.press("\ue010")  # the end key
+    assert page.position[0] == 16
+    page.press("\ue011")
+    assert page.position[0] == 0
+    page.open("#step=7")
+    assert page.one("#heading").text == "Before backward"
+    assert page.texts("#equations code") == ["x.grad = None"]
+    page.open("#step=last")
+    assert page.texts("#equations code") == ["x.grad = 1.6"]
+    page.browser.execute_script("location.hash = '#step=14'")
+    page.browser.execute_script("return new Promise((done) => setTimeout(done, 50))")
+    assert page.texts("#equations code")[1:] == ["dz/dx += dz/d%1 · d%1/dx = 0.008 · 75 = 0.6", "dz/dx = 1 + 0.6 = 1.6"]
+    page.one("#back").click()
+    assert page.position[0] == 13
+    for broken in ("#step=99", "#step=-3", "#step=x"):
+        page.open(broken)
+        assert page.position[0] == (16 if "99" in broken else 0)
+    assert page.errors() == []
+
+
+def test_a_lesson_plays_and_pauses(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(*FIRST))
+    page.press(" ")
+    assert page.one("#play").text == "Pause"
+    page.browser.execute_script("return new Promise((done) => setTimeout(done, 2000))")
+    page.one("#play").click()
+    assert page.one("#play").text == "Play"
+    assert page.position[0] == 1
+
+
+def test_a_phone_scrolls_only_the_graph(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained("tanh(w1*x + b1)*w2 + exp(-x**2)/(1 + x**2)", dict(x=0.5, w1=2.0, b1=0.1, w2=-1.0)))
+    page.browser.set_window_size(500, 900)
+    page.open("#step=last")
+    wide, visible = page.browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    page.browser.set_window_size(1280, 900)
+    assert wide <= visible
