@@ -202,20 +202,21 @@ def test_c(name: str, expression: str, ats: list[dict[str, float]], library: Any
         compare((value, list(gradient), np.reshape(list(hessian), (count, count))), expected(expression, at))
 
 
-def test_c_keeps_nan_in_minimum_and_maximum(tmp_path: Path) -> None:
-    """By the rules of C, a comparison with nan is false, and ``x <= y ? x : y`` forgets an x that is nan."""
+def test_c_keeps_nan_and_the_sign_of_zero(tmp_path: Path) -> None:
+    """In C, ``x <= y ? x : y`` is y for an x that is nan, and ``fmod`` has the sign of the dividend."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
     path = tmp_path / "kinks.c"
     path.write_text(export("min(x, y)", "c", "smaller", order=1) + export("max(x, y)", "c", "larger", order=1))
+    path.write_text(path.read_text() + export("x % y", "c", "rest", order=1))
     completed([compiler, "-O1", "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
     library = ctypes.CDLL(str(path.with_suffix(".so")))
     gradient = (ctypes.c_double * 2)()
-    for name, choice in (("smaller", "min(x, y)"), ("larger", "max(x, y)")):
+    for name, choice in (("smaller", "min(x, y)"), ("larger", "max(x, y)"), ("rest", "x % y")):
         function = getattr(library, name)
         function.restype = ctypes.c_double
-        for x, y in ((math.nan, 1.0), (1.0, math.nan), (1.0, 2.0), (2.0, 1.0)):
+        for x, y in ((math.nan, 1.0), (1.0, math.nan), (1.0, 2.0), (2.0, 1.0), (4.0, -2.0), (-4.0, 2.0)):
             value = function(ctypes.c_double(x), ctypes.c_double(y), gradient)
             np.testing.assert_equal(value, ad.evaluate(choice, at={"x": x, "y": y}).value)
 

@@ -199,7 +199,7 @@ C = Target(
         "minimum": "static double minimum(double x, double y)\n{\n    return x <= y || isnan(x) ? x : y;\n}\n",
         "modulo": (
             "static double modulo(double x, double y)\n{\n    const double rest = fmod(x, y);\n\n"
-            "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
+            "    return rest == 0 ? copysign(0.0, y) : (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
         ),
         # This matches NumPy: floor(x/y) is 10 at (1, 0.1), but the exact quotient is slightly below 10.
         "floor_divide": (
