@@ -52,7 +52,7 @@ def test_matrices_up_to_twelve_rows_and_columns_are_shown() -> None:
     assert "(13 x 12)" in run('autodiff grad "sum(A)" --at "A=ones(13, 12)"')
 
 
-@pytest.mark.parametrize(("suffix", "target"), [(".py", "python"), (".c", "c"), (".tex", "latex"), (".C", "c")])
+@pytest.mark.parametrize(("suffix", "target"), [(".py", "python"), (".mjs", "javascript"), (".tex", "latex"), (".C", "c")])
 def test_the_suffix_selects_the_language(suffix: str, target: str, tmp_path: Path) -> None:
     path = tmp_path / f"f{suffix}"
     assert run(f'autodiff export "log(x**3)" -o {path}') == ""

@@ -55,6 +55,7 @@ def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
         ("eval x --format", "l", []),
         ("explain x --format", "l", ["latex"]),
         ("diff x --format", "l", ["latex"]),
+        ("export x --to", "ja", ["jax", "javascript"]),
         ("graph x --format", "m", ["mermaid", "markdown"]),
         ("eval x --color", "al", ["always"]),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),

@@ -21,6 +21,8 @@ from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.export.export import NotInTarget, export
 from autodiff_cli.export.targets import TARGETS
 from autodiff_cli.language.parser import parse
+from tests import javascript
+from tests.javascript import needs_node
 from tests.nist import MODELS
 from tests.processes import completed
 
@@ -221,6 +223,58 @@ def test_c_keeps_nan_and_the_sign_of_zero(tmp_path: Path) -> None:
             np.testing.assert_equal(value, ad.evaluate(choice, at={"x": x, "y": y}).value)
 
 
+@needs_node
+def test_javascript() -> None:
+    cases = [(expression, [in_order(expression, at) for at in ats]) for expression, ats in (CASES | SPECIAL).values()]
+    sources = [export(expression, "js", order=2) for expression, _ in cases]
+    found = javascript.computed(sources, [[list(at.values()) for at in ats] for _, ats in cases])
+    for (expression, ats), rows in zip(cases, found, strict=True):
+        for at, row in zip(ats, rows, strict=True):
+            count = len(at)
+            answer = row[0], row[1 : 1 + count], row[1 + count :].reshape(count, count)
+            compare(answer, expected(expression, at))
+
+
+CORNERS = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.0, 1e17, -1e300, 5e-324, math.inf, -math.inf, math.nan)
+AT_CORNERS = (
+    *("x % y", "x//y", "fmod(x, y)", "x**y", "hypot(x, y)", "atan2(x, y)", "max(x, y)", "min(x, y)", "clamp(x, -1, y)"),
+    *("round(x)*y", "round(x, 1) - y", "floor(x)*y", "ceil(x)*y", "trunc(x)*y", "abs(x)*y", "x/sign(y)", "cbrt(x)*y"),
+    *("frac(x)*y", "exp2(x)*y", "sqrt(x)*y", "x**2 + y**3", "x**-2*y**-1", "x**0.5 + y**-1.5", "heaviside(x, y)"),
+    *("erf(x) - erfc(y)", "relu(x)*y", "x if x > y else -y", "x if x else y", "(x > y)*x + (x if y == 0 else y > 1)"),
+    *("(x < y) + 2*(x <= y) + 4*(x == y) + 8*(x != y) + x - x", "isnan(x)*y + 2*isinf(x) + 4*isfinite(x) + 8*isfinite(x < y)"),
+    *("(x and not y or x > 1)*y", "(x > y) == (x > 0)", "x > y", "x + 0*y > 0 or true"),
+)
+FAR_FROM_1 = ("x**y", "hypot(x, y)", "atan2(x, y)")
+"""Functions whose exported derivatives contain squares or powers that overflow where the derivative does not."""
+
+
+@needs_node
+def test_javascript_at_corners() -> None:
+    """The values and derivatives at infinities, nan and zeros of both signs are those of the engine, with the sign of zero."""
+    x, y = (column.ravel() for column in np.meshgrid(CORNERS, CORNERS))
+    points = [list(map(float, at)) for at in zip(x, y, strict=True)]
+    sources = [export(expression, "javascript", wrt=["x", "y"], order=2) for expression in AT_CORNERS]
+    for expression, rows in zip(AT_CORNERS, javascript.computed(sources, [points] * len(sources)), strict=True):
+        with np.errstate(all="ignore"):
+            exactly = ad.compile(expression, ["x", "y"], order=1)(x=x, y=y)
+        names = ("value",) if expression in FAR_FROM_1 else ("value", "d_x", "d_y")
+        for found, name in zip(rows.T, names, strict=False):
+            true = np.broadcast_to(exactly[name], found.shape)
+            np.testing.assert_allclose(found, true, rtol=1e-14, atol=0, err_msg=f"{expression}: {name}")
+            # NumPy does not define which of two equal zeros is the maximum.
+            if name == "value" and not expression.startswith(("max", "min", "clamp")):
+                zero = true == 0
+                np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(true[zero]), err_msg=expression)
+
+
+def test_javascript_returns_numbers_and_stays_inside_its_element() -> None:
+    source = export("x > 0 # </script> <!-- */ \\", "javascript")
+    assert "{value: Number(value), grad: [0]}" in source
+    assert source.count("*/") == 1
+    assert "</" not in source
+    assert "<!--" not in source
+
+
 def test_latex_is_one_line_for_each_derivative() -> None:
     lines = export("sin(x)*exp(y)", "latex", "g").splitlines()
     assert r"g(x, y) &= \sin(x) \, e^{y} \\" in lines
@@ -284,7 +338,7 @@ def test_arrays_are_broadcast() -> None:
     assert defined(export("x/2", "numpy"))([1, 2])[1].tolist() == [[0.5, 0.5]]
 
 
-@pytest.mark.parametrize("to", ["python", "numpy", "torch", "jax", "c"])
+@pytest.mark.parametrize("to", ["python", "numpy", "torch", "jax", "c", "javascript"])
 def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
     short, long = (len(export("sin(x*" * n + "x" + ")" * n, to)) for n in (100, 400))
     assert long < 6 * short

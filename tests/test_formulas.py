@@ -15,6 +15,7 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.export.export import export
 from tests.accuracy import formulas
 from tests.accuracy.formulas import Call
+from tests.javascript import NODE, needs_node
 
 SIZES = (
     1e-300,
@@ -43,7 +44,7 @@ SIZES = (
 PAIRS = (1e-300, 1e-30, 1e-3, 0.3, 1.0, 19.9, 714.0, 1e16, 1e100, 1e300)
 CALLS = formulas.calls(SIZES, PAIRS)
 TRUE = {call.expression: formulas.exactly(call) for call in CALLS}
-REFUSED = {"bessel_j(x, 3)": ("python", "c", "torch", "jax")}
+REFUSED = {"bessel_j(x, 3)": ("python", "c", "javascript", "torch", "jax")}
 """The second derivative of ``bessel_j(x, 3)`` is one of the order 5."""
 TOLERANCE = 1e-9
 
@@ -74,6 +75,11 @@ def test_every_function_has_its_numbers(way: str) -> None:
 @pytest.mark.skipif(formulas.compiler() is None, reason="no C compiler")
 def test_every_function_has_its_numbers_in_c() -> None:
     assert wrong("c") == []
+
+
+@needs_node
+def test_every_function_has_its_numbers_in_javascript() -> None:
+    assert wrong("javascript") == []
 
 
 @pytest.mark.peers
@@ -109,6 +115,8 @@ TRUTHS: list[tuple[str, Any, tuple[float, ...]]] = [
     ("i1e(x)", lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x), (-0.5, 2.5, 19.9, 20.1, 1e6)),
     ("digamma(x)", mpmath.digamma, (1e-8, 0.3, 2.5, 30.0, 1e10, -0.7, -12.25)),
     ("lgamma(x)", mpmath.loggamma, (1e-8, 0.4, 1 - 2**-30, 1 + 2**-30, 2.001, 7.7, 16.0, 1e10)),
+    ("erf(x)", mpmath.erf, (-1e-300, 1e-9, 0.3, -0.99, 1.01, 5.0)),
+    ("erfc(x)", mpmath.erfc, (-3.0, -0.51, -0.49, 1e-9, 0.49, 0.51, 1.7, 5.3, 26.0)),
     ("gamma(x)", mpmath.gamma, (0.3, 7.7, -2.5, 140.0)),
     ("zeta(2.5, x)", lambda q: mpmath.zeta(mpmath.mpf(2.5), q), (1e-3, 0.7, 12.0, 300.0)),
     ("erfinv(x)", mpmath.erfinv, (1e-30, -0.3, 0.9, 1 - 2**-40)),
@@ -118,10 +126,12 @@ TRUTHS: list[tuple[str, Any, tuple[float, ...]]] = [
 POINTS = [(expression, truth, x) for expression, truth, points in TRUTHS for x in points]
 
 
-@pytest.mark.parametrize("way", ["diff", "python", "numpy", "c"])
+@pytest.mark.parametrize("way", ["diff", "python", "numpy", "c", "javascript"])
 def test_against_mpmath(way: str) -> None:
     if way == "c" and formulas.compiler() is None:
         pytest.skip("no C compiler")
+    if way == "javascript" and NODE is None:
+        pytest.skip("Node.js is not installed")
     calls = [Call(expression, {"x": np.array(points)}) for expression, _, points in TRUTHS]
     found = formulas.answers(way, calls)
     for call, (expression, truth, points) in zip(calls, TRUTHS, strict=True):

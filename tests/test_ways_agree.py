@@ -22,7 +22,9 @@ from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.export.export import NotInTarget, export
 from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.differentiate import differentiate
+from tests import javascript
 from tests.expressions import ELEMENTS, EXPRESSIONS, VALUES
+from tests.javascript import needs_node
 from tests.processes import completed
 
 Numbers = dict[tuple[str, ...], float]
@@ -195,6 +197,20 @@ def test_c_agrees(case: Case, compiler: str, tmp_path_factory: pytest.TempPathFa
     arguments = [ctypes.c_double(case.at[name]) for name in free_names(parse(case.text))]
     value = function(*arguments, gradient, hessian)
     case.compare("C", by_position(case, value, gradient, np.reshape(hessian, (count, count))))
+
+
+@needs_node
+@given(case=CASES)
+@settings(max_examples=10)
+def test_javascript_agrees(case: Case) -> None:
+    smooth(case)
+    try:
+        source = export(case.text, "javascript", wrt=list(case.at), order=2)
+    except NotInTarget:
+        assume(False)
+    ((row,),) = javascript.computed([source], [[[case.at[name] for name in free_names(parse(case.text))]]])
+    count = len(case.at)
+    case.compare("JavaScript", by_position(case, row[0], row[1 : 1 + count], row[1 + count :].reshape(count, count)), 1e-12)
 
 
 @pytest.mark.peers

@@ -45,7 +45,7 @@ GROUPS = {
     "Programs": {
         "run": "Run a file of autograd statements.",
         "repl": "Start an interactive session.",
-        "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
+        "export": "Write a function in Python, NumPy, PyTorch, JAX, C, JavaScript or LaTeX.",
         "functions": "List, search and describe the functions of the language.",
     },
 }

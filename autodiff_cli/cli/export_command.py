@@ -11,7 +11,11 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 
 @click.command("export", cls=ExpressionCommand)
 @options.expression
-@click.option("--to", metavar="NAME", help="Language: python, numpy, torch, jax, c, latex.  [default: from the suffix of --output]")
+@click.option(
+    "--to",
+    metavar="NAME",
+    help="Language: python, numpy, torch, jax, c, javascript, latex.  [default: from the suffix of --output]",
+)
 @click.option("--name", default="f", show_default=True, help="Name of the function.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are arguments.")
 @options.wrt("all")

@@ -37,6 +37,11 @@ Helpers = dict[tuple[Primitive, tuple[Any, ...]], str]
 """The names of helper functions by primitive and static arguments."""
 
 
+def _is_boolean(operand: Operand) -> bool:
+    operand = resolved(operand)
+    return type(operand) is Instruction and operand.dtype.kind == "b"
+
+
 class Fragment(NamedTuple):
     """An expression and its operator precedence; see ``language.operators``."""
 
@@ -87,11 +92,11 @@ class Code:
             if instruction in names or uses[instruction] > 1 or len(fragment.text) > MOST_INSIDE:
                 name = names.get(instruction) or self._free_name(taken)
                 self.statements.append((name, fragment.text))
-                if instruction.dtype.kind == "b":
+                if _is_boolean(instruction):
                     self.flags.add(name)
                 fragment = Fragment(name)
             self.fragments[instruction] = fragment
-        self.results = {name: self._fragment(operand).text for name, operand in results.items()}
+        self.results = {name: self._as_number(operand) for name, operand in results.items()}
 
     def _free_name(self, taken: set[str]) -> str:
         """Return the next free name among ``v1``, ``v2``, ..."""
@@ -114,7 +119,7 @@ class Code:
     def number(self, value: float) -> Fragment:
         """Return a literal of the target language, with its names for infinity, nan and pi, and with a decimal point in C."""
         if isinstance(value, bool):
-            return Fragment(str(int(value)) if self.target.floats else str(value))
+            return Fragment(self.target.booleans[value])
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
             return Fragment(f"-{self.number(-value).text}", SIGN)
         if not math.isfinite(value):
@@ -123,6 +128,10 @@ class Code:
             return Fragment(self.target.pi)
         text = repr(float(value))
         return Fragment(text if self.target.floats else text.removesuffix(".0"))
+
+    def _as_number(self, operand: Operand, level: int = CONDITIONAL) -> str:
+        """Return the text of an operand, with a boolean converted to a number."""
+        return self.target.boolean_as_number.format(self._text(operand)) if _is_boolean(operand) else self._text(operand, level)
 
     def _as_tensor(self, operand: Operand) -> str:
         """Return the text of an operand, with constants converted to tensors for functions that take only tensors."""
@@ -151,7 +160,7 @@ class Code:
             sides = f" {COMPARISONS[name]} ".join(self._text(operand, SUM) for operand in operands)
             return Fragment(sides, COMPARISON)
         if name == "where":
-            return self._choice(*operands)
+            return self._choice(not _is_boolean(instruction), *operands)
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, operands)
         if not self.target.has(name):
@@ -232,10 +241,11 @@ class Code:
             return Fragment(f"{self._text(base, ATOM)}**{constant!r}".removesuffix(".0"), POWER)
         return Fragment(f"{self._text(base, ATOM)}**{self._text(exponent, SIGN)}", POWER)
 
-    def _choice(self, condition: Operand, x: Operand, y: Operand) -> Fragment:
+    def _choice(self, number: bool, condition: Operand, x: Operand, y: Operand) -> Fragment:
         if self.target.where.startswith("{"):
             # The conditional is an operator; a nested conditional on the right does not need brackets.
-            parts = {"c": self._condition(condition, OR), "x": self._text(x, OR), "y": self._text(y, CONDITIONAL)}
+            text = self._as_number if number else self._text
+            parts = {"c": self._condition(condition, OR), "x": text(x, OR), "y": text(y, CONDITIONAL)}
             return Fragment(self.target.where.format(**parts), CONDITIONAL)
         of_numbers = type(x) is not Instruction and type(y) is not Instruction
         branches = [self._as_tensor(value) if of_numbers else self._text(value) for value in (x, y)]
@@ -244,7 +254,7 @@ class Code:
     def _condition(self, operand: Operand, level: int) -> str:
         """Convert an operand to a condition; a number is compared with 0."""
         operand = resolved(operand)
-        if type(operand) is Instruction and operand.dtype.kind != "b":
+        if type(operand) is Instruction and not _is_boolean(operand):
             text = f"{self._text(operand, SUM)} != {self._text(0)}"
             return text if level <= COMPARISON else f"({text})"
         return self._text(operand, level)

@@ -18,7 +18,7 @@ from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
 from autodiff_cli.export.source_file import SourceFile, source
-from autodiff_cli.export.targets import NAMES, SUFFIXES, TARGETS, Target
+from autodiff_cli.export.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
@@ -57,7 +57,7 @@ def export(
 
     Args:
         expression: a program of the language with a scalar result; names without a value become arguments.
-        to: the target: ``python``, ``numpy``, ``torch``, ``jax``, ``c`` or ``latex``.
+        to: the target: ``python``, ``numpy``, ``torch``, ``jax``, ``c``, ``javascript`` (also ``js``) or ``latex``.
         name: the name of the function.
         wrt: the arguments to differentiate with respect to; by default, all arguments.
         order: the highest order of the derivatives, 1 or 2.
@@ -69,6 +69,7 @@ def export(
         NotRecordable: if a derivative does not have a formula.
         AutodiffError: if the expression is invalid; the error contains the position in the expression.
     """
+    to = ALIASES.get(to, to)
     if to not in NAMES:
         raise UsageError(f"cannot export to '{to}'", hint=suggestion(to, NAMES) or f"use one of {', '.join(NAMES)}")
     if order not in (1, 2):

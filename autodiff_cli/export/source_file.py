@@ -53,6 +53,12 @@ class SourceFile:
         return [self.results[(a, b) if place(a) <= place(b) else (b, a)] for a in self.wrt for b in self.wrt]
 
     @property
+    def rows(self) -> list[list[str]]:
+        """The code of the entries of the Hessian, by row."""
+        entries, count = self.hessian, len(self.wrt)
+        return [entries[i * count : (i + 1) * count] for i in range(count)]
+
+    @property
     def shown(self) -> str:
         """The expression, shortened for a comment."""
         text = self.expression
@@ -77,7 +83,7 @@ class SourceFile:
 
 def source(parts: SourceFile) -> str:
     """Return the text of a source file."""
-    writers = {"python": _python, "c": _c, "numpy": _arrays, "torch": _arrays, "jax": _arrays}
+    writers = {"python": _python, "c": _c, "javascript": _javascript, "numpy": _arrays, "torch": _arrays, "jax": _arrays}
     return writers[parts.code.target.name](parts)
 
 
@@ -85,11 +91,9 @@ def source(parts: SourceFile) -> str:
 
 
 def _python(parts: SourceFile) -> str:
-    count = len(parts.wrt)
     returned = [parts.results[()], _tuple(parts.gradient)]
     if parts.order == 2:
-        entries = parts.hessian
-        returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
+        returned.append(_tuple([_tuple(row) for row in parts.rows]))
     notes = [
         f"the value, the derivatives with respect to {', '.join(parts.wrt)}"
         + (", and the rows of the Hessian." if parts.order == 2 else "."),
@@ -234,3 +238,43 @@ def _c_function(name: str, code: Code) -> str:
 
 def _c_constants(code: Code) -> list[str]:
     return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
+
+
+# JavaScript
+
+
+def _javascript(parts: SourceFile) -> str:
+    target = parts.code.target
+    # In a web page, an element with a script ends at the first closing tag, even inside a comment.
+    shown = parts.shown.replace("*/", "* /").replace("</", "< /").replace("<!--", "< !--")
+    results, types = {"value": parts.results[()], "grad": _list(parts.gradient)}, "value: number, grad: number[]"
+    about = f"the value; grad: the derivatives with respect to {', '.join(parts.wrt)}"
+    if parts.order == 2:
+        results["hessian"], types = _list([_list(row) for row in parts.rows]), f"{types}, hessian: number[][]"
+        about += "; hessian: the rows of the Hessian"
+    fields = [name if text == name else f"{name}: {text}" for name, text in results.items()]
+    lines = [
+        "/**",
+        f" * {shown}: {parts.about}, written by autodiff {__version__}.",
+        " *",
+        *(f" * @param {{number}} {name}" for name in parts.arguments),
+        f" * @returns {{{{{types}}}}} {about}.",
+        " */",
+        f"export function {parts.name}({', '.join(parts.arguments)}) {{",
+        *(f"    const {name} = {text};" for name, text in parts.code.statements),
+        f"    return {{{', '.join(fields)}}};",
+        "}",
+        *(f"\n{helper}".rstrip("\n") for name, helper in target.helpers.items() if parts.used([f"{name}("])),
+        *(f"\n{_javascript_function(name, code)}" for name, code in parts.beside.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _javascript_function(name: str, code: Code) -> str:
+    body = [*(f"const {own} = {text};" for own, text in code.statements if own != "value"), f"return {_value(code)};"]
+    head = [f"/** {code.about} */", f"function {name}({', '.join(code.variables.values())}) {{"]
+    return "\n".join([*head, *(f"    {line}" for line in body), "}"])
+
+
+def _list(entries: Sequence[str]) -> str:
+    return f"[{', '.join(entries)}]"

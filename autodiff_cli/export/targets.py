@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from autodiff_cli.language.operators import COMPARISONS, LOGIC
 
-NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
-SUFFIXES = {".py": "python", ".c": "c", ".tex": "latex"}
+NAMES = ("python", "numpy", "torch", "jax", "c", "javascript", "latex")
+ALIASES = {"js": "javascript"}
+SUFFIXES = {".py": "python", ".c": "c", ".js": "javascript", ".mjs": "javascript", ".tex": "latex"}
 """The default target for the suffix of an output file."""
 
 _EVERYWHERE = frozenset(["add", "sub", "mul", "div", "neg", "pow", "where", *COMPARISONS])
@@ -35,6 +36,8 @@ class Target:
         operators: the additional primitives that are written with the operators of the expression language.
         logic: the operators for ``and``, ``or`` and ``not``; ``None`` if they are functions.
         floats: whether integers need a decimal point.
+        booleans: the constants of false and true.
+        boolean_as_number: the template of a boolean in the place of a number.
         number: the template of a constant argument of functions that take only tensors.
         helper: the prefix of generated helper functions, which variables must not have.
         power: the template of the call for a power ``{0}**{1}``, for a language without the operator ``**``.
@@ -54,6 +57,8 @@ class Target:
     operators: tuple[str, ...] = ()
     logic: tuple[str, str, str] | None = None
     floats: bool = False
+    booleans: tuple[str, str] = ("False", "True")
+    boolean_as_number: str = "{0}"
     number: str = "{0}"
     helper: str = "_"
     power: str = ""
@@ -214,5 +219,57 @@ C = Target(
     logic=("&&", "||", "!"),
     helper="ad_",
     floats=True,
+    booleans=("0", "1"),
 )
-TARGETS = {target.name: target for target in (PYTHON, NUMPY, TORCH, JAX, C)}
+_JAVASCRIPT_RESERVED = """
+arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for
+function if implements import in instanceof interface let new null package private protected public return static super switch
+this throw true try typeof undefined var void while with yield Infinity Math NaN Number isFinite isNaN
+"""
+JAVASCRIPT = Target(
+    "javascript",
+    "JavaScript",
+    _same("Math.", "exp expm1 log log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh")
+    | _same("Math.", "floor ceil trunc abs")
+    | _renamed("Math.", _TWO, atan2="atan2", hypot="hypot", maximum="max", minimum="min")
+    | {"exp2": "pow(2, {0})", "isnan": "isNaN({0})", "isfinite": "isFinite({0})", "isinf": "(Math.abs({0}) === Infinity)"}
+    | {"sign": "sign({0})", "round": "round({0})", "fmod": "fmod({0}, {1})"}
+    | {"remainder": "modulo({0}, {1})", "floor_divide": "floor_divide({0}, {1})"},
+    where="{c} ? {x} : {y}",
+    infinity="Infinity",
+    nan="NaN",
+    pi="Math.PI",
+    reserved=frozenset([*_JAVASCRIPT_RESERVED.split(), "sign", "round", "fmod", "modulo", "floor_divide", "pow"]),
+    helpers={
+        # The result of Math.sign is nan at nan, and -0 at -0.
+        "sign": "function sign(x) {\n    return (x > 0) - (x < 0);\n}\n",
+        # Math.round rounds halves up, and the sum rounds them to even numbers.
+        "round": (
+            "function round(x) {\n    const size = Math.abs(x), big = 2**52;\n\n"
+            "    return size < big ? Math.sign(x)*(size + big - big) : x;\n}\n"
+        ),
+        "fmod": "function fmod(x, y) {\n    return x % y;\n}\n",
+        "modulo": (
+            "function modulo(x, y) {\n    const rest = x % y;\n\n"
+            "    if (rest === 0) {\n        return y < 0 ? -0 : 0;\n    }\n"
+            "    return (rest < 0) !== (y < 0) ? rest + y : rest;\n}\n"
+        ),
+        "floor_divide": (
+            "function floor_divide(x, y) {\n    const rest = x % y;\n"
+            "    const below = rest !== 0 && (rest < 0) !== (y < 0);\n"
+            "    const quotient = (x - rest)/y - below, whole = Math.floor(quotient);\n\n"
+            "    if (y === 0) {\n        return x/y;\n    }\n"
+            "    return quotient === 0 ? 0*Math.sign(x/y) : quotient - whole > 0.5 ? whole + 1 : whole;\n}\n"
+        ),
+        # Math.pow returns nan for 1 to the power of nan or infinity.
+        "pow": (
+            "function pow(x, y) {\n    const one = x === 1 || (x === -1 && Math.abs(y) === Infinity);\n\n"
+            "    return one ? 1 : Math.pow(x, y);\n}\n"
+        ),
+    },
+    power="pow({0}, {1})",
+    logic=("&&", "||", "!"),
+    booleans=("0", "1"),
+    boolean_as_number="Number({0})",
+)
+TARGETS = {target.name: target for target in (PYTHON, NUMPY, TORCH, JAX, C, JAVASCRIPT)}

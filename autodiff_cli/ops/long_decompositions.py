@@ -11,7 +11,8 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["BETA", "BETALN", "ELLIPE", "ELLIPK", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
+__all__ = ["BETA", "BETALN", "ELLIPE", "ELLIPK", "ERF", "ERFC", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI"]
+__all__ += ["ZETA", "ZETA_LESS_1"]
 
 EULER = 0.57721566490153286
 
@@ -36,8 +37,23 @@ _EXCESS = (
     *(-4.7306922966560415e-07, -2.3210809697417996e-07, -1.1270446901272018e-07, 1.3937665129240892e-08),
     *(5.697135195810704e-08, 1.3970820652881516e-08, -7.571322470577712e-09, -2.865609374933245e-09),
 )
-_LEFT = f"t = max(-x, 0); u = (t - 3)/(t + 3); excess = ({polynomial(_EXCESS, 'u')})/(t + 3)"
+_EXCESS_AT_T = f"u = (t - 3)/(t + 3); excess = ({polynomial(_EXCESS, 'u')})/(t + 3)"
+_LEFT = f"t = max(-x, 0); {_EXCESS_AT_T}"
 HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/pi)/erfc(-r/sqrt(2))"
+
+# The error functions: a power series near 0, and elsewhere the density of the normal distribution divided by the hazard.  The
+# square in the density is split into an exact square and a small rest.
+
+_FAR_ERFC = "; ".join(
+    [
+        f"size = min(abs(x), 30); t = sqrt(2)*size; {_EXCESS_AT_T}; head = round(16*size)/16",
+        "far = sqrt(2/pi)*exp(-head*head)*exp((head - size)*(head + size))/(t + excess)",
+    ]
+)
+_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(20)]
+_NEAR_ERF = f"s = min(max(x, -1), 1); q = s*s; near = s*({polynomial(_ERF_SERIES, 'q')})"
+ERF = f"{_FAR_ERFC}; {_NEAR_ERF}; near if size < 1 else sign(x)*(1 - far)"
+ERFC = f"{_FAR_ERFC}; {_NEAR_ERF}; 1 - near if abs(x) < 0.5 else far if x > 0 else 2 - far"
 
 
 def mills_fraction(k: int) -> str | None:

@@ -83,6 +83,7 @@ erf = declare(
     from_math(math.erf, "erf"),
     {"x": lambda g, x: g * (_bell(x, 1.0) * (2 / _ROOT_PI))},
     summary="error function",
+    decomposition=long_decompositions.ERF,
     formula="2/sqrt(pi)*exp(-x**2)",
     samples=_ANY,
 )
@@ -91,6 +92,7 @@ erfc = declare(
     _erfc,
     {"x": lambda g, x: g * (_bell(x, 1.0) * (-2 / _ROOT_PI))},
     summary="1 - erf(x), accurate for large x",
+    decomposition=long_decompositions.ERFC,
     formula="-2/sqrt(pi)*exp(-x**2)",
     samples=_TAILS,
 )

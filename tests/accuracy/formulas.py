@@ -26,6 +26,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.export.export import export
 from autodiff_cli.symbolic.differentiate import differentiate
+from tests import javascript
 from tests.processes import completed
 
 MAGNITUDES = (
@@ -36,7 +37,7 @@ MAGNITUDES = (
 FEW = (1e-300, 1e-160, 1e-30, 1e-8, 1e-3, 0.3, 1.0, 2.3, 19.9, 50.5, 714.0, 1e5, 1e12, 1e16, 1e100, 1e160, 1e300)
 LEAST = 1e-290
 """Below, numbers have fewer digits: errors are taken relative to this."""
-WAYS = ("diff", "python", "numpy", "torch", "jax", "c")
+WAYS = ("diff", "python", "numpy", "torch", "jax", "c", "javascript")
 
 
 @dataclass(frozen=True)
@@ -264,10 +265,29 @@ def in_c(given: Sequence[Call]) -> dict[str, Answers | AutodiffError]:
     return found
 
 
+def in_javascript(given: Sequence[Call]) -> dict[str, Answers | AutodiffError]:
+    """Of all functions, by one run of Node.js."""
+    found: dict[str, Answers | AutodiffError] = {}
+    able, sources = [], []
+    for call in given:
+        try:
+            sources.append(export(call.expression, "javascript", order=2))
+            able.append(call)
+        except AutodiffError as error:
+            found[call.expression] = error
+    points = [list(zip(*(column.tolist() for column in call.columns.values()), strict=True)) for call in able]
+    for call, rows in zip(able, javascript.computed(sources, points), strict=True):
+        columns, count = rows.T, len(call.columns)
+        found[call.expression] = _named(call, columns[0], columns[1 : 1 + count], columns[1 + count :].reshape(count, count, -1))
+    return found
+
+
 def answers(way: str, given: Sequence[Call]) -> dict[str, Answers | AutodiffError]:
     """What one way answers for each function, or why it does not."""
     if way == "c":
         return in_c(given)
+    if way == "javascript":
+        return in_javascript(given)
     of: dict[str, Callable[[Call], Answers]] = {
         "diff": by_diff,
         "python": by_python,

@@ -30,6 +30,7 @@ from autodiff_cli import (
 from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
+from autodiff_cli.export.targets import NAMES
 
 Case = tuple[tuple[str, ...], str]
 """The words of a command line, and its standard input."""
@@ -253,7 +254,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plot": ("plot", "{}", "--over", "x=-1:1", *_OVER_NUMBERS, "--samples", "5", "--json"),
     "map": ("map", "{}", *_OVER_NUMBERS, "--order", "2"),
     "map --dtype": ("map", "{}", *_OVER_NUMBERS, "--dtype", "float32"),
-    **{f"export {to}": ("export", "{}", "--to", to, *_OVER_NUMBERS) for to in ("python", "numpy", "torch", "jax", "c", "latex")},
+    **{f"export {to}": ("export", "{}", "--to", to, *_OVER_NUMBERS) for to in NAMES},
     "fit": ("fit", "{} = b*obs", "-", "--at", "b=1", *_OVER_NUMBERS),
     "fit --sigma": ("fit", "obs = b*x", "-", "--at", "b=1", "--sigma", "{}"),
     "root": ("root", "{}", *_AT),
