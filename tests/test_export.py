@@ -373,6 +373,8 @@ def test_what_a_target_does_not_have_is_an_error_of_its_own() -> None:
     for name in ("1f", "int", "a b"):
         with pytest.raises(AutodiffError, match="is not a valid function name"):
             export("x", "c", name)
+    with pytest.raises(AutodiffError, match="another function '_digamma'"):
+        export("lgamma(x)", "python", "_digamma")
     with pytest.raises(AutodiffError, match="order"):
         export("x", "c", order=3)
 

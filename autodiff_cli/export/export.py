@@ -64,7 +64,8 @@ def export(
         const: the values of constants, which do not become arguments.
 
     Raises:
-        UsageError: if the target or the order is not supported, or if the target does not allow the name.
+        UsageError: if the target or the order is not supported, or if the target or the code does not allow the
+            name.
         NotInTarget: if the expression uses a function that the target does not have.
         NotRecordable: if a derivative does not have a formula.
         AutodiffError: if the expression is invalid; the error contains the position in the expression.
@@ -107,9 +108,12 @@ def _derived(
         outputs.append(_unused(output_name(term), {*arguments.values(), *outputs}))
     helpers: Helpers = {}
     code = Code(target, dict(zip(outputs, results, strict=True)), arguments, helpers)
+    beside = _beside(target, helpers)
+    if name in beside:
+        raise UsageError(f"the code contains another function '{name}'", hint="use another name")
     return SourceFile(
         code,
-        _beside(target, helpers),
+        beside,
         name,
         " ".join(expression.split()),
         by,
