@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import filecmp
 import glob
+import json
 import os
 import signal
 import socket
@@ -24,6 +26,8 @@ from tests.processes import LIMIT, started, until
 
 MAP = [sys.executable, "-m", "autodiff_cli", "map"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+SCHEDULER, WORKER = ([sys.executable, "-m", f"distributed.cli.dask_{name}"] for name in ("scheduler", "worker"))
+QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
 SLOW = "inv([[x, 1], [1, y]]).sum()"
 """An expression whose rows are computed one by one."""
 
@@ -54,25 +58,49 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
     return started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
 
 
-def done(pattern: str = ".*.parts") -> list[str]:
+def done(pattern: str = "") -> list[str]:
     """Notes on partitions that are computed."""
-    return glob.glob(f"{pattern}/*.done")
+    return [path for each in ([pattern] if pattern else [".*.parts", "out/.*.unfinished"]) for path in glob.glob(f"{each}/*.done")]
 
 
-def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
+@pytest.mark.parametrize("target", ["o.csv", "out/"])
+def test_a_killed_worker_loses_nothing(cluster: Any, target: str) -> None:
     save(1500)
     local = run_map(SLOW, "d.csv", "-o", "local.csv")
     assert local.code == 0
-    victim = cluster.workers[0].pid
-    with run_of("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "50") as process:
+    victim = next(iter(cluster.workers.values())).pid
+    with run_of("-o", target, "--scheduler", cluster.scheduler_address, "--partition-rows", "50") as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         assert process.poll() is None
         os.kill(victim, signal.SIGKILL)
         _, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err) == (0, local.err)
     assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == psutil.STATUS_ZOMBIE
-    assert Path("o.csv").read_bytes() == Path("local.csv").read_bytes()
-    assert sorted(os.listdir()) == ["d.csv", "local.csv", "o.csv"]
+    assert sorted(os.listdir()) == ["d.csv", "local.csv", target.rstrip("/")]
+    written = [Path(target)] if target == "o.csv" else sorted(Path(target).iterdir())
+    header, *rows = Path("local.csv").read_bytes().splitlines(keepends=True)
+    assert b"".join(path.read_bytes().removeprefix(header) for path in written) == b"".join(rows)
+
+
+def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
+    """It says so at once and waits; a run that lost its scheduler is continued without one."""
+    save(3000)
+    with started([*SCHEDULER, "--port", "0", "--no-dashboard", "--scheduler-file", "s.json"], **QUIET) as head:
+        until(lambda: Path("s.json").exists() and Path("s.json").read_text().endswith("}"))
+        address = json.loads(Path("s.json").read_text())["address"]
+        with run_of("-o", "out/", "--scheduler", address, "--partition-rows", "50") as process:
+            assert process.stderr.readline() == "note: the scheduler does not have workers yet; waiting for workers\n"
+            with started([*WORKER, address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard"], **QUIET) as worker:
+                until(lambda: len(done("out/.*.unfinished")) > 3 or process.poll() is not None)
+                head.kill()
+                _, err = process.communicate(timeout=LIMIT)
+                worker.terminate()
+    assert process.returncode == 5
+    assert f"error: the connection to the scheduler at {address} was lost\n  hint: continue the run with --resume" in err
+    assert run_map(SLOW, "d.csv", "-o", "out/", "--partition-rows", 50, "--resume").code == 0
+    assert run_map(SLOW, "d.csv", "-o", "right/", "--partition-rows", 50).code == 0
+    assert filecmp.cmpfiles("out", "right", os.listdir("right"), shallow=False)[0] == os.listdir("right")
+    assert sorted(os.listdir("out")) == sorted(os.listdir("right"))
 
 
 def test_the_first_of_many_errors(cluster: Any) -> None:
@@ -101,7 +129,7 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
 
 
 def test_nobody_else_can_connect(tmp_path: Path) -> None:
-    with scheduler.connected(None, 1, 1, str(tmp_path)) as found:
+    with scheduler.connected(None, 1, 1, str(tmp_path), print) as found:
         assert list(found.each(scan, [(__file__, 0, 10, "")], lambda _: False)) == [(0, (0, 1))]
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
         sockets = [one for process in processes for one in process.net_connections() if one.status == psutil.CONN_LISTEN]
@@ -112,7 +140,7 @@ def test_nobody_else_can_connect(tmp_path: Path) -> None:
 
 def test_what_a_worker_cannot_do(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path)) as found:
+    with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path), print) as found:
         with pytest.raises(ClusterError, match="a worker failed: ZeroDivisionError"):
             list(found.each(divmod, [(1, 0)], lambda _: False))
         with pytest.raises(ClusterError, match="several workers ended while they computed the same partition"):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http.server
+import os
 import re
+import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +16,8 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.mapping import Done, run_map
+from tests.processes import LIMIT, completed, started, until
+from tests.test_map_resume import interrupted
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("aiohttp")
@@ -179,3 +184,100 @@ def test_an_output_that_fails_does_not_appear(store: str) -> None:
     done = run_map("x", "-o", f"{store}/broken.csv", stdin=ROWS + b"no,number\n")
     assert done.code == 5
     assert not s3fs.S3FileSystem().exists("bucket/broken.csv")
+
+
+# Folders of objects
+
+
+def names(folder: str) -> list[str]:
+    import s3fs
+
+    found: list[str] = s3fs.S3FileSystem(use_listings_cache=False).find(folder)
+    return found
+
+
+def objects(folder: str) -> dict[str, bytes]:
+    import s3fs
+
+    return {name.rpartition("/")[2]: s3fs.S3FileSystem().cat_file(name) for name in names(folder)}
+
+
+def local(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+SMALL = ("--partition-rows", 3_000)
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "npy", "csv.gz"])
+def test_a_folder_of_objects(store: str, form: str) -> None:
+    Path("rows.csv").write_bytes(ROWS)
+    keep = ("--no-keep",) if form == "npy" else ()
+    assert run_map("x**2", "rows.csv", "-o", f"out/*.{form}", *SMALL, *keep).code == 0
+    assert run_map("x", "rows.csv", "-o", f"{store}/rows.csv").code == 0
+    import s3fs
+
+    s3fs.S3FileSystem().pipe_file(f"{store}/rows.csv", ROWS)
+    done = run_map("x**2", f"{store}/rows.csv", "-o", f"{store}/out/*.{form}", *SMALL, *keep)
+    assert (done.code, done.err) == (0, "")
+    found = {name: data for name, data in objects(f"{store}/out").items() if name.endswith(f".{form}")}
+    assert found == local("out")
+    assert len(found) > 5
+    assert "already has files" in run_map("x**2", f"{store}/rows.csv", "-o", f"{store}/out/*.{form}").err
+
+
+def test_a_run_into_an_object_store_is_continued(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("rows.csv").write_bytes(ROWS)
+    arguments = ("x**2", "rows.csv", *SMALL, "--threads", 1)
+    assert run_map(*arguments, "-o", "right/").code == 0
+    target = f"{store}/continued/"
+    interrupted(monkeypatch, *arguments, "-o", target)
+    assert sorted(objects(target)) == ["0.done", "1.done", "job.json", "part-00000.csv", "part-00001.csv"]
+    assert "unfinished run" in run_map(*arguments, "-o", target).err
+    assert "its expression is 'x**2'" in run_map("x", *arguments[1:], "-o", target, "--resume").err
+    done = run_map(*arguments, "-o", target, "--resume")
+    assert (done.code, done.err) == (0, "")
+    assert objects(target) == local("right")
+
+
+def test_an_object_that_has_changed(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import s3fs
+
+    system, path = s3fs.S3FileSystem(), f"{store}/changing.csv"
+    system.pipe_file(path, ROWS)
+    interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL, "--threads", 1)
+    system.pipe_file(path, ROWS.replace(b"row 7", b"row 8"))
+    done = run_map("x", path, "-o", "out/", *SMALL, "--threads", 1, "--resume")
+    assert (done.code, f"'{path}' has changed" in done.err) == (5, True)
+
+
+def test_a_bad_row_leaves_no_objects(store: str) -> None:
+    Path("bad.csv").write_bytes(ROWS + b"no,number\n")
+    assert run_map("x", "bad.csv", "-o", f"{store}/bad/", *SMALL).code == 5
+    assert objects(f"{store}/bad") == {}
+
+
+def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> None:
+    """A worker and the client are killed; the other one and a second client go on."""
+    pytest.importorskip("distributed")
+    from autodiff_cli.data.parts import scheduler
+
+    slow = "inv([[x + 1, 1], [1, 3]]).sum()"
+    Path("rows.csv").write_bytes(ROWS[: ROWS.index(b"row 2400") + len(b"row 2400\n")])
+    right = run_map(slow, "rows.csv", "-o", "right/", "--partition-rows", 100)
+    import s3fs
+
+    s3fs.S3FileSystem().put_file("rows.csv", f"{store}/some.csv")
+    command = [sys.executable, "-m", "autodiff_cli", "map", slow, f"{store}/some.csv", "-o", f"{store}/shared/"]
+    with scheduler._of_this_machine(2, 1, str(tmp_path / "scratch")) as cluster:
+        command += ["--partition-rows", "100", "--engine", "dask", "--scheduler", cluster.scheduler_address]
+        with started(command) as process:
+            until(lambda: len(names(f"{store}/shared")) > 6)
+            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            until(lambda: len(names(f"{store}/shared")) > 12)
+            process.kill()
+            assert process.wait(LIMIT) == -signal.SIGKILL
+        assert len(names(f"{store}/shared")) < 2 * len(local("right"))
+        done = completed([*command, "--resume"])
+    assert (right.code, done.returncode, done.stderr) == (0, 0, right.err)
+    assert objects(f"{store}/shared") == local("right")

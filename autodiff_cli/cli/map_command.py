@@ -103,5 +103,5 @@ def command(
         else:
             from autodiff_cli.data.parts import coordinator
 
-            summary = coordinator.run(task, program, source, target, style, settings, tick)
+            summary = coordinator.run(task, program, source, target, style, settings, tick, say)
     row_options.say_summary(summary, task, program)

@@ -152,7 +152,13 @@ def names(url: str) -> list[str]:
 
 
 def remove(url: str) -> None:
-    """Remove a file, or a folder with its files, if it exists."""
+    """Remove a file if it exists."""
+    with suppress(Exception):
+        _system(url).rm_file(url)
+
+
+def remove_folder(url: str) -> None:
+    """Remove a folder with its files if it exists."""
     with suppress(Exception):
         _system(url).rm(url, recursive=True)
 

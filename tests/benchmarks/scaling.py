@@ -111,10 +111,17 @@ def run(cluster: Any, paths: list[str], target: str, limits: Limits) -> tuple[fl
     spent = [worker.cpu_times() for worker in workers]
     start = time.perf_counter()
     form = "parquet" if paths[0].endswith("parquet") else "csv"
-    settings = Settings(cluster.scheduler_address, limits=limits)
+    settings = Settings(scheduler=cluster.scheduler_address, limits=limits)
     ticks: list[int] = []
     coordinator.run(
-        task, task.program(), Inputs(paths), target, OutputStyle(FORMATS[form]), settings, lambda rows, part: ticks.append(rows)
+        task,
+        task.program(),
+        Inputs(paths),
+        target,
+        OutputStyle(FORMATS[form]),
+        settings,
+        lambda rows, part: ticks.append(rows),
+        print,
     )
     seconds = time.perf_counter() - start
     processor = sum(sum(worker.cpu_times()[:2]) - sum(before[:2]) for worker, before in zip(workers, spent, strict=True))

@@ -53,9 +53,6 @@ class Settings:
 class Workers(Protocol):
     """What computes parts: see ``scheduler.Cluster``."""
 
-    @property
-    def notes(self) -> Sequence[str]: ...
-
     def each(
         self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
     ) -> Generator[tuple[int, Made]]: ...
@@ -63,8 +60,6 @@ class Workers(Protocol):
 
 class Threads:
     """Threads of this process, with the interface of ``scheduler.Cluster``."""
-
-    notes: Sequence[str] = ()
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -78,7 +73,14 @@ class Threads:
 
 
 def run(
-    task: Task, program: Compiled, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings, tick: Tick
+    task: Task,
+    program: Compiled,
+    inputs: Inputs,
+    target: str | None,
+    style: OutputStyle,
+    settings: Settings,
+    tick: Tick,
+    tell: scheduler.Tell,
 ) -> Summary:
     """Compute a task for every row of the input files and write the results.
 
@@ -90,6 +92,7 @@ def run(
         style: the output style.
         settings: the settings.
         tick: the function that reports progress.
+        tell: the function that shows a note to the user at once.
 
     Raises:
         AutodiffError: if any row fails; the error describes the first such row, and there is no output.  After a lost
@@ -108,7 +111,7 @@ def run(
             settings = replace(settings, threads=1)
         first = RowMap(task, program, source.columns, name)
         here = workplace.of_folder(str(target), form, settings.resume) if many else workplace.of_file(target)
-        with here as place, _connected(settings, place.folder) as workers:
+        with here as place, _connected(settings, place.folder, tell) as workers:
             job = Job(
                 task=task,
                 first=name,
@@ -141,7 +144,7 @@ def run(
                     raise
                 finally:
                     place.stop()
-            summary.notes = [*place.notes, *workers.notes, *summary.notes]
+            summary.notes = [*place.notes, *summary.notes]
             return summary
 
 
@@ -171,10 +174,11 @@ def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, s
         raise UsageError(message, hint="name a file such as out.csv, or a folder such as out/ or s3://bucket/out/")
 
 
-def _connected(settings: Settings, folder: str) -> AbstractContextManager[Workers]:
+def _connected(settings: Settings, folder: str, tell: scheduler.Tell) -> AbstractContextManager[Workers]:
     if not settings.dask:
         return nullcontext(Threads(settings.threads))
-    return scheduler.connected(settings.scheduler, settings.workers, settings.threads, None if storage.is_url(folder) else folder)
+    scratch = None if storage.is_url(folder) else folder
+    return scheduler.connected(settings.scheduler, settings.workers, settings.threads, scratch, tell)
 
 
 def _all(workers: Workers, ranges: Sequence[Range]) -> list[Scan | str | None]:
@@ -184,7 +188,7 @@ def _all(workers: Workers, ranges: Sequence[Range]) -> list[Scan | str | None]:
 
 def _write_types(job: Job, first: RowMap, source: Reader) -> None:
     """Write the column types, which follow from the first rows, as on a single machine."""
-    if not job.style.format.part or job.task.total:
+    if not job.has_types:
         return
     out = writer(job.part_style)
     with output.opened(job.types_path, out.goes_back) as file, closing(out):

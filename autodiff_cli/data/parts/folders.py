@@ -76,11 +76,17 @@ def stamp(path: str) -> str:
 
 
 def remove(path: str) -> None:
-    """Remove a file, or a folder with its files, if it exists."""
+    """Remove a file if it exists."""
     if storage.is_url(path):
         storage.remove(path)
-    elif os.path.isdir(path):
-        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder with its files, as far as possible."""
+    if storage.is_url(path):
+        storage.remove_folder(path)
     else:
-        with suppress(OSError):
-            os.unlink(path)
+        shutil.rmtree(path, ignore_errors=True)

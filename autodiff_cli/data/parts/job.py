@@ -112,14 +112,19 @@ class Job:
         return folders.join(os.path.dirname(self.folder), self.template.replace("*", f"{index:0{digits}}"))
 
     @property
+    def has_types(self) -> bool:
+        """Whether the output has column types."""
+        return bool(self.style.format.part) and not self.task.total
+
+    @property
     def types_path(self) -> str:
         """The path of a file with the column types of the output, which follow from the first rows."""
         return folders.join(self.folder, _TYPES)
 
     @cached_property
     def types(self) -> bytes | None:
-        """The content of this file; ``None`` for a format without types."""
-        return folders.content(self.types_path)
+        """The content of this file; ``None`` for an output without types."""
+        return folders.content(self.types_path) if self.has_types else None
 
     @cached_property
     def mapping(self) -> RowMap:

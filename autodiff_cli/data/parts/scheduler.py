@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 Made = TypeVar("Made")
+Tell = Callable[[str], None]
+"""A function that shows a note to the user at once."""
 TIMEOUT = 10
 """The maximum response time of a scheduler in seconds."""
 
@@ -56,16 +58,12 @@ class Cluster:
     Args:
         client: the Dask client.
         where: the name of the cluster in messages.
-
-    Attributes:
-        notes: the notes on the cluster for the user.
     """
 
-    def __init__(self, client: Client, where: str, notes: Sequence[str] = ()) -> None:
+    def __init__(self, client: Client, where: str) -> None:
         self._client = client
         self._where = where
         self._calls = 0
-        self.notes = list(notes)
 
     def each(
         self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
@@ -117,7 +115,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str | None, workers: int, threads: int, scratch: str | None) -> Iterator[Cluster]:
+def connected(address: str | None, workers: int, threads: int, scratch: str | None, tell: Tell) -> Iterator[Cluster]:
     """Connect to a cluster, and close the connection at exit; a new cluster on this machine is shut down.
 
     Args:
@@ -125,6 +123,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
         workers: the number of worker processes of a new cluster.
         threads: the number of threads per worker.
         scratch: the path of a folder for Dask's files; ``None`` for the folder for temporary files.
+        tell: the function that shows a note on the cluster to the user.
 
     Raises:
         UsageError: if the address is invalid.
@@ -155,8 +154,9 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
             except (OSError, TimeoutError):
                 hint = "start it with 'dask scheduler', and check that this machine can reach it"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
-            notes = _notes(client, caught)
-        yield Cluster(client, where, notes)
+        for note in _notes(client, caught):
+            tell(note)
+        yield Cluster(client, where)
     finally:
         with undisturbed():
             for part in (client, cluster):
@@ -198,13 +198,11 @@ def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
         )
 
 
-def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    notes = []
+def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
     if any("version" in str(warning.message).lower() for warning in caught):
-        notes.append(
+        yield (
             "the cluster has other versions of Python or of packages; if an evaluation fails, install the same versions on all"
             " machines"
         )
     if not client.scheduler_info()["workers"]:
-        notes.append("the scheduler does not have workers yet; waiting for workers")
-    return notes
+        yield "the scheduler does not have workers yet; waiting for workers"

@@ -62,7 +62,7 @@ class Workplace:
         """Remove the folder; workers on other machines may still write into it."""
         for pause in (0.05, 0.2, 1.0, 0.0):
             folders.remove(folders.join(self.folder, JOB))
-            folders.remove(self.folder)
+            folders.remove_folder(self.folder)
             if storage.is_url(self.folder) or not os.path.exists(self.folder):
                 return
             time.sleep(pause)
@@ -102,7 +102,7 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
             folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
-    place = Workplace(folders.join(folder, f".{template.replace('*', '')}.unfinished"))
+    place = Workplace(folders.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"))
     place.unfinished = folders.content(folders.join(place.folder, JOB))
     runs = [folders.join(place.folder, name) for name in folders.names(place.folder) if name.endswith(RUNNING)]
     running = next((path for path in runs if not storage.is_url(path) and leftovers.is_held(path)), None)
