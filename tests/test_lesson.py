@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
+from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.model import Explanation
 from autodiff_cli.lesson.page import to_html
+from autodiff_cli.report.numbers import human
 from tests.shell import run
 
 FIRST = ("log(x**3) + sqrt(x**2)", {"x": 5.0})
@@ -47,7 +49,7 @@ def data_of(page: str) -> dict[str, Any]:
 def test_a_page_loads_nothing_and_ends_no_script_early() -> None:
     page = to_html(explained("where(x < 1, x, 2)*cos(x) + (x <= 3)", {"x": 0.5}), 6)
     assert not re.findall(r"""(?:src|href)\s*=|url\((?!#)|@import|fetch\(|XMLHttp""", page)
-    assert page.count("</script>") == page.count("<script") == 2
+    assert page.count("</script>") == page.count("<script") == 3
     assert page.count("<style>") == page.count("</style>") == 1
     assert "default-src 'none'" in page
     assert data_of(page)["expression"] == "where(x < 1, x, 2)*cos(x) + (x <= 3)"
@@ -101,6 +103,7 @@ class Page:
 
     def open(self, step: str = "") -> None:
         self.browser.get("about:blank")
+        self.browser.get_log("browser")
         self.browser.get(self.path.as_uri() + step)
         assert self.one("body").get_attribute("data-ready") == "true"
 
@@ -199,3 +202,49 @@ def test_a_phone_scrolls_only_the_graph(browser: Any, tmp_path: Path) -> None:
     )
     page.browser.set_window_size(1280, 900)
     assert wide <= visible
+
+
+MOVED: list[tuple[str, dict[str, float], list[dict[str, float]]]] = [
+    (*FIRST, [{"x": 2.0}, {"x": 0.125}, {"x": 1000.0}]),
+    ("abs(x)*y + x", {"x": 0.0, "y": -2.0}, [{"x": 3.0, "y": 4.0}, {"x": -1.5, "y": 0.25}]),
+    ("where(x > 1, log(x - 1), x**2)", {"x": 3.0}, [{"x": 0.5}, {"x": -2.0}, {"x": 1.0}]),
+    ("tanh(w*x + b)*max(x, w) + exp(-x**2)/(1 + x**2)", {"x": 0.5, "w": 2.0, "b": 0.1}, [{"x": -1.0, "w": 0.5, "b": 2.0}]),
+    ("y = x**3; a = y*2; f(t) = t**2 with grad (2*t); a + y*f(x)", {"x": 2.0}, [{"x": -3.0}]),
+    ("x*x", {"x": 3.0}, [{"x": -4.0}]),
+    ("relu(x) + sqrt(relu(x))", {"x": 1.0}, [{"x": -1.0}, {"x": 4.0}]),
+]
+
+
+@pytest.mark.parametrize(("source", "values", "others"), MOVED, ids=[source for source, _, _ in MOVED])
+def test_moved_inputs_give_the_numbers_of_python(
+    source: str, values: dict[str, float], others: list[dict[str, float]], browser: Any, tmp_path: Path
+) -> None:
+    page = Page(browser, tmp_path, explained(source, values))
+    page.open("#step=last")
+    for given in others:
+        for name, value in given.items():
+            field = page.one(f'input[type="number"][aria-label="value of {name}"]')
+            field.clear()
+            field.send_keys(repr(value))
+        expected = evaluate(source, given)
+        grads = dict(text.split(".grad = ") for text in page.texts("#equations code"))
+        assert {name: float(text) for name, text in grads.items()} == pytest.approx(expected.grad, rel=1e-5)
+        shown = page.texts("tbody tr:last-child td:nth-child(3)")
+        assert float(shown[0]) == pytest.approx(expected.value, rel=1e-5)
+        assert page.texts("#equations code") == [f"{name}.grad = {human(value, 6)}" for name, value in expected.grad.items()]
+    slider = page.one('input[type="range"][aria-label^="slider of"]')
+    page.browser.execute_script("arguments[0].value = arguments[0].max; arguments[0].dispatchEvent(new Event('input'))", slider)
+    name = next(iter(values))
+    moved = {**others[-1], name: float(slider.get_attribute("value"))}
+    grads = dict(text.split(".grad = ") for text in page.texts("#equations code"))
+    assert float(grads[name]) == pytest.approx(evaluate(source, moved).grad[name], rel=1e-5)
+    page.one("#curve summary").click()
+    assert page.one("#curve .curve").get_attribute("d").startswith("M")
+    assert f"over {name}" in page.one("#curve p").text
+    assert page.errors() == []
+
+
+def test_arrays_have_no_sliders(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained("sum(x**2)", {"x": [1.0, 2.0]}))
+    assert page.texts("#inputs") == ["at x = [1, 2]"]
+    assert not page.one("#curve").is_displayed()

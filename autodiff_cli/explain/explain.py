@@ -204,6 +204,7 @@ class _Explainer:
             outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
             operation = self.shown.get(node) or self.operations.of(node)
             step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
+            step.selects = node.primitive is not None and node.primitive.selects
             sweep.steps.append(step)
             for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
                 if edge is None or part is None:

@@ -117,6 +117,7 @@ class ExplainedStep:
         gradients: the upstream gradients, in the order of ``names``.
         contributions: the contributions to the gradients of the inputs.
         saved: the values that the node saved in the forward pass; ``None`` if they were not requested.
+        selects: whether the operation selects some of its inputs, so that the others contribute 0.
     """
 
     names: list[str]
@@ -125,6 +126,7 @@ class ExplainedStep:
     gradients: list[Array]
     contributions: list[CotangentContribution] = field(default_factory=list)
     saved: list[SavedValue] | None = None
+    selects: bool = False
 
     def to_dict(self) -> dict[str, object]:
         several = len(self.names) > 1

@@ -10,14 +10,14 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.compiler.instruction import Instruction
+from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
-from autodiff_cli.export.source_file import SourceFile, source
+from autodiff_cli.export.source_file import SourceFile, javascript_list, source
 from autodiff_cli.export.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
@@ -99,16 +99,10 @@ def _derived(
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    arguments: dict[str, str] = {}
-    for variable in names:
-        plain = variable if not variable.startswith(target.helper) else f"v{variable}"
-        arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
     outputs: list[str] = []
     for term in wanted:
-        outputs.append(_unused(output_name(term), {*arguments.values(), *outputs}))
-    helpers: Helpers = {}
-    code = Code(target, dict(zip(outputs, results, strict=True)), arguments, helpers)
-    beside = _beside(target, helpers)
+        outputs.append(_unused(output_name(term), outputs))
+    code, beside = _generated(target, names, dict(zip(outputs, results, strict=True)))
     if name in beside:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")
     return SourceFile(
@@ -118,9 +112,41 @@ def _derived(
         " ".join(expression.split()),
         by,
         order,
-        {term: code.results[output] for term, output in zip(wanted, outputs, strict=True)},
+        {term: text for term, text in zip(wanted, code.results.values(), strict=True)},
         {term for term, result in zip(wanted, results, strict=True) if type(result) is not Instruction},
     )
+
+
+def results_in_javascript(program: str, names: Sequence[str], name: str) -> str:
+    """Return the source of a JavaScript function of numbers that returns a list of numbers.
+
+    Args:
+        program: a program that ends with a list of scalar results.
+        names: the variables of the program, which are the arguments of the function.
+        name: the name of the function.
+
+    Raises:
+        NotInTarget: if the program uses a function that JavaScript does not have.
+        NotRecordable: if the program cannot be traced.
+    """
+    target = TARGETS["javascript"]
+    traced = trace(program, names, {}, "float64", ScalarTracingEvaluator, several=True)
+    results = lowered(traced.tape, traced.outputs, lambda primitive, statics: _stays(primitive, statics, target))
+    return javascript_list(name, *_generated(target, names, {f"result_{i}": result for i, result in enumerate(results)}))
+
+
+def _generated(target: Target, names: Sequence[str], results: Mapping[str, Operand]) -> tuple[Code, dict[str, Code]]:
+    """Return the code of lowered results, and the helper functions that it calls."""
+    arguments: dict[str, str] = {}
+    for variable in names:
+        plain = variable if not variable.startswith(target.helper) else f"v{variable}"
+        arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
+    taken: list[str] = []
+    for output in results:
+        taken.append(_unused(output, {*arguments.values(), *taken}))
+    helpers: Helpers = {}
+    code = Code(target, dict(zip(taken, results.values(), strict=True)), arguments, helpers)
+    return code, _beside(target, helpers)
 
 
 def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:

@@ -76,9 +76,12 @@ class SourceFile:
 
     def used(self, names: Sequence[str]) -> list[str]:
         """Return the names and prefixes that occur in the code."""
-        texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements]
-        texts += [*self.results.values(), *(text for code in self.beside.values() for text in code.results.values())]
-        return [name for name in names if any(name in text for text in texts)]
+        return _used(names, self.code, self.beside)
+
+
+def _used(names: Sequence[str], code: Code, beside: Mapping[str, Code]) -> list[str]:
+    texts = [text for each in (code, *beside.values()) for text in (*(text for _, text in each.statements), *each.results.values())]
+    return [name for name in names if any(name in text for text in texts)]
 
 
 def source(parts: SourceFile) -> str:
@@ -244,7 +247,6 @@ def _c_constants(code: Code) -> list[str]:
 
 
 def _javascript(parts: SourceFile) -> str:
-    target = parts.code.target
     # In a web page, an element with a script ends at the first closing tag, even inside a comment.
     shown = parts.shown.replace("*/", "* /").replace("</", "< /").replace("<!--", "< !--")
     results, types = {"value": parts.results[()], "grad": _list(parts.gradient)}, "value: number, grad: number[]"
@@ -252,7 +254,7 @@ def _javascript(parts: SourceFile) -> str:
     if parts.order == 2:
         results["hessian"], types = _list([_list(row) for row in parts.rows]), f"{types}, hessian: number[][]"
         about += "; hessian: the rows of the Hessian"
-    fields = [name if text == name else f"{name}: {text}" for name, text in results.items()]
+    returned = f"{{{', '.join(name if text == name else f'{name}: {text}' for name, text in results.items())}}}"
     lines = [
         "/**",
         f" * {shown}: {parts.about}, written by autodiff {__version__}.",
@@ -260,14 +262,26 @@ def _javascript(parts: SourceFile) -> str:
         *(f" * @param {{number}} {name}" for name in parts.arguments),
         f" * @returns {{{{{types}}}}} {about}.",
         " */",
-        f"export function {parts.name}({', '.join(parts.arguments)}) {{",
-        *(f"    const {name} = {text};" for name, text in parts.code.statements),
-        f"    return {{{', '.join(fields)}}};",
-        "}",
-        *(f"\n{helper}".rstrip("\n") for name, helper in target.helpers.items() if parts.used([f"{name}("])),
-        *(f"\n{_javascript_function(name, code)}" for name, code in parts.beside.items()),
+        f"export {_javascript_body(parts.name, parts.code, parts.beside, returned)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def javascript_list(name: str, code: Code, beside: Mapping[str, Code]) -> str:
+    """Return a JavaScript function that returns the list of all results, and the helper functions that it calls."""
+    return _javascript_body(name, code, beside, _list(list(code.results.values()))) + "\n"
+
+
+def _javascript_body(name: str, code: Code, beside: Mapping[str, Code], returned: str) -> str:
+    lines = [
+        f"function {name}({', '.join(code.variables.values())}) {{",
+        *(f"    const {own} = {text};" for own, text in code.statements),
+        f"    return {returned};",
+        "}",
+        *(f"\n{helper}".rstrip("\n") for own, helper in code.target.helpers.items() if _used([f"{own}("], code, beside)),
+        *(f"\n{_javascript_function(own, each)}" for own, each in beside.items()),
+    ]
+    return "\n".join(lines)
 
 
 def _javascript_function(name: str, code: Code) -> str:

@@ -11,13 +11,15 @@ import re
 from importlib.resources import files
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.command_result import plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import free_in, unparse
+from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.report.numbers import human
 
-_MARK = re.compile(r"\{(title|style|expression|at|lesson|script)\}")
+_MARK = re.compile(r"\{(title|style|expression|at|lesson|code|script)\}")
 
 
 def to_html(result: Explanation, precision: int) -> str:
@@ -36,12 +38,14 @@ def to_html(result: Explanation, precision: int) -> str:
     at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
     # A "<" inside a script could end it; JSON has another spelling of it.
     data = json.dumps(lesson.content(), ensure_ascii=False).replace("<", "\\u003c")
+    source = code(result)
     parts = {
         "title": html.escape(result.expression),
         "style": _asset("page.css"),
         "expression": html.escape(result.expression),
         "at": html.escape(f"at {at}" if at else ""),
         "lesson": data,
+        "code": "" if source is None else f"<script>{source}</script>\n",
         "script": _asset("main.js"),
     }
     return _MARK.sub(lambda match: parts[match[1]], _asset("page.html"))
@@ -70,6 +74,7 @@ class _Lesson:
         return {
             "expression": result.expression,
             "precision": self.precision,
+            "inputs": [{"name": name, "value": plain(value)} for name, value in result.given.items()],
             "symbol": result.symbol,
             "output": result.output,
             "lines": [self.line(line, names) for line in result.forward],
@@ -102,6 +107,7 @@ class _Lesson:
             "names": step.names,
             "operation": unparse(step.operation),
             "grad_fn": step.grad_fn,
+            "selects": step.selects,
             "gradients": [self.number(gradient) for gradient in step.gradients],
             "contributions": [self.contribution(made) for made in step.contributions],
         }

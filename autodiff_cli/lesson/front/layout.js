@@ -1,6 +1,7 @@
 /** Positions of the nodes and edges of a lesson, by dagre. */
 
 import { Graph, layout } from "@dagrejs/dagre";
+import { shown } from "./numbers.js";
 import { edgeKey } from "./scenes.js";
 
 export const LINE = 18;
@@ -40,5 +41,5 @@ export function placed(lesson, scenes) {
 }
 
 export const title = (line) => (line.leaf ? line.name : line.operation);
-export const value = (lesson, line) => (line.leaf ? `= ${line.value?.text ?? ""}` : `${line.name} = ${line.value?.text ?? ""}`);
+export const value = (lesson, line) => `${line.leaf ? "" : `${line.name} `}= ${shown(lesson, line.value)}`;
 export const gradientText = (lesson, name, text) => `d${lesson.symbol}/d${name} = ${text}`;

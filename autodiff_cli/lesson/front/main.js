@@ -1,14 +1,20 @@
 /** A lesson: plays the forward and the backward pass of an expression, scene by scene. */
 
+import { Curve } from "./curve.js";
+import { Inputs } from "./inputs.js";
+import { recomputed, widest } from "./model.js";
 import { scenesOf } from "./scenes.js";
 import { Picture, Tensors, tell } from "./view.js";
 
 const MILLISECONDS = 1600;
 const byId = (id) => document.getElementById(id);
 
-const lesson = JSON.parse(byId("lesson").textContent);
-const scenes = scenesOf(lesson);
-const picture = new Picture(lesson, scenes);
+const given = JSON.parse(byId("lesson").textContent);
+const compute = globalThis.lessonCode;
+let lesson = given;
+let scenes = scenesOf(lesson);
+const wide = widest(given);
+const picture = new Picture(wide, scenesOf(wide));
 const tensors = new Tensors(lesson);
 const words = { phase: byId("phase"), heading: byId("heading"), words: byId("words"), equations: byId("equations") };
 const slider = byId("position");
@@ -23,14 +29,34 @@ const fit = () => picture.fit(byId("graph").clientWidth);
 window.addEventListener("resize", fit);
 fit();
 
+if (compute) {
+  const curve = new Curve(given, compute);
+  const inputs = new Inputs(given, (values, name) => {
+    lesson = recomputed(given, compute, values);
+    scenes = scenesOf(lesson);
+    show();
+    curve.show(lesson, values, name);
+  });
+  byId("inputs").replaceChildren(inputs.root);
+  byId("curve").append(curve.root);
+  byId("curve").hidden = false;
+  curve.show(lesson, inputs.values, given.inputs[0].name);
+}
+
+function show() {
+  const scene = scenes[at];
+  picture.show(scene, lesson);
+  tensors.show(scene, lesson);
+  tell(scene, words);
+}
+
 function go(to, remember = true) {
   const next = Math.max(0, Math.min(to, scenes.length - 1));
   if (next === at) return;
   at = next;
   const scene = scenes[at];
-  picture.show(scene);
-  tensors.show(scene);
-  tell(scene, words);
+  show();
+  picture.reveal(scene);
   slider.value = at;
   slider.setAttribute("aria-valuetext", `step ${at} of ${scenes.length - 1}: ${scene.title}`);
   byId("count").textContent = `${at} / ${scenes.length - 1}`;
@@ -61,7 +87,7 @@ function follow() {
 
 const KEYS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1, Home: -Infinity, End: Infinity };
 document.addEventListener("keydown", (event) => {
-  if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, select, summary") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === " " && !(event.target instanceof HTMLButtonElement)) play();
   else if (event.key in KEYS) go(KEYS[event.key] === Infinity ? scenes.length : KEYS[event.key] === -Infinity ? 0 : at + KEYS[event.key]);
   else return;

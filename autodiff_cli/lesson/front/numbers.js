@@ -12,6 +12,9 @@ export function human(value, precision) {
   return trimmed(value.toFixed(Math.max(precision - 1 - power, 0)));
 }
 
+/** Return the text of a number of a lesson: the one that Python wrote, or that of a value computed in the page. */
+export const shown = (lesson, number) => (number ? number.text ?? human(number.value, lesson.precision) : "");
+
 function trimmed(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }

@@ -5,7 +5,7 @@
  * it on: values (names), gradients (by name), labels (of edges), grads (.grad of leaves).
  */
 
-import { factor, human, sum } from "./numbers.js";
+import { factor, shown, sum } from "./numbers.js";
 
 const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backward", END = "end";
 
@@ -13,7 +13,7 @@ const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backwar
 export const edgeKey = (from, to, place) => `${from} ${to} ${place ?? 0}`;
 
 export function scenesOf(lesson) {
-  const show = (number) => (number === null ? "" : number.text ?? human(number.value, lesson.precision));
+  const show = (number) => shown(lesson, number);
   const scenes = [];
   const state = { values: new Set(), gradients: new Map(), labels: new Map(), grads: new Map() };
   const add = (scene) =>

@@ -1,11 +1,12 @@
 /** What a lesson looks like: the graph as SVG, the words of a scene, and the table of tensors. */
 
 import { LINE, gradientText, placed, title, value } from "./layout.js";
+import { shown } from "./numbers.js";
 
 const LARGEST = 1.3, SMALLEST = 0.75;
 const SVG = "http://www.w3.org/2000/svg";
 
-function svg(name, attributes, ...children) {
+export function svg(name, attributes, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, text] of Object.entries(attributes)) element.setAttribute(key, text);
   element.append(...children);
@@ -62,15 +63,16 @@ export class Picture {
     texts[0].textContent = title(line);
     const kind = line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : "operation";
     const group = svg("g", { class: `node ${kind}`, "data-name": line.name }, svg("title", {}, line.expression ?? line.name), box, ...texts);
-    this.nodes.set(line.name, { group, line, y, texts });
+    this.nodes.set(line.name, { group, y, texts });
     this.root.append(group);
   }
 
-  show(scene) {
-    for (const [name, node] of this.nodes) {
+  show(scene, lesson) {
+    for (const line of lesson.lines) {
+      const { name } = line, node = this.nodes.get(name);
       const known = scene.values.has(name), gradient = scene.gradients.get(name);
-      node.texts[1].textContent = known ? value(this.lesson, node.line) : "";
-      node.texts[2].textContent = gradient === undefined ? "" : gradientText(this.lesson, name, gradient);
+      node.texts[1].textContent = known ? value(lesson, line) : "";
+      node.texts[2].textContent = gradient === undefined ? "" : gradientText(lesson, name, gradient);
       const lines = node.texts.filter((text) => text.textContent).length;
       node.texts.forEach((text, i) => text.setAttribute("y", node.y + (i - (lines - 1) / 2) * LINE + 4.5));
       node.group.classList.toggle("pending", !known);
@@ -84,6 +86,10 @@ export class Picture {
       edge.path.setAttribute("class", `edge ${active ? `active ${scene.phase}` : ""}`);
       edge.label.setAttribute("class", `label ${active ? "active" : ""}`);
     }
+  }
+
+  /** Scroll to the node of a scene. */
+  reveal(scene) {
     this.nodes.get(scene.node)?.group.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }
@@ -128,20 +134,21 @@ export class Tensors {
       [line.name, line.leaf ? "" : line.operation, "", line.leaf ? "True" : "False", line.requires_grad ? "True" : "False", line.grad_fn ?? "None"].forEach(
         (text, i) => (cells[i].textContent = text),
       );
-      return { line, cells, row: element("tr", {}, ...cells) };
+      return { cells, row: element("tr", {}, ...cells) };
     });
     const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
     this.root = element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map(({ row }) => row)));
   }
 
-  show(scene) {
-    for (const { line, cells, row } of this.rows) {
+  show(scene, lesson) {
+    this.rows.forEach(({ cells, row }, i) => {
+      const line = lesson.lines[i];
       const known = scene.values.has(line.name);
-      cells[2].textContent = known ? line.value?.text ?? "" : "";
+      cells[2].textContent = known ? shown(lesson, line.value) : "";
       cells[5].textContent = known ? line.grad_fn ?? "None" : "";
       cells[6].textContent = known ? scene.grads.get(line.name) ?? "None" : "";
       row.classList.toggle("active", line.name === scene.node);
       row.classList.toggle("pending", !known);
-    }
+    });
   }
 }
