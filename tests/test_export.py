@@ -267,6 +267,12 @@ def test_javascript_at_corners() -> None:
                 np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(true[zero]), err_msg=expression)
 
 
+@needs_node
+def test_factorials_in_javascript_are_exact() -> None:
+    ((*rows,),) = javascript.computed([export("factorial(x)", "javascript", order=2)], [[[n] for n in range(19)]])
+    assert [row[0] for row in rows] == [math.factorial(n) for n in range(19)]
+
+
 def test_javascript_returns_numbers_and_stays_inside_its_element() -> None:
     source = export("x > 0 # </script> <!-- */ \\", "javascript")
     assert "{value: Number(value), grad: [0]}" in source

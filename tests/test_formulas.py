@@ -117,7 +117,7 @@ TRUTHS: list[tuple[str, Any, tuple[float, ...]]] = [
     ("lgamma(x)", mpmath.loggamma, (1e-8, 0.4, 1 - 2**-30, 1 + 2**-30, 2.001, 7.7, 16.0, 1e10)),
     ("erf(x)", mpmath.erf, (-1e-300, 1e-9, 0.3, -0.99, 1.01, 5.0)),
     ("erfc(x)", mpmath.erfc, (-3.0, -0.51, -0.49, 1e-9, 0.49, 0.51, 1.7, 5.3, 26.0)),
-    ("gamma(x)", mpmath.gamma, (0.3, 7.7, -2.5, 140.0)),
+    ("gamma(x)", mpmath.gamma, (-150.3, -2.5, -0.51, -0.49, 1e-9, 0.3, 1.5, 7.7, 19.9, 20.1, 140.0)),
     ("zeta(2.5, x)", lambda q: mpmath.zeta(mpmath.mpf(2.5), q), (1e-3, 0.7, 12.0, 300.0)),
     ("erfinv(x)", mpmath.erfinv, (1e-30, -0.3, 0.9, 1 - 2**-40)),
     ("ndtri(x)", lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), (1e-100, 1e-9, 0.02, 0.3, 0.9)),

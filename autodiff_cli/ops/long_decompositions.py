@@ -352,7 +352,22 @@ def _sign_of_gamma(name: str) -> str:
     return f"(1 - 2*(floor({name}) % 2) if {name} < 0 else 1.0)"
 
 
-GAMMA = f"nan if x < 0 and x == floor(x) else 1/x if x == 0 else {_sign_of_gamma('x')}*exp(lgamma(x))"
+GAMMA = "; ".join(
+    [
+        # Reflection at 0 for x < -1/2, where 1 - x would be rounded, and at 1/2 for x < 1/2.
+        "negative = x < -0.5; left = x < 0.5; y = -x if negative else 1 - x if left else x",
+        # For small integers, t is 0, and the result is exact.
+        "s = min(y, 20); n = max(round(s), 1); t = s - n",
+        f"product = {'*'.join(f'(t + {k} if n > {k} else 1.0)' for k in range(2, 20))}",
+        f"near = exp(t*({polynomial(_AT_2, 't')}))*product/(1 + t if n == 1 else 1.0)",
+        # Stirling's formula, with the power as a product of two factors because it may overflow where the result does not.
+        "h = min(max(y, 20), 180); root = h**(h/2 - 0.25)",
+        f"far = {math.sqrt(2 * math.pi)!r}*root*(root/exp(h))*exp({_stirling_tail('h')})",
+        "value = near if y < 20 else far",
+        "reflected = pi/((1 - 2*(round(x) % 2))*sin(pi*(x - round(x))))/value/(y if negative else 1.0)",
+        "nan if x < 0 and x == floor(x) else 1/x if x == 0 else reflected if left else value",
+    ]
+)
 BETA = "; ".join(
     [
         # For large arguments, a difference of logarithms would lose digits to cancellation.  Stirling's formula is used instead to
