@@ -19,8 +19,9 @@ import autodiff_cli as ad
 from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.plot import layout
 from autodiff_cli.plot.layout import arrows, clipped
-from autodiff_cli.plot.model import Field
+from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.plot.plot import plot
 from tests.shell import run
 
@@ -181,8 +182,35 @@ def test_a_terminal_does_not_join_a_jump() -> None:
 
 def test_poles_have_a_dotted_line_and_kinks_a_circle() -> None:
     assert sum("┊" in row for row in terminal('"1/x" --over x=-3:3 --quiet-notes')) > 10
-    assert "".join(terminal('"abs(x)" --over x=-3:3 --quiet-notes')).count("○") == 1
-    assert "".join(terminal('"sign(x)" --over x=-3:3 --quiet-notes')).count("○") == 2
+    assert "".join(terminal('"abs(x)" --over x=-3:3 --quiet-notes')).count("●") == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "circles"),
+    [
+        ("floor(x)", {(1, 0, False), (1, 1, True)}),
+        ("ceil(x)", {(1, 1, True), (1, 2, False)}),
+        ("floor(10*x - 9)", {(1, 0, False), (1, 1, True)}),
+        ("sign(x - 1)", {(1, -1, False), (1, 1, False), (1, 0, True)}),
+        ("where(x < 1, x**2, x + 2)", {(1, 1, False), (1, 3, True)}),
+        ("where(x == 1, 5, x)", {(1, 1, False), (1, 5, True)}),
+        ("(x**2 - 1)/(x - 1)", {(1, 2, False)}),
+        ("abs(x - 1)", {(1, 0, True)}),
+        ("cbrt(x - 1)", {(1, 0, True)}),
+    ],
+)
+def test_a_circle_is_filled_where_the_point_belongs_to_the_curve(
+    expression: str, circles: set[tuple[float, float, bool]], tmp_path: Path
+) -> None:
+    """Seen in the picture: the paper is white."""
+    found = plot(expression, [Range("x", 0.95, 1.05)])
+    assert isinstance(found, Plot)
+    drawn = {tuple(circle) for one in found.samples.discontinuities for circle in layout.circles(one)}
+    assert {(round(x, 12), round(y, 3), filled) for x, y, filled in drawn} == circles
+    shown = picture(tmp_path, f'"{expression}" --over x=0.95:1.05').decode()
+    (group,) = re.findall(r'<g id="PathCollection_1">.*?</g>\s*</g>', shown, re.DOTALL)
+    fills = re.findall(r"<use [^>]*fill: (#\w+)", group)
+    assert sorted(fill != "#ffffff" for fill in fills) == sorted(filled for *_, filled in circles)
 
 
 def test_without_plotext_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

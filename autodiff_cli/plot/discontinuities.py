@@ -93,6 +93,7 @@ class Discontinuity:
         left, right: the positions of the closest samples.
         limits: the limits of each curve from the left and from the right.
         joined: whether the two limits of each curve are equal.
+        value: the value at this point; nan if it does not exist, or if the position is not known exactly.
     """
 
     kind: str
@@ -101,6 +102,7 @@ class Discontinuity:
     right: float
     limits: tuple[tuple[Limit, Limit], ...]
     joined: tuple[bool, ...]
+    value: float = math.nan
 
     def unbounded(self, curve: int) -> bool:
         """Return whether a curve grows without bound or oscillates at this point."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,11 +189,27 @@ def vertical(found: Discontinuity) -> bool:
     return any(side.kind == "infinite" for side in found.limits[0])
 
 
-def circles(found: Discontinuity) -> list[tuple[float, float]]:
-    """Return the positions of circles: one at a kink, a hole or a vertical tangent, two at a jump."""
-    if found.kind == "jump":
-        return [(found.at, side.value) for side in found.limits[0]]
-    return [(found.at, found.limits[0][0].value)] if found.kind in ("kink", "hole", "vertical tangent") else []
+class Circle(NamedTuple):
+    """A circle at a discontinuity, which is filled if the point belongs to the curve."""
+
+    x: float
+    y: float
+    filled: bool
+
+
+def circles(found: Discontinuity) -> list[Circle]:
+    """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
+    if found.kind not in ("kink", "vertical tangent", "jump", "hole"):
+        return []
+    limits = list(dict.fromkeys(side.value for side in found.limits[0]))
+    if found.kind != "jump":
+        del limits[1:]
+    if found.kind in ("kink", "vertical tangent"):
+        return [Circle(found.at, limits[0], True)]
+    apart = 1e-6 * max(map(abs, (*limits, found.value)))
+    drawn = [Circle(found.at, y, abs(y - found.value) <= apart) for y in limits]
+    alone = np.isfinite(found.value) and not any(circle.filled for circle in drawn)
+    return [*drawn, Circle(found.at, found.value, True)] if alone else drawn
 
 
 def path_marks(count: int) -> list[str]:

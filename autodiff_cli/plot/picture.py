@@ -209,10 +209,11 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
     for found in shown:
         if vertical(found):
             axes.axvline(found.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    places = [place for found in shown for place in circles(found)]
+    places = [circle for found in shown for circle in circles(found)]
     if 0 in panel.curves and places:
-        x, y = zip(*places, strict=True)
-        axes.scatter(x, y, s=22, facecolor=colors.paper, edgecolor=colors.curves[0], linewidth=1.2, zorder=5)
+        x, y, filled = zip(*places, strict=True)
+        inside = [colors.curves[0] if full else colors.paper for full in filled]
+        axes.scatter(x, y, s=22, facecolor=inside, edgecolor=colors.curves[0], linewidth=1.2, zorder=5)
 
 
 def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:

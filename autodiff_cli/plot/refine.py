@@ -140,6 +140,8 @@ def _searched(
     near = np.concatenate([before, after], axis=1)
     values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)
     at_middle = np.asarray(function(middle))[0]
+    exact = np.array([_exact(*place) for place in zip(left, right, middle, strict=True)])
+    values_there = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
     found = []
     half = before.shape[1]
     digits = max(0, int(-math.log10(16 * resolution)))
@@ -156,10 +158,16 @@ def _searched(
             kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
-            found.append(Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through))
+            found.append(Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through, float(values_there[i])))
     far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= CLOSEST * (high - low)
     kept = far & (near > low) & (near < high)
     return found, near[kept], values[:, kept]
+
+
+def _exact(left: float, right: float, middle: float) -> float:
+    """Return the short decimal number or the multiple of pi/4 in an interval that contains a discontinuity, or nan."""
+    candidates = round(4 * middle / math.pi) * math.pi / 4, float(f"{middle:.9g}")
+    return next((place + 0.0 for place in candidates if left <= place <= right), math.nan)
 
 
 def _limits(

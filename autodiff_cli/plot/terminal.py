@@ -67,9 +67,9 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
             figure.line(found.at, "vertical", style="dotted", pixel=dim)
     for k in reversed(panel.curves):
         _draw_curve(plotext, plot, panel, k, inner)
-    for x, y in (place for found in marks(plot) for place in circles(found)):
+    for x, y, filled in (circle for found in marks(plot) for circle in circles(found)):
         if 0 in panel.curves and panel.low <= y <= panel.high:
-            figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
+            figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[0])))
     if 0 in panel.curves:
         for point, x, y in zip(path_marks(len(plot.path)), *plot.path.T, strict=True):
             if low <= x <= high and panel.low <= y <= panel.high:
