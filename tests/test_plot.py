@@ -22,7 +22,7 @@ from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plot import layout
 from autodiff_cli.plot.layout import arrows, clipped
 from autodiff_cli.plot.model import Field, Plot
-from autodiff_cli.plot.plot import plot
+from autodiff_cli.plot.plot import plot, with_levels
 from tests.shell import run
 
 BRAILLE = re.compile("[\u2801-\u28ff]")
@@ -83,7 +83,19 @@ def test_tensors_can_be_constants() -> None:
 
 
 ERRORS = [
-    ("sin(x)", "", 2, "a plot needs a variable with a range", "--over x=-3:3"),
+    ("2*pi", "", 2, "a plot needs a variable with a range", "--over x=-3:3"),
+    ("x*y*z", "", 2, "a plot needs a variable with a range", "--over"),
+    ("sin(x)", "--over x=-1:1 --log x", 2, "a logarithmic axis needs a positive range, not -1 to 1", "--over x=1:100"),
+    ("sin(x)", "--over x=0:1 --log y --y-range 0:1", 2, "a logarithmic axis needs a positive range", "--y-range 1:100"),
+    ("x*y", "--log x", 2, "no logarithmic axes", "--levels 0.1,1,10"),
+    ("x", "--levels 3", 2, "--levels are for a plot over two variables", "--y-range -1:1"),
+    ("x*y", "--levels 3,2", 2, "--levels: '3,2' is neither", "--levels 8"),
+    ("x*y", "--levels 0.5", 2, "--levels: '0.5' is neither", "--levels 8"),
+    ("x*y", "--levels a", 2, "--levels is not constant", "use numbers"),
+    ("x, x**2", "--order 1", 2, "several expressions are plotted without their derivatives", "one of the expressions"),
+    ("x, y", "--over x=0:1,y=0:1", 2, "several expressions are plotted over one variable", "one of the expressions"),
+    ("1, 2, 3, 4, 5, 6, x", "", 2, "at most 6 expressions, not 7", "several plots"),
+    ("x, lgo(x)", "", 2, "unknown function 'lgo'", "did you mean 'log'?"),
     ("sin(x)", "--over x", 2, "expects NAME=FROM:TO", "--over x=-3:3"),
     ("sin(x)", "--over x=3", 2, "has only one end", "--over x=3:TO"),
     ("sin(x)", "--over x=3:", 2, "has only one end", "--over x=3:TO"),
@@ -113,7 +125,8 @@ ERRORS = [
     ("sin(x)", "--over x=0:1 -o plot.gif", 2, "cannot tell the format of", ".svg"),
     ("sin(x)", "--over x=0:1 -o nowhere/at/all.csv", 5, "cannot write", ""),
     ("sin(x", "--over x=0:1", 2, "never closed", "add a ')'"),
-    ("[x, x]", "--over x=0:1", 3, "shape [2]", "sum it"),
+    ("x*[1, 2]", "--over x=0:1", 3, "shape [2]", "sum it"),
+    ("[x, x]", "--over x=0:1", 2, "two outputs have the name 'x'", "another name"),
     ("1/x", "--over x=-1:1:3 --strict", 4, "is inf", ""),
 ]
 
@@ -396,3 +409,158 @@ def test_a_path_is_drawn_on_a_curve(tmp_path: Path) -> None:
     shown = run(f"{command} --color never --order 0")
     assert (shown.count("•"), shown.count("●")) == (2, 1)
     assert "has no column 'y'" in run(f'autodiff plot "x*y" --over x=0:1,y=0:1 --path {steps}')
+
+
+# Default ranges, several curves, logarithmic axes, contour levels
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high", "inside", "outside"),
+    [
+        ("sin(x)", -10, 10, [-6.28, 6.28], []),
+        ("sin(100*x)", -0.1, 0.1, [-0.0628, 0.0628], []),
+        ("x**2", -5, 5, [-1, 1], []),
+        ("exp(x)", -5, 5, [-1, 1], []),
+        ("7", -5, 5, [-1, 1], []),
+        ("1/x", -5, 5, [-1, 1], []),
+        ("log(x)", 0, 5, [1, 2], [-0.01]),
+        ("log(x - 3)", 3, 10, [4], [2.99]),
+        ("sqrt(4 - x**2)", -2, 2, [-1.99, 1.99], [2.01]),
+        ("asin(x)", -1, 1, [-0.99, 0.99], []),
+        ("(x - 1000)**2", -2000, 4000, [900, 1100], []),
+        ("(x - 1e-3)**2", -0.01, 0.01, [0.0005, 0.0015], []),
+        ("x**3 - 40*x", -40, 40, [-6.4, 6.4], []),
+        ("x**3/(exp(x) - 1)", -10, 20, [0.5, 2.9, 5], []),
+        ("4*((1/x)**12 - (1/x)**6)", -10, 10, [1, 1.2, 1.5], []),
+        ("tan(x)", -10, 10, [-1.6, 1.6], []),
+        ("log(-1 - x**2)", -5, 5, [0], []),
+    ],
+)
+def test_the_default_range_is_where_something_happens(
+    expression: str, low: float, high: float, inside: list[float], outside: list[float]
+) -> None:
+    found = json.loads(run(f'autodiff plot "{expression} + 0*x" --json --quiet-notes'))
+    first, last = found["over"]["x"]
+    assert low <= first < last <= high
+    assert all(first <= place <= last for place in inside)
+    assert not any(first <= place <= last for place in outside)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_default_range_contains_the_roots_of_a_polynomial(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    roots = draw.normal(size=3) * 10.0 ** draw.uniform(-2, 3)
+    product = "*".join(f"(x - ({root!r}))" for root in roots.tolist())
+    first, last = json.loads(run(f'autodiff plot "{product}" --json --quiet-notes'))["over"]["x"]
+    assert first < roots.min() < roots.max() < last
+    assert last - first < 10 * max(np.ptp(roots), abs(roots).max())
+
+
+def test_the_default_range_is_said() -> None:
+    assert "note: the range of t is -7 to 7\n" in run('autodiff plot "sin(t)" -q')
+    assert "note: the range of y is -3 to 3\n" in run('autodiff plot "x*y" -q')
+    assert json.loads(run('autodiff plot "sin(x), x - 50" --json --quiet-notes'))["over"]["x"][1] >= 100
+
+
+CURVES = "a = 2; u = sin(x); u, a*cos(x), floor(x), 1/x"
+
+
+def test_several_curves_are_the_curves_of_several_plots() -> None:
+    found = json.loads(run(f'autodiff plot "{CURVES}" --over x=-3:3 --json --quiet-notes'))
+    assert list(found["columns"]) == ["x", "u", "value2", "value3", "value4"]
+    for column, expression in (("u", "sin(x)"), ("value2", "2*cos(x)"), ("value3", "floor(x)"), ("value4", "1/x")):
+        alone = json.loads(run(f'autodiff plot "{expression}" --over x=-3:3 --order 0 --json --quiet-notes'))
+        assert found["columns"][column] == alone["columns"]["value"]
+        assert [(m["kind"], m["at"]) for m in found["marks"] if m["curve"] == column] == [
+            (m["kind"], m["at"]) for m in alone["marks"]
+        ]
+
+
+def test_several_curves_are_drawn_as_each_of_them(tmp_path: Path) -> None:
+    over = [Range("x", -3, 3)]
+    found = plot(CURVES, over)
+    assert isinstance(found, Plot)
+    for k, expression in enumerate(("sin(x)", "2*cos(x)", "floor(x)", "1/x")):
+        alone = plot(expression, over, order=0)
+        assert isinstance(alone, Plot)
+        places = np.searchsorted(found.samples.xs, alone.samples.xs)
+        np.testing.assert_array_equal(found.samples.xs[places], alone.samples.xs)
+        np.testing.assert_array_equal(found.samples.ys[k, places], alone.samples.ys[0])
+        assert len(layout.runs(found.samples.ys[k])) == len(layout.runs(alone.samples.ys[0]))
+    svg = picture(tmp_path, f'"{CURVES}" --over x=-3:3 --y-range -4:4')
+    assert [len(line_pieces(svg, column)) for column in ("u", "value2", "value3", "value4")] == [1, 1, 6, 2]
+
+
+def test_labels_of_several_curves_are_never_cut() -> None:
+    labels = [f"sin({k}*x + 0.5) + {k}" for k in range(1, 7)]
+    lines = terminal(f'"{", ".join(labels)}" --over x=-3:3 --width 60 --quiet-notes')
+    assert max(map(len, lines)) <= 60
+    assert all(label in "\n".join(lines) for label in labels)
+
+
+def test_expressions_that_are_not_drawn_are_named() -> None:
+    assert "note: sin(x) is not shown; separate several curves with commas\n" in run(
+        'autodiff plot "sin(x); cos(x)" --over x=0:1 -q'
+    )
+    assert 'one expression: "sin(x), cos(x)"' in run('autodiff plot "sin(x)" "cos(x)" --over x=0:1')
+
+
+def test_a_power_is_a_straight_line_on_logarithmic_axes(tmp_path: Path) -> None:
+    svg = picture(tmp_path, '"x**3/7, 5/x" --over x=0.01:1000 --log xy')
+    for column, sign in (("value1", -1), ("value2", 1)):  # y points down
+        ((*points,),) = line_pieces(svg, column)
+        x, y = np.array(points).T
+        slope, _ = np.polyfit(x, y, 1)
+        assert np.sign(slope) == sign
+        np.testing.assert_allclose(y, np.polyval(np.polyfit(x, y, 1), x), atol=0.01)
+
+
+def test_samples_of_a_logarithmic_axis_have_equal_ratios() -> None:
+    rows = table('autodiff plot "x**2" --over x=0.01:100:9 --log x --order 1')
+    x = np.array([row["x"] for row in rows])
+    np.testing.assert_allclose(x[1:] / x[:-1], 10**0.5)
+    assert (x[0], x[-1]) == (0.01, 100)
+    np.testing.assert_allclose([row["value"] for row in rows], x**2)
+    np.testing.assert_allclose([row["d_x"] for row in rows], 2 * x)
+
+
+def test_discontinuities_on_a_logarithmic_axis() -> None:
+    found = json.loads(run('autodiff plot "floor(x) + 1/(x - 50)" --over x=0.5:99 --log x --json --order 0 --quiet-notes'))
+    marks = {round(mark["at"], 6): mark["kind"] for mark in found["marks"]}
+    assert marks[1] == "jump"
+    assert marks[50] == "pole"
+    said = run('autodiff plot "x" --over x=-1:1 --log y -q')
+    assert said.endswith("note: values that are not positive are not on the logarithmic axis\n")
+    assert "goes to" not in said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0.01, 100, ["0.01", "0.1", "1", "10", "100"]),
+        (1, 10, ["1", "2", "5", "10"]),
+        (1e-12, 1e12, ["1e-10", "1e-5", "1", "100000", "1e+10"]),
+        (3, 4, ["3", "3.2", "3.4", "3.6", "3.8", "4"]),
+    ],
+)
+def test_ticks_of_logarithmic_axes(low: float, high: float, labels: list[str]) -> None:
+    places, found = layout.log_ticks(math.log10(low), math.log10(high), 6)
+    assert found == labels
+    np.testing.assert_allclose(10 ** np.array(places), [float(label) for label in labels])
+
+
+ROSENBROCK = '"(1-x)**2 + 100*(y-x**2)**2" --over x=-2:2,y=-1:3 --quiet-notes'
+
+
+def test_contour_levels(tmp_path: Path) -> None:
+    found = field("(1-x)**2 + 100*(y-x**2)**2", (-2, 2), (-1, 3))
+    levels, labels = layout.field_bands(with_levels(found, "0.1,1,10,100"), None, 12)
+    assert labels == ["", "0.1", "1", "10", "100", ""]
+    assert levels[1:-1] == [0.1, 1, 10, 100]
+    assert (levels[0], levels[-1]) == pytest.approx(layout.value_range(found, None))
+    assert len(layout.field_bands(with_levels(found, "4"), None, 12)[0]) <= 5
+    assert "·· 0.1" in "".join(terminal(f"{ROSENBROCK} --levels 0.1,1,10,100 --order 0"))
+    shown = picture(tmp_path, f"{ROSENBROCK} --levels 0.1,1,10,100 --order 0").decode()
+    bands = set(re.findall(r"fill: (#\w{6})", shown.partition("PathCollection")[0].partition("QuadContourSet")[2]))
+    assert shown != picture(tmp_path, f"{ROSENBROCK} --order 0").decode()
+    assert len(bands) >= 4

@@ -96,6 +96,8 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
         if re.fullmatch(r"-[a-z]", word) and word != positional[0]:
             return unknown_option(word, (), context)
     hint = "put the expression in quotes, and write options in full (--at x=1)"
+    if context.command.name == "plot":
+        hint = f'write several curves as one expression: "{", ".join(positional)}"'
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
         hint = f"give values with --at: --at {','.join(values)}"

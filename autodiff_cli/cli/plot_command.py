@@ -20,14 +20,21 @@ _PICTURES = ("svg", "png", "pdf")
 
 @click.command("plot", cls=ExpressionCommand)
 @options.expression
-@click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range to plot over; x=-pi:pi:500 sets 500 samples.")
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="NAME=FROM:TO",
+    help="Range to plot over; x=-pi:pi:500 sets 500 samples.  [default: where something happens]",
+)
 @options.at
 @options.const
-@options.order()
+@click.option("--order", type=int, metavar="N", help="Highest order of derivative.  [default: 1; 0 for several curves]")
 @click.option(
     "--samples", metavar="N", help="Number of equally spaced samples.  [default: 401; 161 per variable for two variables]"
 )
 @click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
+@click.option("--log", default="", type=click.Choice(["", "x", "y", "xy"]), metavar="x|y|xy", help="Axes that are logarithmic.")
+@click.option("--levels", metavar="N|a,b,c", help="Number or values of the contour levels for two variables.  [default: about 10]")
 @click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
 @click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
 @click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
@@ -39,9 +46,11 @@ def command(
     over: tuple[str, ...],
     at: tuple[str, ...],
     const: tuple[str, ...],
-    order: int,
+    order: int | None,
     samples: str | None,
     y_range: str | None,
+    log: str,
+    levels: str | None,
     steps: str | None,
     width: int | None,
     height: int | None,
@@ -51,7 +60,10 @@ def command(
 ) -> None:
     """Plot EXPR and its derivatives over a range of one variable, or EXPR and its gradient over ranges of two variables.
 
+    EXPR may end with several expressions of one variable, separated by commas; each is a curve.
+
     \b
+    autodiff plot "sin(x), cos(x)"
     autodiff plot "sin(x)/x" --over x=-10:10 --order 2
     autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.svg
     autodiff plot "sin(x)*cos(y)" --over x=-3:3,y=-2:2 -o field.png
@@ -60,7 +72,7 @@ def command(
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.ranges import interval
     from autodiff_cli.plot.model import Plot
-    from autodiff_cli.plot.plot import plot
+    from autodiff_cli.plot.plot import plot, with_levels
 
     shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
@@ -69,7 +81,9 @@ def command(
     if steps is not None:
         with closing(Source(steps)) as data:
             path = data.read({each.name: each.name for each in ranges}).columns
-    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path)
+    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path, log)
+    if levels is not None:
+        found = with_levels(found, levels)
 
     def terminal() -> str:
         if isinstance(found, Plot):

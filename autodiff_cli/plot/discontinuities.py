@@ -94,6 +94,7 @@ class Discontinuity:
         limits: the limits of each curve from the left and from the right.
         joined: whether the two limits of each curve are equal.
         value: the value at this point; nan if it does not exist, or if the position is not known exactly.
+        curve: the number of the curve to which the first of ``limits`` belongs.
     """
 
     kind: str
@@ -103,10 +104,12 @@ class Discontinuity:
     limits: tuple[tuple[Limit, Limit], ...]
     joined: tuple[bool, ...]
     value: float = math.nan
+    curve: int = 0
 
     def unbounded(self, curve: int) -> bool:
         """Return whether a curve grows without bound or oscillates at this point."""
-        return any(side.kind in ("infinite", "none") for side in self.limits[curve])
+        place = curve - self.curve
+        return 0 <= place < len(self.limits) and any(side.kind in ("infinite", "none") for side in self.limits[place])
 
 
 def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.plot.discontinuities import Floats
-from autodiff_cli.plot.layout import arrows, bands, path_marks, shape_of, ticks, value_range
+from autodiff_cli.plot.layout import arrows, field_bands, path_marks, shape_of, ticks
 from autodiff_cli.plot.model import Field
 from autodiff_cli.plot.terminal import size
 from autodiff_cli.report.table import console
@@ -31,7 +31,7 @@ def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[fl
     if height is None:  # a character is twice as high as it is wide
         rows = min(max(12, round(inner * shape_of(field) / 2) + 3), rows + 6)
     tall = rows - 3
-    levels, labels = bands(*value_range(field, y_range), len(SHADES if colorless else BLUES))
+    levels, labels = field_bands(field, y_range, len(SHADES if colorless else BLUES))
     cells = _cells(field, inner, tall, levels, colorless)
     if field.gradient is not None:
         _point(field, cells, colorless, levels)

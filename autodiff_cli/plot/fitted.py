@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.plot.layout import ticks
 from autodiff_cli.plot.picture import Looks, Theme, rendered
-from autodiff_cli.plot.terminal import COLORS, DIM, cleared, lines_of, size, y_ticks
+from autodiff_cli.plot.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.table import console
 from autodiff_cli.wording import shortened
@@ -83,8 +83,10 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     x, y, _, residuals = plot.thinned()
     found = [f"   {visible(shortened(plot.title, columns - 6))}"]
     bottom, top = _margin(np.append(residuals, [-1.0, 1.0]))
-    margin = max(len(label) for ends in ((low, high, rows), (bottom, top, LOWER)) for label in y_ticks(*ends)[1])
-    plotext, figure = cleared(columns, rows, (left, right), (low, high), margin)
+    margin = max(
+        len(label) for ends in ((low, high, most_y_ticks(rows)), (bottom, top, most_y_ticks(LOWER))) for label in ticks(*ends)[1]
+    )
+    plotext, figure = cleared(columns, rows, (left, right), (low, high), margin=margin)
     if plot.mean is not None:
         for sign in (-1, 1):
             band = figure.signal(
@@ -96,7 +98,7 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     figure.draw(figure.signal(x.tolist(), y.tolist(), marker=plotext.marker("●", COLORS[1])))
     found += lines_of(figure, colorless)
     found.append("   residuals in standard deviations")
-    plotext, figure = cleared(columns, LOWER, (left, right), (bottom, top), margin)
+    plotext, figure = cleared(columns, LOWER, (left, right), (bottom, top), margin=margin)
     figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(DIM))
     figure.draw(figure.signal(x.tolist(), residuals.tolist(), marker=plotext.marker("●", COLORS[1])))
     found += lines_of(figure, colorless)

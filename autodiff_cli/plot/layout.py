@@ -29,12 +29,6 @@ class Panel:
     high: float
 
 
-def names(plot: Plot) -> list[str]:
-    """Return the label of each curve: ``value``, ``d/dx``, ``d²/dx²``."""
-    x = plot.over.name
-    return ["value", f"d/d{x}", f"d²/d{x}²"][: plot.order + 1]
-
-
 def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
     """Group the curves that are legible on the same axes.
 
@@ -44,7 +38,7 @@ def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
     """
     everything = tuple(range(len(plot.columns)))
     if y_range is not None:
-        return [Panel(everything, *y_range)]
+        return [Panel(everything, *plot.scale.up(y_range))]
     found: list[Panel] = []
     for k in everything:
         if found:
@@ -151,6 +145,29 @@ def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     return places, tick_labels(places)
 
 
+def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:
+    """Return the ticks of the axis ``x`` or ``y`` of a plot."""
+    return log_ticks(*ends, most) if axis in plot.scale.log else ticks(*ends, most)
+
+
+def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """Return about ``most`` ticks of a logarithmic axis, at 1, 2 and 5 times powers of 10, or at powers of 10."""
+    first, last = math.floor(low + 1e-9), math.ceil(high - 1e-9)
+    for digits, step in (((1, 2, 5), 1), ((1,), 1), ((1,), 2), ((1,), 5), ((1,), 10), ((1,), 20), ((1,), 50), ((1,), 100)):
+        values = [digit * 10.0**power for power in range(first, last + 1) if power % step == 0 for digit in digits]
+        values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
+        if len(values) <= most:
+            break
+    if len(values) < 2:
+        places, _ = ticks(10.0**low, 10.0**high, most)
+        values = [place for place in places if place > 0]
+    return [math.log10(value) for value in values], tick_labels(values) if len(values) < 2 else [_power(value) for value in values]
+
+
+def _power(value: float) -> str:
+    return f"{value:g}".replace("e+0", "e+").replace("e-0", "e-")
+
+
 def _steps(low: float, high: float, step: float) -> list[float]:
     return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
@@ -228,6 +245,16 @@ def value_range(field: Field, given: tuple[float, float] | None) -> tuple[float,
     if not np.isfinite(low):
         return -1.0, 1.0
     return _opened(float(low), float(high))
+
+
+def field_bands(field: Field, given: tuple[float, float] | None, most: int) -> tuple[list[float], list[str]]:
+    """Return the limits of the bands of a field, and their labels; bands below and above explicit levels are added if necessary."""
+    low, high = value_range(field, given)
+    if not isinstance(field.levels, tuple):
+        return bands(low, high, field.levels or most)
+    below, above = [low] * (low < field.levels[0]), [high] * (high > field.levels[-1])
+    texts = [_power(level) for level in field.levels]
+    return [*below, *field.levels, *above], [*[""] * len(below), *texts, *[""] * len(above)]
 
 
 def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
+from autodiff_cli.plot.scale import LINEAR, Scale
+
+
+class Curve(NamedTuple):
+    """The names of a curve: its column in tables, and its label in drawings."""
+
+    column: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +31,13 @@ class Plot(CommandResult):
         expression: the program.
         over: the range of the variable.
         order: the highest order of derivative.
-        points: equally spaced points, ``(m,)``.
-        table: the value and its derivatives at ``points``, ``(order + 1, m)``.
-        samples: the curves for drawing, sampled adaptively; derivatives are nan where the value is nan.
+        curves: the names of the curves: the value and its derivatives, or several values.
+        points: points that are equally spaced on the axis, ``(m,)``.
+        table: the curves at ``points``, ``(len(curves), m)``.
+        samples: the curves for drawing, in units of the axes, sampled adaptively; derivatives are nan where the value is nan.
         path: the points of a path on the curve, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
+        scale: the scales of the axes.
     """
 
     command = "plot"
@@ -34,23 +45,29 @@ class Plot(CommandResult):
     expression: str
     over: Range
     order: int
+    curves: tuple[Curve, ...]
     points: Floats
     table: Floats
     samples: Samples
     path: Floats
-    notes: list[dict[str, object]]
+    notes: list[Record]
+    scale: Scale = LINEAR
 
     @property
     def columns(self) -> list[str]:
-        """The names of the curves: ``value``, ``d_x``, ``d_x_x``."""
-        return [output_name((self.over.name,) * k) for k in range(self.order + 1)]
+        """The names of the columns of the curves: ``value``, ``d_x``, ``d_x_x``."""
+        return [curve.column for curve in self.curves]
 
     def data(self) -> dict[str, Floats]:
         """Return the equally spaced samples by column."""
         return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
 
     def content(self) -> Record:
-        marks = [{"kind": found.kind, "at": found.at} for found in self.samples.discontinuities]
+        several = self.order + 1 < len(self.curves)
+        marks = [
+            {"kind": found.kind, "at": self.scale.moved(found).at, **({"curve": self.columns[found.curve]} if several else {})}
+            for found in self.samples.discontinuities
+        ]
         return {**_content(self, [self.over]), "marks": marks, "notes": self.notes}
 
     def records(self) -> list[Record]:
@@ -59,8 +76,8 @@ class Plot(CommandResult):
     def numbers(self) -> list[tuple[str, Floats]]:
         """Return every column with its description."""
         return [
-            ("the value" if k == 0 else f"the derivative {column}", y)
-            for k, (column, y) in enumerate(zip(self.columns, self.table, strict=True))
+            ("the value" if column == "value" else f"the derivative {column}" if self.order else column, y)
+            for column, y in zip(self.columns, self.table, strict=True)
         ]
 
 
@@ -80,6 +97,7 @@ class Field(CommandResult):
         window: the range of values to show.
         path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
+        levels: the contour levels in ascending order, or their maximum number; ``None`` for round numbers.
     """
 
     command = "plot"
@@ -95,7 +113,8 @@ class Field(CommandResult):
     discontinuous: Bools
     window: tuple[float, float]
     path: Floats
-    notes: list[dict[str, object]]
+    notes: list[Record]
+    levels: tuple[float, ...] | int | None = None
 
     def data(self) -> dict[str, Floats]:
         """Return the samples by column; the second variable varies slowest."""

@@ -16,17 +16,16 @@ from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import (
     Panel,
     arrows,
-    bands,
+    axis_ticks,
     circles,
     clipped,
+    field_bands,
     margin,
     marks,
-    names,
     panels,
     shape_of,
     thinned,
     ticks,
-    value_range,
     vertical,
 )
 from autodiff_cli.plot.model import Field, Plot
@@ -44,7 +43,11 @@ ALIKE = 1.6
 """Two ranges are drawn to the same scale if the ratio of their lengths is at most this factor."""
 DENSITY = {"png": 192, "svg": 96, "pdf": 96}
 """Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each CSS pixel, for high-resolution screens."""
-DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = ("solid", (0, (5, 2)), (0, (1, 1.6)))
+DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
+    *("solid", (0, (5, 2)), (0, (1, 1.6))),
+    *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
+)
+WIDTHS = (2.0, 1.7, 1.9)
 
 
 class Theme(NamedTuple):
@@ -54,7 +57,7 @@ class Theme(NamedTuple):
     ink: str
     dim: str
     grid: str
-    curves: tuple[str, str, str]
+    curves: tuple[str, ...]
     bands: tuple[str, ...]
 
 
@@ -64,7 +67,7 @@ THEMES = {
         ink="#24292f",
         dim="#6e7781",
         grid="#eaeef2",
-        curves=("#0969da", "#bc4c00", "#8250df"),
+        curves=("#0969da", "#bc4c00", "#8250df", "#1a7f37", "#bf3989", "#7d4e00"),
         bands=("#f3f9ff", "#d6eafb", "#b3d8f6", "#8ac3f0", "#60abe8", "#3a91db", "#2177c4"),
     ),
     "dark": Theme(
@@ -72,7 +75,7 @@ THEMES = {
         ink="#e6edf3",
         dim="#8b949e",
         grid="#21262d",
-        curves=("#58a6ff", "#f0883e", "#bc8cff"),
+        curves=("#58a6ff", "#f0883e", "#bc8cff", "#3fb950", "#f778ba", "#d4a72c"),
         bands=("#12243b", "#163456", "#1a4573", "#1f5790", "#266aae", "#3080ca", "#4596de"),
     ),
 }
@@ -159,38 +162,40 @@ def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Them
 def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> None:
     """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
-    called = names(plot)
+    ends = plot.scale.across(plot.over)
     rows[0].set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     for axes, panel in zip(rows, found, strict=True):
         low, high = margin(panel, 0.04)
         axes.set_ylim(low, high)
-        axes.set_xlim(plot.over.low, plot.over.high)
-        axes.set_yticks(*ticks(low, high, 9 if len(found) == 1 else 6))
-        axes.set_xticks(*ticks(plot.over.low, plot.over.high, 13))
+        axes.set_xlim(*ends)
+        axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(found) == 1 else 6))
+        axes.set_xticks(*axis_ticks(plot, "x", ends, 13))
         axes.grid(color=colors.grid, linewidth=0.8)
         axes.set_axisbelow(True)
-        if low < 0 < high:
+        if low < 0 < high and "y" not in plot.scale.log:
             axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
         _marks(axes, plot, panel, colors)
         for k in reversed(panel.curves):
-            _curve(axes, plot, k, (low, high), colors.curves[k], called[k])
+            _curve(axes, plot, k, (low, high), colors.curves[k])
         handles, labels = axes.get_legend_handles_labels()
         axes.legend(
             handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
         )
         if 0 in panel.curves:
-            _path(axes, plot.path, colors, joined=False)
+            _path(axes, plot.scale.placed(plot.path), colors, joined=False)
     rows[-1].set_xlabel(plot.over.name)
 
 
-def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str, name: str) -> None:
+def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
     xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], *window)
-    pieces = thinned(xs, ys, plot.over.low, plot.over.high, 2000)
+    pieces = thinned(xs, ys, *plot.scale.across(plot.over), 2000)
     # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.
     gap = np.array([np.nan])
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
     y = np.concatenate([part for _, piece in pieces for part in (piece, gap)] or [gap])
-    (line,) = axes.plot(x, y, color=color, linewidth=(2.0, 1.7, 1.9)[k], zorder=4 - k / 4, label=name, gid=plot.columns[k])
+    (line,) = axes.plot(
+        x, y, color=color, linewidth=WIDTHS[k % 3], zorder=4 - k / 4, label=visible(plot.curves[k].label), gid=plot.columns[k]
+    )
     line.set_linestyle(DASHES[k])
     line.set_solid_capstyle("round")
 
@@ -209,26 +214,29 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
     for found in shown:
         if vertical(found):
             axes.axvline(found.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    places = [circle for found in shown for circle in circles(found)]
-    if 0 in panel.curves and places:
-        x, y, filled = zip(*places, strict=True)
-        inside = [colors.curves[0] if full else colors.paper for full in filled]
-        axes.scatter(x, y, s=22, facecolor=inside, edgecolor=colors.curves[0], linewidth=1.2, zorder=5)
+    drawn = [(circle, colors.curves[found.curve]) for found in shown if found.curve in panel.curves for circle in circles(found)]
+    if drawn:
+        x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
+        edges = [color for _, color in drawn]
+        inside = [color if full else colors.paper for full, color in zip(filled, edges, strict=True)]
+        axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
 def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:
     """Draw the value as bands between contour lines, and the gradient as arrows."""
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
     axes = figure.subplots()
     axes.set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
-    levels, labels = bands(*value_range(plot, y_range), 12)
+    levels, labels = field_bands(plot, y_range, 12)
     shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
     if shown.count():
-        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades)
+        # Levels of different distances would have almost equal colours on a linear scale.
+        norm = BoundaryNorm(levels, shades.N) if isinstance(plot.levels, tuple) else None
+        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades, norm=norm)
         axes.contour(plot.x, plot.y, shown, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
-        bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)))
+        bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
         bar.set_ticks(levels, labels=labels)
         bar.set_label("value")
         bar.outline.set_visible(False)

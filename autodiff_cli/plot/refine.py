@@ -8,7 +8,8 @@ halved up to ``HALVINGS`` times.  If they still do not match, the interval is se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +93,17 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
     inner = [b for b in found if b.left > xs[0] and b.right < xs[-1]]
     told = [b for b in found if b.kind and (b in inner or b.unbounded(0))]
     return Samples(xs, ys[:shown], evenly[:shown], told, windows, coarse)
+
+
+def merged(parts: Sequence[Samples]) -> Samples:
+    """Return the samples of several curves, each of which was sampled alone, at the points of all of them."""
+    xs = np.unique(np.concatenate([part.xs for part in parts]))
+    ys = np.stack([np.interp(xs, part.xs, part.ys[0], math.nan, math.nan) for part in parts])
+    for k, part in enumerate(parts):
+        ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # interpolation next to nan is nan
+    found = [replace(one, curve=k) for k, part in enumerate(parts) for one in part.discontinuities]
+    evenly, windows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("evenly", "windows"))
+    return Samples(xs, ys, evenly, sorted(found, key=lambda one: one.at), windows, any(part.coarse for part in parts))
 
 
 def window(y: Floats, unbounded: bool) -> tuple[float, float]:

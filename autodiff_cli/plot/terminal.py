@@ -11,15 +11,16 @@ import numpy as np
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.discontinuities import Floats
-from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, path_marks, thinned, ticks, vertical
+from autodiff_cli.plot.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
 from autodiff_cli.plot.model import Plot
+from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.table import console
 
-COLORS = (32, 166, 133)
-"""Blue, orange and purple in the palette of 256 colours; they are legible on black and on white."""
-DASHES = ((1, 0), (6, 4), (1, 3))
+COLORS = (32, 166, 133, 35, 161, 136)
+"""Blue, orange, purple, green, red and brown in the palette of 256 colours; they are legible on black and on white."""
+DASHES = ((1, 0), (6, 4), (1, 3), (14, 4), (3, 3), (1, 7))
 """The line style of each curve: the number of dots drawn, and the number of dots skipped after them."""
-SAMPLES = ("━━━━", "━ ━ ", "· · ")
+SAMPLES = ("━━━━", "━ ━ ", "· · ", "━━━ ", "╸╸╸╸", "·   ")
 WIDEST, NARROWEST = 120, 24
 DIM = 244
 
@@ -44,45 +45,67 @@ def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[floa
     each = max(8, rows // len(found)) if len(found) > 1 else rows
     lines: list[str] = []
     for panel in found:
-        lines += [_legend(plot, panel, colorless), *_drawn(plot, panel, columns, each, colorless)]
+        lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, each, colorless)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _legend(plot: Plot, panel: Panel, colorless: bool) -> str:
-    called = names(plot)
-    samples = [SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{SAMPLES[k]}\x1b[0m" for k in panel.curves]
-    return "   " + "   ".join(f"{sample} {called[k]}" for sample, k in zip(samples, panel.curves, strict=True))
+def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str]:
+    """Return the lines with the names of the curves."""
+    lines, room = [""], 0
+    for k in panel.curves:
+        name = visible(plot.curves[k].label)
+        if room < len(name) + 8 and room < columns:
+            lines, room = [*lines, ""], columns
+        lines[-1] += f"   {SAMPLES[k] if colorless else f'{chr(27)}[38;5;{COLORS[k]}m{SAMPLES[k]}{chr(27)}[0m'} {name}"
+        room -= len(name) + 8
+    return lines[1:]
 
 
 def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
     """Return the lines of one panel."""
-    low, high = plot.over.low, plot.over.high
-    plotext, figure = cleared(columns, rows, (low, high), (panel.low, panel.high))
-    inner = columns - max(map(len, y_ticks(panel.low, panel.high, rows)[1])) - 2, rows - 3
+    low, high = ends = plot.scale.across(plot.over)
+    up = axis_ticks(plot, "y", (panel.low, panel.high), most_y_ticks(rows))
+    across = axis_ticks(plot, "x", ends, max(3, columns // 10))
+    plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), across, up)
+    inner = columns - max(map(len, up[1])) - 2, rows - 3
     dim = plotext.pixel(DIM)
-    if panel.low < 0 < panel.high:
+    if panel.low < 0 < panel.high and "y" not in plot.scale.log:
         figure.line(0, "horizontal", style="dotted", pixel=dim)
     for found in marks(plot):
         if vertical(found) and low < found.at < high:
             figure.line(found.at, "vertical", style="dotted", pixel=dim)
     for k in reversed(panel.curves):
         _draw_curve(plotext, plot, panel, k, inner)
-    for x, y, filled in (circle for found in marks(plot) for circle in circles(found)):
-        if 0 in panel.curves and panel.low <= y <= panel.high:
-            figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[0])))
+    for found in marks(plot):
+        for x, y, filled in circles(found) if found.curve in panel.curves else ():
+            if panel.low <= y <= panel.high:
+                figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[found.curve])))
     if 0 in panel.curves:
-        for point, x, y in zip(path_marks(len(plot.path)), *plot.path.T, strict=True):
+        for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.placed(plot.path).T, strict=True):
             if low <= x <= high and panel.low <= y <= panel.high:
                 figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
     return lines_of(figure, colorless)
 
 
-def cleared(columns: int, rows: int, across: tuple[float, float], up: tuple[float, float], margin: int = 0) -> tuple[Any, Any]:
+Ticks = tuple[list[float], list[str]]
+"""The positions of the ticks of an axis, and their labels."""
+
+
+def cleared(
+    columns: int,
+    rows: int,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    x_ticks: Ticks | None = None,
+    y_ticks: Ticks | None = None,
+    margin: int = 0,
+) -> tuple[Any, Any]:
     """Return plotext and its figure, empty but for the axes over the given ranges.
 
     Args:
         columns, rows: the size.
         across, up: the ranges of x and y.
+        x_ticks, y_ticks: the ticks of the axes; by default, those of linear axes.
         margin: the minimum number of columns for the labels of the vertical axis.
 
     Raises:
@@ -95,16 +118,16 @@ def cleared(columns: int, rows: int, across: tuple[float, float], up: tuple[floa
     figure.plot_size(columns, rows)
     figure.ruler("y").lim(*up)
     figure.ruler("x").lim(*across)
-    places, labels = y_ticks(*up, rows)
+    places, labels = y_ticks or ticks(*up, most_y_ticks(rows))
     figure.ruler("y").ticks(places, [label.rjust(margin) for label in labels])
-    figure.ruler("x").ticks(*ticks(*across, max(3, columns // 10)))
+    figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
     figure.axes(True, pixel=plotext.pixel(DIM))
     return plotext, figure
 
 
-def y_ticks(low: float, high: float, rows: int) -> tuple[list[float], list[str]]:
-    """Return the ticks of the vertical axis of a plot with a number of rows, and their labels."""
-    return ticks(low, high, max(3, rows // 4))
+def most_y_ticks(rows: int) -> int:
+    """Return the maximum number of ticks of the vertical axis of a plot with a number of rows."""
+    return max(3, rows // 4)
 
 
 def lines_of(figure: Any, colorless: bool) -> list[str]:
@@ -114,7 +137,7 @@ def lines_of(figure: Any, colorless: bool) -> list[str]:
 
 
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
-    low, high = plot.over.low, plot.over.high
+    low, high = plot.scale.across(plot.over)
     xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
     # Braille dots per unit of x and y.
     scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
