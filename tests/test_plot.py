@@ -564,3 +564,33 @@ def test_contour_levels(tmp_path: Path) -> None:
     bands = set(re.findall(r"fill: (#\w{6})", shown.partition("PathCollection")[0].partition("QuadContourSet")[2]))
     assert shown != picture(tmp_path, f"{ROSENBROCK} --order 0").decode()
     assert len(bands) >= 4
+
+
+@pytest.mark.parametrize("options", ["", "--order 0", "--theme dark --width 400", "--levels 0.1,1,10 --order 0"])
+def test_nothing_of_a_picture_is_cut(options: str, tmp_path: Path) -> None:
+    """The outermost pixels are paper: titles, labels and ticks end inside."""
+    from matplotlib import image
+
+    for expression in (ROSENBROCK, '"sin(x)*exp(-x**2/5) + cos(3*x)/3 + x**7/5040" --over x=-3:3'):
+        if "levels" in options and "y=" not in expression:
+            continue
+        path = tmp_path / "p.png"
+        assert run(f"autodiff plot {expression} {options} --quiet-notes -o {path}") == ""
+        pixels = image.imread(path)[:, :, :3]
+        edges = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+        assert (edges == edges[0]).all()
+
+
+def test_the_title_is_above_the_legend_of_a_narrow_picture(tmp_path: Path) -> None:
+    svg = picture(tmp_path, '"sin(x), cos(x)" --over x=0:3 --width 300 --height 200').decode()
+    wide = picture(tmp_path, '"sin(x), cos(x)" --over x=0:3').decode()
+
+    def places(text: str) -> list[float]:
+        """The vertical positions of the title, and of the names in the legend."""
+        title = re.findall(r"<!-- sin\(x\), cos\(x\) -->\s*<g [^>]*translate\(\S+ ([\d.]+)\)", text)
+        names = re.findall(r"<!-- (?:sin|cos)\(x\) -->\s*<g [^>]*translate\(\S+ ([\d.]+)\)", text)
+        return [float(y) for y in (*title, *names)]
+
+    title, *legend = places(svg)
+    assert all(y > title + 8 for y in legend)
+    assert max(places(wide)) - min(places(wide)) < 5

@@ -151,17 +151,17 @@ def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> t
 
 
 def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
-    """Return about ``most`` ticks of a logarithmic axis, at 1, 2 and 5 times powers of 10, or at powers of 10."""
-    first, last = math.floor(low + 1e-9), math.ceil(high - 1e-9)
-    for digits, step in (((1, 2, 5), 1), ((1,), 1), ((1,), 2), ((1,), 5), ((1,), 10), ((1,), 20), ((1,), 50), ((1,), 100)):
-        values = [digit * 10.0**power for power in range(first, last + 1) if power % step == 0 for digit in digits]
+    """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, powers of 10, or round numbers."""
+    powers = range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)
+    for digits, step in (((1, 2, 5), 1), *(((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200))):
+        values = [digit * 10.0**power for power in powers if power % step == 0 for digit in digits]
         values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
-        if len(values) <= most:
-            break
-    if len(values) < 2:
-        places, _ = ticks(10.0**low, 10.0**high, most)
-        values = [place for place in places if place > 0]
-    return [math.log10(value) for value in values], tick_labels(values) if len(values) < 2 else [_power(value) for value in values]
+        if 2 <= len(values) <= most:
+            return [math.log10(value) for value in values], [_power(value) for value in values]
+    places, labels = ticks(10.0**low, 10.0**high, most)
+    return [math.log10(place) for place in places if place > 0], [
+        label for place, label in zip(places, labels, strict=True) if place > 0
+    ]
 
 
 def _power(value: float) -> str:

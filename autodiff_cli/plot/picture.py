@@ -35,6 +35,7 @@ from autodiff_cli.wording import shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 WIDTH, HEIGHT = 800, 480
 MORE = 220
@@ -47,6 +48,8 @@ DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
     *("solid", (0, (5, 2)), (0, (1, 1.6))),
     *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
 )
+WIDTH_OF_LETTER = 8.1
+"""The width of a letter of the title in CSS pixels."""
 WIDTHS = (2.0, 1.7, 1.9)
 
 
@@ -163,7 +166,7 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
     """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
     ends = plot.scale.across(plot.over)
-    rows[0].set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+    title = _title(figure, rows[0], plot.expression, colors)
     for axes, panel in zip(rows, found, strict=True):
         low, high = margin(panel, 0.04)
         axes.set_ylim(low, high)
@@ -184,6 +187,22 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
         if 0 in panel.curves:
             _path(axes, plot.scale.placed(plot.path), colors, joined=False)
     rows[-1].set_xlabel(plot.over.name)
+    figure.draw_without_rendering()
+    legend = rows[0].get_legend()
+    assert legend is not None
+    if title.get_window_extent().x1 > legend.get_window_extent().x0:
+        _title(figure, rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
+
+
+def _title(figure: Figure, axes: Axes, expression: str, colors: Theme, pad: float | None = None) -> Text:
+    """Write an expression above the axes, shortened to the width of the figure, and return the text.
+
+    Args:
+        pad: the distance from the axes in points; ``None`` for the default.
+    """
+    most = max(12, min(60, round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 8))
+    text = shortened(visible(expression), most)
+    return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 
 
 def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
@@ -227,7 +246,7 @@ def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, ali
     from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
     axes = figure.subplots()
-    axes.set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+    _title(figure, axes, plot.expression, colors)
     levels, labels = field_bands(plot, y_range, 12)
     shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
@@ -249,6 +268,8 @@ def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, ali
     axes.set_ylabel(plot.over[1].name)
     if alike:
         axes.set_aspect("equal")
+        for _ in range(2):  # the first layout leaves too little room, because equal scales make the axes smaller
+            figure.draw_without_rendering()
     _path(axes, plot.path, colors)
     if plot.gradient is not None:
         figure.draw_without_rendering()  # the arrows depend on the size of the axes
