@@ -6,6 +6,7 @@ skipped.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -248,3 +249,33 @@ def test_arrays_have_no_sliders(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, explained("sum(x**2)", {"x": [1.0, 2.0]}))
     assert page.texts("#inputs") == ["at x = [1, 2]"]
     assert not page.one("#curve").is_displayed()
+
+
+def test_a_graph_of_500_operations(browser: Any, tmp_path: Path) -> None:
+    steps = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in range(1, 167)), "a166"])
+    page = Page(browser, tmp_path, explained(steps, {"x": 0.5, "y": 0.7}))
+    page.open("#step=last")
+    assert page.position == (1169, 1169)
+    grad = evaluate(steps, {"x": 0.5, "y": 0.7}).grad
+    assert page.texts("#equations code") == [f"{name}.grad = {human(value, 6)}" for name, value in grad.items()]
+    page.browser.execute_script("for (let i = 0; i < 50; i++) document.getElementById('back').click()")
+    assert page.position[0] == 1119
+    assert page.errors() == []
+
+
+def test_each_phase_is_printed_on_a_page(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(*FIRST))
+    page.open("#step=3")
+    page.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.texts("#print h2") == ["Forward", "Backward", "Result"]
+    assert len(page.texts("#print svg .box")) == 3 * 6
+    assert "dz/dx = 1 + 0.6 = 1.6" in page.texts("#print article:nth-child(2) code")
+    assert "x.grad = 1.6" in page.texts("#print article:nth-child(3) code")
+    page.browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert page.texts("#print article") == []
+    assert page.position[0] == 3
+    assert page.texts("svg .gradient")[0] == ""
+    printed = base64.b64decode(page.browser.print_page())
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Type /Page\n") >= 3
+    assert page.errors() == []

@@ -9,30 +9,33 @@ const FONT = 13, SMALL = 11.5, CHARACTER = 0.62, PAD = 12;
 
 const longest = (texts, size) => Math.max(...texts.map((text) => text.length * size * CHARACTER));
 
+/** The number of lines above which each use of an input has a copy of the input: long edges take time and hide the rest. */
+const MANY = 40;
+
 /**
  * Return {nodes: [{line, x, y, width, height}], edges: [{key, points, x, y, label width}], width, height}.
  *
  * Space is kept for every number that a scene will show, so that nothing moves while the lesson plays.
  */
-export function placed(lesson, scenes) {
+export function placed(lesson, timeline) {
   const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 34, edgesep: 14, marginx: 14, marginy: 14 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const last = scenes[scenes.length - 1];
+  const lines = new Map(lesson.lines.map((line) => [line.name, line]));
+  const copies = lesson.lines.length > MANY;
+  const addNode = (id, line) => {
+    const gradient = gradientText(lesson, line.name, timeline.gradients.last(line.name) ?? "");
+    const width = Math.max(longest([title(line)], FONT), longest([value(lesson, line), gradient], SMALL), 40) + 2 * PAD;
+    graph.setNode(id, { line, width, height: 3 * LINE + PAD });
+  };
   for (const line of lesson.lines) {
-    const texts = [title(line), value(lesson, line)];
-    const gradient = gradientText(lesson, line.name, last.gradients.get(line.name) ?? "");
-    graph.setNode(line.name, {
-      line,
-      width: Math.max(longest([texts[0]], FONT), longest([texts[1], gradient], SMALL), 40) + 2 * PAD,
-      height: 3 * LINE + PAD,
-    });
-  }
-  for (const line of lesson.lines) {
+    if (!(copies && line.leaf)) addNode(line.name, line);
     line.inputs.forEach((input, i) => {
       const key = edgeKey(input, line.name, i);
-      const label = last.labels.get(key) ?? "";
-      graph.setEdge(input, line.name, { key, width: longest([label], SMALL) + 8, height: LINE, labelpos: "r", labeloffset: 4 }, key);
+      const from = copies && lines.get(input).leaf ? key : input;
+      if (from === key) addNode(key, lines.get(input));
+      const label = timeline.labels.last(key) ?? "";
+      graph.setEdge(from, line.name, { key, width: longest([label], SMALL) + 8, height: LINE, labelpos: "r", labeloffset: 4 }, key);
     });
   }
   layout(graph);
@@ -41,5 +44,5 @@ export function placed(lesson, scenes) {
 }
 
 export const title = (line) => (line.leaf ? line.name : line.operation);
-export const value = (lesson, line) => `${line.leaf ? "" : `${line.name} `}= ${shown(lesson, line.value)}`;
+export const value = (lesson, line, text = shown(lesson, line.value)) => `${line.leaf ? "" : `${line.name} `}= ${text}`;
 export const gradientText = (lesson, name, text) => `d${lesson.symbol}/d${name} = ${text}`;

@@ -4,7 +4,7 @@ import { Curve } from "./curve.js";
 import { Inputs } from "./inputs.js";
 import { recomputed, widest } from "./model.js";
 import { scenesOf } from "./scenes.js";
-import { Picture, Tensors, tell } from "./view.js";
+import { Picture, Tensors, printed, tell } from "./view.js";
 
 const MILLISECONDS = 1600;
 const byId = (id) => document.getElementById(id);
@@ -12,7 +12,8 @@ const byId = (id) => document.getElementById(id);
 const given = JSON.parse(byId("lesson").textContent);
 const compute = globalThis.lessonCode;
 let lesson = given;
-let scenes = scenesOf(lesson);
+let timeline = scenesOf(lesson);
+const count = timeline.scenes.length;
 const wide = widest(given);
 const picture = new Picture(wide, scenesOf(wide));
 const tensors = new Tensors(lesson);
@@ -23,7 +24,7 @@ let timer = null;
 
 byId("graph").append(picture.root);
 byId("tensors").append(tensors.root);
-slider.max = scenes.length - 1;
+slider.max = count - 1;
 
 const fit = () => picture.fit(byId("graph").clientWidth);
 window.addEventListener("resize", fit);
@@ -33,7 +34,7 @@ if (compute) {
   const curve = new Curve(given, compute);
   const inputs = new Inputs(given, (values, name) => {
     lesson = recomputed(given, compute, values);
-    scenes = scenesOf(lesson);
+    timeline = scenesOf(lesson);
     show();
     curve.show(lesson, values, name);
   });
@@ -44,25 +45,24 @@ if (compute) {
 }
 
 function show() {
-  const scene = scenes[at];
-  picture.show(scene, lesson);
-  tensors.show(scene, lesson);
-  tell(scene, words);
+  picture.show(timeline, at, lesson);
+  tensors.show(timeline, at);
+  tell(timeline.scenes[at], words);
 }
 
 function go(to, remember = true) {
-  const next = Math.max(0, Math.min(to, scenes.length - 1));
+  const next = Math.max(0, Math.min(to, count - 1));
   if (next === at) return;
   at = next;
-  const scene = scenes[at];
+  const scene = timeline.scenes[at];
   show();
   picture.reveal(scene);
   slider.value = at;
-  slider.setAttribute("aria-valuetext", `step ${at} of ${scenes.length - 1}: ${scene.title}`);
-  byId("count").textContent = `${at} / ${scenes.length - 1}`;
+  slider.setAttribute("aria-valuetext", `step ${at} of ${count - 1}: ${scene.title}`);
+  byId("count").textContent = `${at} / ${count - 1}`;
   byId("back").disabled = at === 0;
-  byId("next").disabled = at === scenes.length - 1;
-  if (at === scenes.length - 1) pause();
+  byId("next").disabled = at === count - 1;
+  if (at === count - 1) pause();
   if (remember) history.replaceState(null, "", `#step=${at}`);
 }
 
@@ -74,7 +74,7 @@ function pause() {
 
 function play() {
   if (timer) return pause();
-  if (at === scenes.length - 1) go(0);
+  if (at === count - 1) go(0);
   timer = setInterval(() => go(at + 1), MILLISECONDS);
   byId("play").textContent = "Pause";
 }
@@ -82,14 +82,14 @@ function play() {
 /** Go to the step in the address: `#step=12`, or `#step=last`. */
 function follow() {
   const step = new URLSearchParams(location.hash.slice(1)).get("step");
-  go(step === "last" ? scenes.length - 1 : Number.parseInt(step, 10) || 0, false);
+  go(step === "last" ? count - 1 : Number.parseInt(step, 10) || 0, false);
 }
 
 const KEYS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1, Home: -Infinity, End: Infinity };
 document.addEventListener("keydown", (event) => {
   if (event.target.closest?.("input, select, summary") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === " " && !(event.target instanceof HTMLButtonElement)) play();
-  else if (event.key in KEYS) go(KEYS[event.key] === Infinity ? scenes.length : KEYS[event.key] === -Infinity ? 0 : at + KEYS[event.key]);
+  else if (event.key in KEYS) go(KEYS[event.key] === Infinity ? count : KEYS[event.key] === -Infinity ? 0 : at + KEYS[event.key]);
   else return;
   event.preventDefault();
 });
@@ -98,5 +98,7 @@ byId("next").addEventListener("click", () => { pause(); go(at + 1); });
 byId("back").addEventListener("click", () => { pause(); go(at - 1); });
 slider.addEventListener("input", () => { pause(); go(Number(slider.value)); });
 window.addEventListener("hashchange", follow);
+window.addEventListener("beforeprint", () => byId("print").replaceChildren(...printed(timeline, picture, lesson)));
+window.addEventListener("afterprint", () => { byId("print").replaceChildren(); show(); });
 follow();
 document.body.dataset.ready = "true";

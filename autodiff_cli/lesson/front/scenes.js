@@ -1,8 +1,8 @@
 /**
- * The scenes of a lesson: what each step shows, says and highlights.
+ * The scenes of a lesson: what each step says and highlights, and from which scene on each number is visible.
  *
- * A scene has: phase, title, words, equations, node (its name), edges (highlighted), line (its name), and the state that holds from
- * it on: values (names), gradients (by name), labels (of edges), grads (.grad of leaves).
+ * A scene has: phase, title, words, equations, node (its name), through (the operation of a contribution) and edges (their keys).
+ * A timeline has the scenes and, by name, the texts that hold from a scene on: values, gradients, labels of edges, grads of leaves.
  */
 
 import { factor, shown, sum } from "./numbers.js";
@@ -12,33 +12,54 @@ const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backwar
 /** Return the key of an edge from an input to an operation. */
 export const edgeKey = (from, to, place) => `${from} ${to} ${place ?? 0}`;
 
+/** Texts by name, each of which holds from a scene on until the next. */
+class Track {
+  constructor() {
+    this.texts = new Map();
+  }
+
+  set(name, from, text) {
+    const known = this.texts.get(name);
+    if (known) known.push([from, text]);
+    else this.texts.set(name, [[from, text]]);
+  }
+
+  /** Return the text of a name in a scene; undefined before the first. */
+  at(name, scene) {
+    const known = this.texts.get(name) ?? [];
+    let i = known.length - 1;
+    while (i >= 0 && known[i][0] > scene) i -= 1;
+    return known[i]?.[1];
+  }
+
+  last(name) {
+    return this.at(name, Infinity);
+  }
+}
+
 export function scenesOf(lesson) {
   const show = (number) => shown(lesson, number);
   const scenes = [];
-  const state = { values: new Set(), gradients: new Map(), labels: new Map(), grads: new Map() };
-  const add = (scene) =>
-    scenes.push({
-      equations: [], edges: [], node: null, ...scene,
-      values: new Set(state.values), gradients: new Map(state.gradients), labels: new Map(state.labels), grads: new Map(state.grads),
-    });
+  const timeline = { scenes, values: new Track(), gradients: new Track(), labels: new Track(), grads: new Track() };
+  const add = (scene) => scenes.push({ equations: [], edges: [], node: null, ...scene });
   const d = (of, by) => `d${of}/d${by}`;
   const leaves = lesson.lines.filter((line) => line.leaf && line.requires_grad).map((line) => line.name);
   const none = leaves.map((name) => `${name}.grad = None`);
 
   add({ phase: START, title: "Before the program runs", words: "The program is a graph of operations. Nothing is computed yet." });
   for (const line of lesson.lines) {
-    state.values.add(line.name);
+    timeline.values.set(line.name, scenes.length, show(line.value));
     const equations = [line.leaf ? `${line.name} = ${show(line.value)}` : `${line.name} = ${line.operation} = ${show(line.value)}`];
     add({ phase: FORWARD, title: line.leaf ? `The input ${line.name}` : `Compute ${line.name}`, words: forwardWords(line), equations,
       node: line.name, edges: line.inputs.map((each, i) => edgeKey(each, line.name, i)) });
   }
   if (!lesson.start) {
     add({ phase: END, title: "No gradient", words: "The result does not depend on a variable, so a backward pass has nothing to do.", equations: none });
-    return scenes;
+    return timeline;
   }
   add({ phase: PAUSE, title: "Before backward", node: lesson.output, equations: none,
     words: "The forward pass is complete. No backward pass has run yet: gradients do not exist before backward() computes them." });
-  state.gradients.set(lesson.output, show(lesson.start));
+  timeline.gradients.set(lesson.output, scenes.length, show(lesson.start));
   add({ phase: BACKWARD, title: "Start the backward pass", node: lesson.output, equations: [`${d(lesson.symbol, lesson.output)} = ${show(lesson.start)}`],
     words: `backward() starts at the result, \`${lesson.output}\`${lesson.symbol === lesson.output ? "" : `, which is called ${lesson.symbol} in the derivatives`}.` });
   for (const step of lesson.steps) {
@@ -49,27 +70,27 @@ export function scenesOf(lesson) {
       seen.set(part.to, place + 1);
       const key = edgeKey(part.to, from, inputPlace(lesson, from, part.to, place));
       const total = d(lesson.symbol, part.to);
-      const before = state.gradients.get(part.to);
+      const before = timeline.gradients.last(part.to);
       const { equations, label } = product(lesson, step, part, show, d, before !== undefined);
       if (before !== undefined) equations.push(`${total} = ${sum([before, show(part.value)])} = ${show(part.total)}`);
-      state.labels.set(key, label);
-      state.gradients.set(part.to, show(part.total));
+      timeline.labels.set(key, scenes.length, label);
+      timeline.gradients.set(part.to, scenes.length, show(part.total));
       add({ phase: BACKWARD, title: `${from} = ${step.operation}`, words: backwardWords(step, part, before !== undefined), equations,
         node: part.to, through: from, edges: [key] });
     }
   }
   for (const end of lesson.ends) {
     const text = end.parts.length ? show(end.value) : "None";
-    state.grads.set(end.name, text);
+    timeline.grads.set(end.name, scenes.length, text);
     const equation = end.parts.length > 1 ? `${end.name}.grad = ${sum(end.parts.map(show))} = ${text}` : `${end.name}.grad = ${text}`;
     const words = end.parts.length
       ? `\`${end.name}\` is a leaf, so the sum of its contributions is stored in \`${end.name}.grad\`.`
       : `No gradient arrives: the result does not depend on \`${end.name}\`.`;
     add({ phase: END, title: `The gradient of ${end.name}`, words, equations: [equation], node: end.name });
   }
-  add({ phase: END, title: "Done", node: null, equations: [...state.grads].map(([name, text]) => `${name}.grad = ${text}`),
+  add({ phase: END, title: "Done", node: null, equations: lesson.ends.map(({ name }) => `${name}.grad = ${timeline.grads.last(name)}`),
     words: "The gradients of the other tensors and the saved values are freed: a second backward() is an error unless the first one was called with retain_graph=True. It would add to .grad; set .grad to zero in between." });
-  return scenes;
+  return timeline;
 }
 
 function forwardWords(line) {
@@ -108,9 +129,17 @@ function product(lesson, step, part, show, d, adds) {
   return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: `${factor(upstream)} · ${factor(number)} = ${value}` };
 }
 
+const known = new WeakMap();
+
+/** Return the inputs of each operation, by its name. */
+function inputsOf(lesson) {
+  if (!known.has(lesson.lines)) known.set(lesson.lines, new Map(lesson.lines.map((line) => [line.name, line.inputs])));
+  return known.get(lesson.lines);
+}
+
 /** Return the place of the n-th use of an input among the inputs of an operation. */
 function inputPlace(lesson, name, input, n) {
-  const inputs = lesson.lines.find((line) => line.name === name)?.inputs ?? [];
+  const inputs = inputsOf(lesson).get(name) ?? [];
   const places = inputs.flatMap((each, i) => (each === input ? [i] : []));
   return places[Math.min(n, places.length - 1)] ?? 0;
 }

@@ -1,7 +1,6 @@
 /** What a lesson looks like: the graph as SVG, the words of a scene, and the table of tensors. */
 
 import { LINE, gradientText, placed, title, value } from "./layout.js";
-import { shown } from "./numbers.js";
 
 const LARGEST = 1.3, SMALLEST = 0.75;
 const SVG = "http://www.w3.org/2000/svg";
@@ -27,10 +26,10 @@ function spoken(text) {
 
 /** The picture of the graph.  `show` draws a scene. */
 export class Picture {
-  constructor(lesson, scenes) {
+  constructor(lesson, timeline) {
     this.lesson = lesson;
-    const layout = placed(lesson, scenes);
-    this.nodes = new Map();
+    const layout = placed(lesson, timeline);
+    this.nodes = [];
     this.edges = new Map();
     this.size = layout;
     this.root = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, role: "img" });
@@ -63,35 +62,46 @@ export class Picture {
     texts[0].textContent = title(line);
     const kind = line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : "operation";
     const group = svg("g", { class: `node ${kind}`, "data-name": line.name }, svg("title", {}, line.expression ?? line.name), box, ...texts);
-    this.nodes.set(line.name, { group, y, texts });
+    this.nodes.push({ group, line, y, texts, lines: 0 });
     this.root.append(group);
   }
 
-  show(scene, lesson) {
-    for (const line of lesson.lines) {
-      const { name } = line, node = this.nodes.get(name);
-      const known = scene.values.has(name), gradient = scene.gradients.get(name);
-      node.texts[1].textContent = known ? value(lesson, line) : "";
-      node.texts[2].textContent = gradient === undefined ? "" : gradientText(lesson, name, gradient);
-      const lines = node.texts.filter((text) => text.textContent).length;
-      node.texts.forEach((text, i) => text.setAttribute("y", node.y + (i - (lines - 1) / 2) * LINE + 4.5));
-      node.group.classList.toggle("pending", !known);
-      node.group.classList.toggle("active", name === scene.node);
-      node.group.classList.toggle("through", name === scene.through);
+  show(timeline, at, lesson) {
+    const scene = timeline.scenes[at];
+    for (const node of this.nodes) {
+      const { group, line, y, texts } = node;
+      const { name } = line;
+      const known = timeline.values.at(name, at), gradient = timeline.gradients.at(name, at);
+      write(texts[1], known === undefined ? "" : value(lesson, line, known));
+      write(texts[2], gradient === undefined ? "" : gradientText(lesson, name, gradient));
+      const lines = texts.filter((text) => text.textContent);
+      if (lines.length !== node.lines) lines.forEach((text, i) => text.setAttribute("y", y + (i - (lines.length - 1) / 2) * LINE + 4.5));
+      node.lines = lines.length;
+      const states = [["pending", known === undefined], ["active", name === scene.node], ["through", name === scene.through]];
+      for (const [state, holds] of states) group.classList.toggle(state, holds);
     }
     for (const [key, edge] of this.edges) {
-      const label = scene.labels.get(key), active = scene.edges.includes(key);
-      edge.label.textContent = label ?? "";
+      const label = timeline.labels.at(key, at), active = scene.edges.includes(key);
+      write(edge.label, label ?? "");
       edge.ground.classList.toggle("hidden", label === undefined);
-      edge.path.setAttribute("class", `edge ${active ? `active ${scene.phase}` : ""}`);
-      edge.label.setAttribute("class", `label ${active ? "active" : ""}`);
+      const state = active ? `edge active ${scene.phase}` : "edge";
+      if (edge.path.getAttribute("class") !== state) edge.path.setAttribute("class", state);
+      edge.label.classList.toggle("active", active);
     }
   }
 
-  /** Scroll to the node of a scene. */
+  /** Scroll to the node of a scene: of several copies of an input, to the one beside its operation. */
   reveal(scene) {
-    this.nodes.get(scene.node)?.group.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const copies = this.nodes.filter(({ line }) => line.name === scene.node);
+    const through = this.nodes.find(({ line }) => line.name === scene.through);
+    const distance = (node) => Math.abs(node.y - (through?.y ?? 0));
+    copies.sort((a, b) => distance(a) - distance(b))[0]?.group.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
+}
+
+/** Set the text of an element if it is another one. */
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 function arrow(kind) {
@@ -116,6 +126,17 @@ function curve(points) {
 
 const PHASES = { start: "Start", forward: "Forward", pause: "Between", backward: "Backward", end: "Result" };
 
+/** Return an article for each phase, to print: the graph at its end, and all its steps. */
+export function printed(timeline, picture, lesson) {
+  return ["forward", "backward", "end"].flatMap((phase) => {
+    const steps = timeline.scenes.map((scene, at) => ({ ...scene, at })).filter((scene) => scene.phase === phase);
+    if (!steps.length) return [];
+    picture.show(timeline, steps[steps.length - 1].at, lesson);
+    const list = steps.map(({ title, equations }) => element("li", {}, title, ...equations.map((text) => element("code", {}, text))));
+    return [element("article", {}, element("h2", {}, PHASES[phase]), picture.root.cloneNode(true), element("ol", {}, ...list))];
+  });
+}
+
 /** Write the words and equations of a scene. */
 export function tell(scene, { phase, heading, words, equations }) {
   phase.textContent = PHASES[scene.phase];
@@ -134,21 +155,21 @@ export class Tensors {
       [line.name, line.leaf ? "" : line.operation, "", line.leaf ? "True" : "False", line.requires_grad ? "True" : "False", line.grad_fn ?? "None"].forEach(
         (text, i) => (cells[i].textContent = text),
       );
-      return { cells, row: element("tr", {}, ...cells) };
+      return { line, cells, row: element("tr", {}, ...cells) };
     });
     const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
     this.root = element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map(({ row }) => row)));
   }
 
-  show(scene, lesson) {
-    this.rows.forEach(({ cells, row }, i) => {
-      const line = lesson.lines[i];
-      const known = scene.values.has(line.name);
-      cells[2].textContent = known ? shown(lesson, line.value) : "";
-      cells[5].textContent = known ? line.grad_fn ?? "None" : "";
-      cells[6].textContent = known ? scene.grads.get(line.name) ?? "None" : "";
-      row.classList.toggle("active", line.name === scene.node);
-      row.classList.toggle("pending", !known);
-    });
+  show(timeline, at) {
+    const active = timeline.scenes[at].node;
+    for (const { cells, row, line } of this.rows) {
+      const known = timeline.values.at(line.name, at);
+      write(cells[2], known ?? "");
+      write(cells[5], known === undefined ? "" : line.grad_fn ?? "None");
+      write(cells[6], known === undefined ? "" : timeline.grads.at(line.name, at) ?? "None");
+      row.classList.toggle("active", line.name === active);
+      row.classList.toggle("pending", known === undefined);
+    }
   }
 }
