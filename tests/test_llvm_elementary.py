@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 import mpmath
@@ -19,7 +20,25 @@ pytestmark = pytest.mark.skipif(not machine().fused, reason="a processor without
 
 EDGES = np.array(
     [
-        *(0.0, 5e-324, 1e-310, 2.0**-1022, 1e-300, 1e-16, 2.0**-53, 0.5, 1.0, 2.0, 10.0, 1000.0, 1e16, 2.0**36, 1e22, 1e300),
+        *(
+            0.0,
+            5e-324,
+            1e-310,
+            2.0**-1022,
+            1e-300,
+            1e-16,
+            2.0**-53,
+            0.5,
+            1.0,
+            2.0,
+            10.0,
+            1000.0,
+            1e16,
+            2.0**36,
+            1e22,
+            1e300,
+            sys.float_info.max,
+        ),
         *(709.78, 709.79, 708.4, 745.13, 745.14, 1023.0, 1024.0, 1074.5, 1076.0, math.pi, math.pi / 2, math.pi / 4, math.inf),
     ]
 )
@@ -72,6 +91,36 @@ def test_one_unit_in_the_last_place(name: str) -> None:
         with mpmath.workdps(400 if name not in BINARY and not 1e-15 <= size <= 1e15 else 60):
             right = truth(name)(*map(mpmath.mpf, row))
             assert abs(mpmath.mpf(number) - right) <= math.ulp(float(right)), row
+
+
+def near_quarter_turns() -> np.ndarray:
+    """For each exponent e, the doubles q*2**e beyond 2**36 that are nearest to multiples of pi/2.
+
+    q is the denominator of a convergent of the continued fraction of 2**e/(pi/2).
+    """
+    found = []
+    with mpmath.workprec(1300):
+        half_pi = int(mpmath.pi / 2 * 2**1200)
+    for exponent in range(-16, 972):
+        above, below, before, q = 2 ** (1200 + exponent), half_pi, 1, 0
+        while q < 2**53:
+            found.append(q * 2.0**exponent)
+            before, q = q, above // below * q + before
+            above, below = below, above % below
+    x = np.unique(found)
+    return x[x > 2.0**36]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_huge_arguments_near_multiples_of_half_pi(name: str) -> None:
+    x = near_quarter_turns()
+    assert 6381956970095103 * 2.0**797 in x  # of all doubles, the nearest to a multiple of pi/2
+    x = np.concatenate([x, np.random.default_rng(2).permutation(x)[:2000] * (1 + 2.0**-52)])
+    x *= np.random.default_rng(3).choice([-1, 1], len(x))
+    for number, argument in zip(compiled(name, widths()[-1])(x).tolist(), x.tolist(), strict=True):
+        with mpmath.workdps(400):
+            right = truth(name)(argument)
+            assert abs(number - right) <= math.ulp(float(right)), argument
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

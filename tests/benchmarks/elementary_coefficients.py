@@ -123,6 +123,8 @@ def main() -> None:
     print("CBRT(1/2), CBRT(2)", float(cbrt(mpf(1) / 2)), float(cbrt(2)))
     print("SQRT(1/2)", *parts(sqrt(mpf(1) / 2), 53))
     print("PI/2", *parts(pi / 2, 53, 53))
+    with mp.workprec(1300):
+        print(f"2/PI * 2**1216 {int(2 / pi * mpf(2) ** 1216):X}")
 
 
 if __name__ == "__main__":

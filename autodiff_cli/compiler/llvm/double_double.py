@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from autodiff_cli.compiler.llvm.ir import Builder, Value
+from autodiff_cli.compiler.llvm.ir import Value
 
 
 class Pair(NamedTuple):
@@ -62,12 +62,12 @@ def with_sign(x: Value, sign: Value) -> Value:
 
 def shifted_right(x: Value, count: int) -> Value:
     """Shift integers without a sign."""
-    return x.builder.binary("lshr", x, x.builder.constant(count, "i64"))
+    return x.builder.binary("lshr", x, x.builder.constant(count, x.kind))
 
 
 def masked(x: Value, mask: int) -> Value:
     """Return some bits of integers."""
-    return x & x.builder.constant(mask, "i64")
+    return x & x.builder.constant(mask, x.kind)
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
@@ -99,14 +99,20 @@ def sum_of(x: Pair, y: Pair) -> Pair:
 
 def product_of(x: Pair, y: Pair) -> Pair:
     """Return x*y to about twice the precision of a double."""
-    leading = x.high * y.high
-    return Pair(leading, fma(x.high, y.low, fma(x.low, y.high, fma(x.high, y.high, -leading))))
+    leading = exact_product(x.high, y.high)
+    return Pair(leading.high, fma(x.high, y.low, fma(x.low, y.high, leading.low)))
 
 
 def product(x: Value, high: float, low: float) -> Pair:
     """Return the product of x and a constant of two doubles."""
     leading = x * high
     return Pair(leading, fma(x, low, fma(x, high, -leading)))
+
+
+def exact_product(x: Value, y: Value) -> Pair:
+    """Return x*y exactly."""
+    high = x * y
+    return Pair(high, fma(x, y, -high))
 
 
 def quotient(x: Pair, y: Pair) -> Pair:
@@ -119,8 +125,7 @@ def quotient(x: Pair, y: Pair) -> Pair:
 
 def square(x: Value) -> Pair:
     """Return x**2 exactly."""
-    high = x * x
-    return Pair(high, fma(x, x, -high))
+    return exact_product(x, x)
 
 
 def square_root(x: Pair) -> Pair:
@@ -128,41 +133,3 @@ def square_root(x: Pair) -> Pair:
     root = x.high.builder.intrinsic("sqrt", x.high)
     twice = where(x.high.builder.compare("oeq", root, 0), 1, 2 * root)
     return Pair(root, (fma(-root, root, x.high) + x.low) / twice)
-
-
-def replaced(usual: Value, rare: Value, name: str, x: Value) -> Value:
-    """Replace some lanes by the C library's function, which is called only if any lane needs it.
-
-    Args:
-        usual: the result of the other lanes.
-        rare: the condition of the lanes to replace.
-        name: the function's name in C.
-        x: its argument.
-    """
-    builder, place = usual.builder, len(usual.builder.lines)
-    function = f"vec.rare.{name}"
-    vector = builder.type("f64")
-    inner = Builder(builder.width)
-    found = inner.each_lane(name, [Value(inner, "%x", "f64")])
-    body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {vector} {found.text}"])
-    builder.definitions[function] = f"define internal {vector} @{function}({vector} %x) {ATTRIBUTES} noinline cold {{\n{body}\n}}"
-    builder.declared |= inner.declared
-    reduction = f"llvm.vector.reduce.or.v{builder.width}i1"
-    builder.declared[reduction] = f"declare i1 @{reduction}({builder.type('i1')})"
-    argument = where(rare, x, 0)
-    builder.lines += [
-        f"br label %test{place}",
-        f"test{place}:",
-        f"%any{place} = call i1 @{reduction}({builder.type('i1')} {rare.text})",
-        f"br i1 %any{place}, label %rare{place}, label %join{place}",
-        f"rare{place}:",
-        f"%found{place} = call {vector} @{function}({vector} {argument.text})",
-        f"%mixed{place} = select {builder.type('i1')} {rare.text}, {vector} %found{place}, {vector} {usual.text}",
-        f"br label %join{place}",
-        f"join{place}:",
-    ]
-    return builder.append(f"phi {vector} [{usual.text}, %test{place}], [%mixed{place}, %rare{place}]", "f64")
-
-
-ATTRIBUTES = 'nounwind willreturn memory(none) "prefer-vector-width"="512" "min-legal-vector-width"="512"'
-"""The attributes of functions of vectors: vectors are passed in registers of up to 512 bits."""

@@ -2,8 +2,6 @@
 
 Each is at most 1 ulp from the exact value, right at the edges (nan, infinities, signed zeros, subnormals), and
 the answer in a lane depends on its own argument only.  They need a processor that multiplies and adds with one rounding.
-sin, cos and tan beyond 2**36 are those of the C library.  glibc's (2.36) are within 1 ulp at random arguments, but off by up to
-143,000 ulp at the doubles nearest to multiples of pi/2.
 ``tests/benchmarks/elementary.py`` measures their errors and times.
 """
 
@@ -12,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import ATTRIBUTES
 from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from autodiff_cli.compiler.llvm.inverse_trigonometric import acos, asin, atan, atan2
@@ -72,31 +69,9 @@ def library(inline: bool) -> Library:
             return WITH_CONSTANTS[name](*operands, *constants)
         if name not in FUNCTIONS or constants:
             return None
+        function = FUNCTIONS[name]
         if inline:
-            return FUNCTIONS[name](*operands)
-        text, declared = definition(name, builder.width, len(operands))
-        builder.definitions[name] = text
-        builder.declared |= declared
-        vector = builder.type("f64")
-        given = ", ".join(f"{vector} {operand.text}" for operand in operands)
-        return builder.append(f"call {vector} @vec.{name}({given})", "f64")
+            return function(*operands)
+        return builder.subroutine(f"vec.{name}", lambda *given: [function(*given)], operands, ["f64"])[0]
 
     return call
-
-
-def definition(name: str, width: int, operands: int) -> tuple[str, dict[str, str]]:
-    """Return the definition of ``vec.NAME``, a function of vectors, and the declarations of what it calls.
-
-    Args:
-        name: a key of ``FUNCTIONS``.
-        width: the number of lanes.
-        operands: the number of operands.
-    """
-    builder = Builder(width)
-    vector = builder.type("f64")
-    given = [Value(builder, f"%x{i}", "f64") for i in range(operands)]
-    found = FUNCTIONS[name](*given)
-    parameters = ", ".join(f"{vector} {one.text}" for one in given)
-    body = "\n".join(f"  {line}" for line in [*builder.lines, f"ret {vector} {found.text}"])
-    text = f"define internal {vector} @vec.{name}({parameters}) {ATTRIBUTES} noinline {{\n{body}\n}}"
-    return "\n".join([*builder.definitions.values(), text]), builder.declared

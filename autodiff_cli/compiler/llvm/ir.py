@@ -7,12 +7,14 @@ https://llvm.org/docs/LangRef.html.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "i1": "i1"}
 """The type of an element in the IR, by kind."""
 _BITS: Final = {"f64": "i64", "f32": "i32"}
+_ATTRIBUTES: Final = 'nounwind willreturn memory(none) noinline "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+"""The attributes of functions of vectors: vectors are passed in registers of up to 512 bits."""
 
 
 class Value(NamedTuple):
@@ -102,6 +104,7 @@ class Builder:
         self._library = library
         self._known: dict[str, Value] = {}
         self._constants: dict[str, float] = {}
+        self._replaced: dict[tuple[str, str], list[Value]] = {}
 
     def type(self, kind: str) -> str:
         """Return the type of a vector."""
@@ -176,6 +179,84 @@ class Builder:
         given = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
         return self.append(f"call {self.type(kind)} @{name}({given})", kind)
 
+    def subroutine(self, name: str, function: Vectors, operands: Sequence[Value], kinds: Sequence[str]) -> list[Value]:
+        """Append a call of a function of vectors, and define it.
+
+        Args:
+            name: its name.
+            function: appends its instructions, given its operands, and returns its results.
+            operands: the operands.
+            kinds: the kinds of the results.
+        """
+        call, results = self._call(name, function, operands, kinds)
+        made = self.append(call, results)
+        return [self.append(f"extractvalue {results} {made.text}, {i}", kind) for i, kind in enumerate(kinds)]
+
+    def replaced(self, usual: Sequence[Value], rare: Value, name: str, function: Vectors, x: Value, other: float) -> list[Value]:
+        """Replace some lanes of vectors by the results of a subroutine, which is called only if any lane needs it.
+
+        Args:
+            usual: the values of the other lanes.
+            rare: the condition of the lanes to replace, which is the same in all calls with this name and argument.
+            name: the name of the subroutine.
+            function: see ``subroutine``.
+            x: the argument.
+            other: the argument in the other lanes.
+        """
+        if (name, x.text) in self._replaced:
+            return self._replaced[name, x.text]
+        place, condition = len(self.lines), self.type("i1")
+        call, results = self._call(name, function, [self.select(rare, x, other)], [one.kind for one in usual])
+        reduction = f"llvm.vector.reduce.or.v{self.width}i1"
+        self.declared[reduction] = f"declare i1 @{reduction}({condition})"
+        self.lines += [
+            f"%any{place} = call i1 @{reduction}({condition} {rare.text})",
+            f"br label %test{place}",
+            f"test{place}:",
+            f"br i1 %any{place}, label %rare{place}, label %join{place}",
+            f"rare{place}:",
+            f"%found{place} = {call} cold",
+        ]
+        for i, one in enumerate(usual):
+            vector = self.type(one.kind)
+            self.lines += [
+                f"%found{place}.{i} = extractvalue {results} %found{place}, {i}",
+                f"%mixed{place}.{i} = select {condition} {rare.text}, {vector} %found{place}.{i}, {vector} {one.text}",
+            ]
+        self.lines += [f"br label %join{place}", f"join{place}:"]
+        self._replaced[name, x.text] = [
+            self.append(f"phi {self.type(one.kind)} [{one.text}, %test{place}], [%mixed{place}.{i}, %rare{place}]", one.kind)
+            for i, one in enumerate(usual)
+        ]
+        return self._replaced[name, x.text]
+
+    def _call(self, name: str, function: Vectors, operands: Sequence[Value], kinds: Sequence[str]) -> tuple[str, str]:
+        """Define a subroutine, and return the instruction that calls it and the type of its results."""
+        results = f"{{ {', '.join(map(self.type, kinds))} }}"
+        if name not in self.definitions:
+            inner = Builder(self.width)
+            given = [Value(inner, f"%x{i}", operand.kind) for i, operand in enumerate(operands)]
+            made = "poison"
+            for i, one in enumerate(function(*given)):
+                made = inner.append(f"insertvalue {results} {made}, {inner.type(one.kind)} {one.text}, {i}", results).text
+            parameters = ", ".join(f"{inner.type(one.kind)} {one.text}" for one in given)
+            body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {results} {made}"])
+            self.declared |= inner.declared
+            self.definitions |= inner.definitions
+            self.definitions[name] = f"define internal {results} @{name}({parameters}) {_ATTRIBUTES} {{\n{body}\n}}"
+        return f"call {results} @{name}({', '.join(f'{self.type(one.kind)} {one.text}' for one in operands)})", results
+
+    def looked_up(self, name: str, table: Sequence[int], places: Value) -> Value:
+        """Append a load of integers from a table, given their places, and define the table."""
+        numbers = ", ".join(f"i64 {number}" for number in table)
+        self.definitions[name] = f"@{name} = internal constant [{len(table)} x i64] [{numbers}]"
+        vector, pointers, mask = self.type("i64"), f"<{self.width} x ptr>", self.type("i1")
+        gather = f"llvm.masked.gather.v{self.width}i64.v{self.width}p0"
+        self.declared[gather] = f"declare {vector} @{gather}({pointers}, i32, {mask}, {vector})"
+        found = self.append(f"getelementptr i64, ptr @{name}, {vector} {places.text}", "i64")
+        given = f"{pointers} {found.text}, i32 8, {mask} splat (i1 true), {vector} poison"
+        return self.append(f"call {vector} @{gather}({given})", "i64")
+
     def imported(self, symbol: str, address: int, operands: Sequence[Value]) -> Value:
         """Append a call of a function of vectors in double precision at an address of this process."""
         self.imports[symbol] = address
@@ -225,6 +306,10 @@ _CONVERSIONS: Final = {
     ("f64", "f32"): "fptrunc",
     ("f64", "i64"): "fptosi",
 }
+
+
+Vectors = Callable[..., Sequence[Value]]
+"""A function that appends the instructions of a function of vectors, given its operands."""
 
 
 class Library(Protocol):
