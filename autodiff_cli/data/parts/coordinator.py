@@ -102,7 +102,7 @@ def run(
         scheduler.check_there()
     many = output.is_folder(target)
     _check(task, inputs, target, style, settings)
-    form, name = style.format.name, display_name(inputs.paths[0])
+    form, name, paths = style.format.name, display_name(inputs.paths[0]), list(map(str, inputs.paths))
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
@@ -121,7 +121,7 @@ def run(
                 bare=style.bare,
                 template=output.split(str(target), form)[1] if many else "",
                 limits=settings.limits,
-                stamps={str(path): folders.stamp(str(path)) for path in inputs.paths},
+                stamps=dict(zip(paths, folders.each(folders.stamp, paths), strict=True)),
                 folder=place.folder,
                 run=place.run,
             )

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from autodiff_cli.data import storage
+from autodiff_cli.data.pipeline import ordered
+
+Made = TypeVar("Made")
+_REQUESTS = 16
+"""The number of requests to a server at the same time."""
+
+
+def each(look: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+    """Return the result of a function for each of many files; while a server answers one request, others are sent."""
+    return list(ordered(look, paths, _REQUESTS if any(map(storage.is_url, paths)) else 1))
 
 
 def join(folder: str, name: str) -> str:

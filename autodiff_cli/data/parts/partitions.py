@@ -147,7 +147,7 @@ def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequ
     Returns:
         the partitions, in row order.
     """
-    cuts = [_cut(source, str(path), limits) for path in source.paths]
+    cuts = folders.each(lambda path: _cut(source, path, limits), list(map(str, source.paths)))
     found = iter(scans([part for cut in cuts if isinstance(cut, _Lines) for part in cut.ranges]))
     return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _Lines) else cut)]
 
