@@ -126,6 +126,12 @@ def test_notes_on_values_that_are_shown() -> None:
     assert session("log(-x)", options="--at x=5 --quiet-notes")[1] == ""
 
 
+def test_a_value_that_is_none_has_no_other_columns() -> None:
+    out, _ = session("show x.grad, x")
+    row = next(line for line in out.splitlines() if line.startswith("x.grad"))
+    assert row.split() == ["x.grad", "None"]
+
+
 def test_a_warning_is_printed_once_in_a_session() -> None:
     assert session("y = x**2", "y.grad", "y.grad")[1].count("is not a leaf") == 1
 
@@ -169,6 +175,8 @@ def _typed(keys: list[str], environment: dict[str, str]) -> str:
     shown, prompts = b"", 0
     try:
         for key in ["", *keys]:
+            if key == "\x03":
+                time.sleep(0.5)  # readline misses a signal that arrives just before it waits for the next key
             os.write(terminal, key.encode())
             prompted = not key or key.endswith(("\n", "\x03"))
             prompts += prompted

@@ -33,7 +33,7 @@ _PICTURES = ("svg", "png", "pdf")
     "--samples", metavar="N", help="Number of equally spaced samples.  [default: 401; 161 per variable for two variables]"
 )
 @click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
-@click.option("--log", default="", type=click.Choice(["", "x", "y", "xy"]), metavar="x|y|xy", help="Axes that are logarithmic.")
+@click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Axes that are logarithmic.")
 @click.option("--levels", metavar="N|a,b,c", help="Number or values of the contour levels for two variables.  [default: about 10]")
 @click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
 @click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
@@ -49,7 +49,7 @@ def command(
     order: int | None,
     samples: str | None,
     y_range: str | None,
-    log: str,
+    log: str | None,
     levels: str | None,
     steps: str | None,
     width: int | None,
@@ -81,7 +81,7 @@ def command(
     if steps is not None:
         with closing(Source(steps)) as data:
             path = data.read({each.name: each.name for each in ranges}).columns
-    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path, log)
+    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path, log or "")
     if levels is not None:
         found = with_levels(found, levels)
 

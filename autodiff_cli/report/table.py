@@ -106,11 +106,14 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
         if not row:
             table.add_row(*_more(len(tensors) - MOST_ROWS))
             continue
+        if row["requires_grad"] is None:  # the value of a name or an attribute is none
+            table.add_row(Text(row["name"], "bold"), "", Text("None", "dim"))
+            continue
         leaf = row["is_leaf"]
         table.add_row(
             Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
             Text(shortened(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
-            Text("None", "dim") if row["value"] is None else Text(human(row["value"], precision)),
+            Text(human(row["value"], precision)),
             _flag(row["requires_grad"]),
             _flag(leaf),
             _flag(row["retains_grad"]),
@@ -120,9 +123,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     return table
 
 
-def _flag(value: bool | None) -> Text:
-    if value is None:
-        return Text("None", "dim")
+def _flag(value: bool) -> Text:
     return Text("True", "green") if value else Text("False", "dim")
 
 

@@ -286,7 +286,7 @@ class Interpreter(Blocks):
         try:
             return super().name(node)
         except UnknownName as error:
-            error.hint = suggestion(text, DTYPES) or error.hint
+            error.hint = suggestion(text, DTYPES) or (f"write lambda g: {text}(g)" if text in ACTIONS else error.hint)
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
