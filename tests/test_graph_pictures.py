@@ -481,3 +481,32 @@ def test_a_program_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(dot.subprocess, "run", lambda *_, **__: (_ for _ in ()).throw(PermissionError()))
     with pytest.raises(MissingPackage):
         run_graphviz("digraph {}", "png")
+
+
+def test_an_animated_picture_shows_values_and_then_gradients() -> None:
+    graph = forward("log(x**3)*y + sin(x)", {"x": 5.0, "y": 2.0})
+    text = to_svg(graph, 6, animated=True)
+    style = ElementTree.fromstring(text).findtext("{http://www.w3.org/2000/svg}style") or ""
+    starts = {name: float(at) for name, at in re.findall(r"@keyframes (\w+)\{0%,([\d.]+)%", style)}
+    nodes = range(len(graph.nodes))
+    values = [starts[f"v{i}"] for i in nodes]
+    grads = [starts[f"g{i}"] for i in nodes if graph.nodes[i].grad is not None]
+    assert values == sorted(values)
+    assert grads == sorted(grads, reverse=True)
+    assert max(values) < min(grads)
+    for source, user in graph.edges():
+        assert starts[f"v{source}"] < starts[f"v{user}"]
+        if graph.nodes[source].grad is not None:
+            assert starts[f"g{source}"] > starts[f"g{user}"]
+    assert "prefers-reduced-motion:no-preference" in style
+    still = re.sub(r"<style>.*?</style>", "", re.sub(r" [ne]\d+(?=\")", "", text), flags=re.DOTALL)
+    assert still == re.sub(r"<style>.*?</style>", "", to_svg(graph, 6), flags=re.DOTALL)
+
+
+def test_only_a_graph_of_values_is_animated(tmp_path: Path) -> None:
+    for options in ("", "--at x=2 --backward"):
+        assert "an animation needs a graph of values" in run(f"autodiff graph x**2 {options} --animate -o {tmp_path}/g.svg")
+    assert "--animate makes an SVG picture" in run(f"autodiff graph x**2 --at x=2 --animate -o {tmp_path}/g.png")
+    assert list(tmp_path.iterdir()) == []
+    assert run(f"autodiff graph x**2 --at x=2 --animate -o {tmp_path}/g.svg") == ""
+    assert "@keyframes" in (tmp_path / "g.svg").read_text()

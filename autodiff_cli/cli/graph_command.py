@@ -43,6 +43,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option(
     "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colors of a picture."
 )
+@click.option("--animate", is_flag=True, help="Play the values, then the gradients, in an SVG picture.")
 @options.output(options.quiet_notes, options.precision, use="graph", files="graph file", bare="")
 def command(
     given: options.Given,
@@ -52,6 +53,7 @@ def command(
     depth: int | None,
     collapse: str | None,
     theme: str,
+    animate: bool,
     out: Output,
 ) -> None:
     """Show the graph of EXPR, whose edges connect each step to its inputs; --at adds values and gradients.
@@ -61,11 +63,14 @@ def command(
     autodiff graph "log(x**3)*y" --at x=5,y=2 --backward
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
+    from autodiff_cli.errors import UsageError
     from autodiff_cli.evaluation.phrasing import note
     from autodiff_cli.graph.collapse import collapse as collapsed
     from autodiff_cli.graph.collapse import cut, readable
     from autodiff_cli.graph.size_limits import LIMITS, Limits
 
+    if animate and out.style != "svg":
+        raise UsageError("--animate makes an SVG picture", hint="write a file with the suffix .svg: -o graph.svg")
     whole = _graph(given, of or "", backward or saved, saved)
     graph = collapsed(whole, options.names(collapse) or ())
     graph = readable(graph, *LIMITS.get(out.style, Limits())) if depth is None else cut(graph, depth)
@@ -99,7 +104,7 @@ def command(
     def svg() -> str:
         from autodiff_cli.graph.svg import to_svg
 
-        return to_svg(graph, out.precision, theme)
+        return to_svg(graph, out.precision, theme, animate)
 
     def dot() -> str:
         from autodiff_cli.graph.dot import to_dot

@@ -16,7 +16,7 @@ _SECTIONS = {
         stationary sensitivity max_steps trace thread_count""",
     "Input": "lets where | columns input_format on_error",
     "Totals": "sum mean groups |",
-    "Picture": "of depth y_range log levels | collapse steps width height theme transparent",
+    "Picture": "of depth y_range log levels | collapse steps width height theme transparent animate",
     "Checks": "claim verify | digits eps atol rtol condition strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name unbuffered resume""",
