@@ -110,8 +110,9 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
     ("change", "message"),
     [
         (("x**2", "d.csv"), "its expression is 'x*a'"),
-        (("x*a", "e.csv"), "'d.csv' was an input"),
-        (("x*a", "d.csv", "e.csv"), "'e.csv' was not an input"),
+        (("x*a", "e.csv"), "d.csv' was an input"),
+        (("x*a", "d.csv", "e.csv"), "e.csv' was not an input"),
+        (("x*a", "d.csv", "d.csv"), "its input files were in another order"),
         (("x*a", "d.csv", "--at", "b=3"), "--at was different"),
         (("x*a", "d.csv", "--where", "x > 1"), "--where was different"),
         (("x*a", "d.csv", "--no-keep"), "--no-keep was different"),
@@ -130,7 +131,7 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
     assert message in done.err
     assert "hint: repeat the command of this run with the same input files, or write to another folder" in done.err
     assert parts("out") == before
-    well(run_map("x*a", "d.csv", *same, "--resume"))
+    well(run_map("x*a", os.path.abspath("d.csv"), *same, "--resume"))
 
 
 def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +142,7 @@ def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.Mon
         assert "and this is 9.9" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
     os.utime(path, ns=(0, 0))
     done = run_map("x", path, "-o", "out/", *SMALL, "--resume")
-    assert (done.code, "'d.csv' has changed" in done.err) == (5, True)
+    assert (done.code, "d.csv' has changed" in done.err) == (5, True)
     os.unlink(path)
     assert "cannot read 'd.csv'" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
     assert os.path.exists(f"out/{STATE}")

@@ -1,7 +1,7 @@
 """Files that a process holds while it writes them, and the removal of files that killed processes left behind.
 
 A file is held by a lock of the operating system, which ends with the process, also on another machine that shares the file
-system.  A file system without locks keeps the files of killed processes.
+system.  Without such locks (on Windows and in some file systems), the files of killed processes stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autodiff_cli.wording import plural
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file cannot be removed
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 RUNNING = ".run"
@@ -82,7 +82,7 @@ def removed(target: str | None) -> list[str]:
     Returns:
         the notes for the user.
     """
-    if target is None or storage.is_url(target):
+    if fcntl is None or target is None or storage.is_url(target):
         return []
     folder, name = os.path.split(os.path.realpath(target))
     pattern = os.path.join(escape(folder), "." + escape(name[:200]).replace("[*]", "*") + ".*")

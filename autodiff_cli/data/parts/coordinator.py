@@ -102,12 +102,12 @@ def run(
         scheduler.check_there()
     many = output.is_folder(target)
     _check(task, inputs, target, style, settings)
-    form, name, paths = style.format.name, display_name(inputs.paths[0]), list(map(str, inputs.paths))
+    form, name, paths = style.format.name, display_name(inputs.paths[0]), [folders.absolute(str(path)) for path in inputs.paths]
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
             task = replace(task, engine=program.engine)
-        else:  # threads would wait for each other
+        elif not settings.dask:  # threads would wait for each other
             settings = replace(settings, threads=1)
         first = RowMap(task, program, source.columns, name)
         here = workplace.of_folder(str(target), form, settings.resume) if many else workplace.of_file(target)
@@ -121,7 +121,8 @@ def run(
                 bare=style.bare,
                 template=output.split(str(target), form)[1] if many else "",
                 limits=settings.limits,
-                stamps=dict(zip(paths, folders.each(folders.stamp, paths), strict=True)),
+                stamps=list(zip(paths, folders.each(folders.stamp, paths), strict=True)),
+                origin=place.run,
                 folder=place.folder,
                 run=place.run,
             )

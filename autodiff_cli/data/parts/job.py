@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -56,8 +56,9 @@ class Job:
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.
         template: the file names in the output folder, with ``*`` for the partition number; empty if parts are joined.
         limits: the maximum size of a partition.
-        stamps: a text for each input file that changes with the file; see ``folders.stamp``.
+        stamps: the absolute path of each input file, and a text that changes with the file; see ``folders.stamp``.
         partitions: the partitions, in row order.
+        origin: the name of the first run, which no other job has: a worker may write a record when its job was given up.
         folder: the path of the hidden folder of the run.
         run: the name of a file in this folder that exists as long as the run goes on.
     """
@@ -70,8 +71,9 @@ class Job:
     bare: bool
     template: str
     limits: Limits = field(default_factory=Limits)
-    stamps: Mapping[str, str] = field(default_factory=dict)
+    stamps: Sequence[tuple[str, str]] = ()
     partitions: tuple[Partition, ...] = ()
+    origin: str = ""
     folder: str = ""
     run: str = ""
 
@@ -102,7 +104,7 @@ class Job:
         if reason:
             hint = "repeat the command of this run with the same input files, or write to another folder"
             raise FileError(f"cannot continue the unfinished run in '{target}': {reason}", hint=hint)
-        return replace(self, partitions=tuple(map(_partition, other["partitions"])))
+        return replace(self, partitions=tuple(map(_partition, other["partitions"])), origin=other["origin"])
 
     def path(self, index: int) -> str:
         """Return the path of the part that contains the results of a partition."""
@@ -156,7 +158,7 @@ class Job:
         Raises:
             AutodiffError: if a row fails; the part is then not written.
         """
-        record = folders.join(self.folder, f"{index}.done")
+        record = folders.join(self.folder, f"{index}.{self.origin}.done")
         done = folders.content(record)
         if done is not None and folders.exists(self.path(index)):
             note: Note = json.loads(done)
@@ -212,12 +214,12 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return how the facts of two jobs differ; empty if they write the same files."""
     if old["version"] != new["version"]:
         return f"it was begun with autodiff {old['version']}, and this is {new['version']}"
-    before, now = old["stamps"], new["stamps"]
+    before, now = dict(old["stamps"]), dict(new["stamps"])
     for path in sorted({*before, *now}):
         if before.get(path) != now.get(path):
             what = "was not an input" if path not in before else "was an input" if path not in now else "has changed"
             return f"{display_name(path)} {what}"
-    if list(before) != list(now):
+    if old["stamps"] != new["stamps"]:
         return "its input files were in another order"
     if old["task"]["expression"] != new["task"]["expression"]:
         return f"its expression is {old['task']['expression']!r}"

@@ -53,6 +53,22 @@ class Workplace:
         else:
             os.close(self._held.enter_context(leftovers.held(path)))
 
+    def others(self) -> list[str]:
+        """Return the paths of the files of other runs in this folder."""
+        names = [name for name in folders.names(self.folder) if name.endswith(RUNNING) and name != self.run]
+        return [folders.join(self.folder, name) for name in names]
+
+    def check_alone(self, target: str) -> None:
+        """Check that no other run goes on in this folder, as far as the file system knows; an object store does not know.
+
+        Raises:
+            FileError: if another run goes on.
+        """
+        path = next((path for path in self.others() if not storage.is_url(path) and leftovers.is_held(path)), None)
+        if path is not None:
+            hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
+            raise FileError(f"another run is writing to '{target}'", hint=hint)
+
     def stop(self) -> None:
         """Stop the workers of the run."""
         self._held.close()
@@ -104,26 +120,27 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
     folder, template = output.split(target, form)
     place = Workplace(folders.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"))
     place.unfinished = folders.content(folders.join(place.folder, JOB))
-    runs = [folders.join(place.folder, name) for name in folders.names(place.folder) if name.endswith(RUNNING)]
-    running = next((path for path in runs if not storage.is_url(path) and leftovers.is_held(path)), None)
-    if running is not None:
-        message = f"another run is writing to '{target}'"
-        raise FileError(message, hint=f"wait until it is finished; if it is not running any more, remove '{running}'")
     if place.unfinished is None:
         check_new(target, form, resume)
     elif not resume:
+        place.check_alone(target)
         hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{place.folder}'"
         raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
     new = not storage.is_url(folder) and not os.path.exists(folder)
     if new:
         _make(folder, target)
-    if place.unfinished is None and not storage.is_url(folder):
+    if not storage.is_url(folder):
         os.makedirs(place.folder, exist_ok=True)
-    place.notes = leftovers.removed(folders.join(folder, template))
-    for path in runs:
-        folders.remove(path)
+    place.begin()
     try:
-        place.begin()
+        place.check_alone(target)
+    except FileError:
+        place.stop()
+        raise
+    for path in place.others():
+        folders.remove(path)
+    place.notes = leftovers.removed(folders.join(folder, template))
+    try:
         yield place
     except BaseException:
         with undisturbed():
