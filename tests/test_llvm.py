@@ -11,7 +11,9 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.compiler.llvm import libmvec
+from autodiff_cli.compiler.llvm.kernel import uncomputable
 from autodiff_cli.compiler.llvm.machine import machine
+from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import apply, as_operand, as_tensor
@@ -112,6 +114,13 @@ def test_functions_without_machine_code_are_called_between_kernels() -> None:
     found, right = (ad.compile(expression, order=2, engine=engine)(x=x, y=y) for engine in ("llvm", "numpy"))
     for name, column in right.items():
         np.testing.assert_allclose(found[name], column, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("expression", ["sinc(x)", "sinc_slope(x, 3)", "logaddexp2(x, y)", "isclose(x, y)", "signbit(x)"])
+def test_compositions_of_functions_have_machine_code(expression: str) -> None:
+    program = ad.compile(expression, order=0)
+    assert isinstance(program, Program)
+    assert not uncomputable(None, partition(program.instructions, frozenset()).rows)
 
 
 FAST = """acos acosh asin asinh atan atan2 atanh cbrt cos cosh exp exp2 expm1 hypot log log10 log1p log2 pow sin sinh tan

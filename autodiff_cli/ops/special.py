@@ -267,18 +267,20 @@ def _sinc(x: Array, order: int) -> Any:
     x = x * 1.0
     u, power = math.pi * x, math.pi**order
     near = np.abs(u) < order + 1
-    series: Any = np.zeros_like(u)[()]
+    series: Any = 0.0
     if np.any(near):  # quotients would lose digits to cancellation: use the Taylor series
         small = np.where(near, u, 0.0)
+        square = small * small
         for k in range(order + 14, (order + 1) // 2 - 1, -1):
-            exponent = 2 * k - order
-            series = series + small**exponent * ((-1) ** k / (math.factorial(exponent) * (2 * k + 1)))
-    if np.all(near):
-        return series * power
+            series = series * square + (-1) ** k / (math.factorial(2 * k - order) * (2 * k + 1))
+        if order % 2:
+            series = series * small
+        if not np.any(~near):
+            return series * power
     # Subtract whole numbers from x before the multiplication by pi, because this subtraction is exact.
     whole = np.round(np.where(np.isinf(x), 0.0, x))
     rest = np.where(np.isinf(x), 0.0, x - whole)
-    sign = 1 - 2 * np.mod(whole, 2)
+    sign = 1 - 2 * (whole - 2 * np.floor(whole / 2))
     sine, cosine = sign * np.sin(math.pi * rest), sign * np.sin(math.pi * (0.5 - np.abs(rest)))
     value: Any = 0.0
     for m in range(order + 1):

@@ -174,11 +174,17 @@ def _any(condition: Column) -> bool:
     return condition.any()
 
 
+def _is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = (np.abs(x - y) <= atol + rtol * np.abs(y)) & np.isfinite(y) | (x == y)
+    return close | np.isnan(x) & np.isnan(y) if equal_nan else close
+
+
 _FUNCTIONS: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     np.where: _where,
     np.clip: _clip,
     np.round: _rounded,
     np.any: _any,
+    np.isclose: _is_close,
     np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, Column) else one for one in given]),
     np.ndim: lambda _: 1,
     np.copy: lambda x: x,

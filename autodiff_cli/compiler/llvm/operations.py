@@ -178,12 +178,23 @@ _POWERS: Final[Mapping[float, Rule]] = {
 """The powers that are computed without the C library's ``pow``, as in ``schedule``."""
 
 
+def _logarithm_of_sum(power: str, base: float) -> Rule:
+    """The logarithm of the sum of two powers of a base, by the name of the power in C."""
+
+    @_of_floats
+    def rule(builder: Builder, x: Value, y: Value) -> Value:
+        equal = builder.compare("oeq", x, y)
+        high = builder.select(builder.compare("ogt", x, y), x, y)
+        part = _library("log1p")(builder, _library(power)(builder, -builder.intrinsic("fabs", x - y)))
+        found = builder.select(equal, x + math.log(2) / math.log(base), high + part * (1 / math.log(base)))
+        return builder.select(_nan(builder, x - y) & ~equal, x + y, found)
+
+    return rule
+
+
 @_of_floats
-def _logaddexp(builder: Builder, x: Value, y: Value) -> Value:
-    high = builder.select(builder.compare("ogt", x, y), x, y)
-    part = _library("log1p")(builder, _library("exp")(builder, -builder.intrinsic("fabs", x - y)))
-    found = builder.select(builder.compare("oeq", x, y), x + math.log(2), high + part)
-    return builder.select(_nan(builder, x - y) & ~builder.compare("oeq", x, y), x + y, found)
+def _sign_bit(builder: Builder, x: Value) -> Value:
+    return builder.compare("olt", builder.intrinsic("copysign", _one(builder, x), x), 0)
 
 
 def _scaled(factor: float) -> Rule:
@@ -255,7 +266,9 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.floor_divide: _floor_divide,
     np.power: _power,
     np.float_power: _power,
-    np.logaddexp: _logaddexp,
+    np.logaddexp: _logarithm_of_sum("exp", math.e),
+    np.logaddexp2: _logarithm_of_sum("exp2", 2),
+    np.signbit: _sign_bit,
     np.deg2rad: _scaled(math.pi / 180),
     np.radians: _scaled(math.pi / 180),
     np.rad2deg: _scaled(180 / math.pi),
