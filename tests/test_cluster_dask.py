@@ -128,6 +128,20 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
     assert alive == []
 
 
+def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
+    save(1500)
+    arguments = ("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "50")
+    with run_of(*arguments) as process:
+        until(lambda: len(done()) > 3 or process.poll() is not None)
+        process.kill()
+        process.wait(LIMIT)
+    left = sorted(name for name in os.listdir() if name != "d.csv")
+    assert [name.rpartition(".")[2] for name in left] in (["parts", "tmp"], ["tmp", "parts"])
+    result = run_map("x*y", "d.csv", "-o", "o.csv")
+    assert (result.code, result.err) == (0, f"note: removed 2 files that a killed run left behind, such as '{left[0]}'\n")
+    assert sorted(os.listdir()) == ["d.csv", "o.csv"]
+
+
 def test_nobody_else_can_connect(tmp_path: Path) -> None:
     with scheduler.connected(None, 1, 1, str(tmp_path), print) as found:
         assert list(found.each(scan, [(__file__, 0, 10, "")], lambda _: False)) == [(0, (0, 1))]

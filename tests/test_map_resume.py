@@ -167,6 +167,61 @@ def test_a_part_that_was_removed_is_computed_again(monkeypatch: pytest.MonkeyPat
     assert parts("out") == parts("right")
 
 
+@pytest.mark.parametrize("before", ["nothing", "a folder", "an interrupted run"])
+def test_a_bad_row_leaves_no_part(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    path = save()
+    with open(path, "a") as file:
+        file.write("oops,1\n")
+    if before == "an interrupted run":
+        interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
+    elif before == "a folder":
+        os.mkdir("out")
+        Path("out/notes.csv").touch()
+    done = run_map("x", path, "-o", "out/", *SMALL, *(("--resume",) if before == "an interrupted run" else ()))
+    assert (done.code, "line 62: column 'x' contains 'oops'" in done.err) == (5, True)
+    assert "--resume" not in done.err
+    assert (os.listdir("out") if os.path.exists("out") else None) == {"nothing": None, "a folder": ["notes.csv"]}.get(before, [])
+
+
+def test_a_full_disk_can_be_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save()
+    well(run_map("x", path, "-o", "right/", *SMALL))
+    with monkeypatch.context() as patch:
+        replaced = os.replace
+
+        def full(old: str, new: str) -> None:
+            if new.endswith("part-00002.csv"):
+                raise OSError(28, "No space left on device")
+            replaced(old, new)
+
+        patch.setattr(os, "replace", full)
+        done = run_map("x", path, "-o", "out/", *SMALL)
+    assert (done.code, "part-00002.csv': No space left on device\n  hint: continue the run with --resume" in done.err) == (5, True)
+    well(run_map("x", path, "-o", "out/", *SMALL, "--resume"))
+    assert parts("out") == parts("right")
+
+
+def test_a_record_of_another_job_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of a run that was given up may write its record after the folder was removed."""
+    path = save()
+    well(run_map("x**2", path, "-o", "right/", *SMALL))
+    interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
+    late = {name: Path(f"out/{STATE}/{name}").read_bytes() for name in os.listdir(f"out/{STATE}") if name.endswith(".done")}
+    completed(["rm", "-r", "out"])
+
+    def work(folder: str, run: str, index: int) -> job.Note:
+        for name, data in late.items():
+            Path(folder, name).write_bytes(data)
+            Path("out", f"part-0000{name[0]}.csv").write_text("late")
+        late.clear()
+        return job.work(folder, run, index)
+
+    assert len(late) == 2
+    monkeypatch.setattr(coordinator, "work", work)
+    well(run_map("x**2", path, "-o", "out/", *SMALL))
+    assert parts("out") == parts("right")
+
+
 def test_given_arrays_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     path = save()
     arguments = ("x*a + sum(w)", path, "--at", "a=0.1", "--const", "w=[[1, 2], [nan, inf]]", *SMALL)

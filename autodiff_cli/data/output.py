@@ -128,6 +128,19 @@ def terminable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Block Ctrl-C in this thread and in the processes that it starts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _standard_output() -> BinaryIO:
     buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if buffer is None:

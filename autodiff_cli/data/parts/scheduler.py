@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from autodiff_cli.data.output import undisturbed
 from autodiff_cli.errors import ClusterError, UsageError, setting
 from autodiff_cli.lazy import library
 
@@ -21,26 +21,6 @@ Tell = Callable[[str], None]
 """A function that shows a note to the user at once."""
 TIMEOUT = 10
 """The maximum response time of a scheduler in seconds."""
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Block Ctrl-C in this thread.
-
-    Processes that are started meanwhile inherit the block.  Ctrl-C therefore does not end them; only the client does.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    # The resource tracker would unblock the signal when it starts, so it is started first.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def check_there() -> None:
@@ -178,6 +158,8 @@ async def _answered(address: str) -> None:
 
 def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
     """Start a cluster that accepts connections only from this machine."""
+    from multiprocessing import resource_tracker
+
     from dask import config
     from distributed import LocalCluster
 
@@ -185,6 +167,9 @@ def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
     # next one.  The workers here need little memory, and the same amount for each partition, so this would only cost time.
     given = config.get("distributed.nanny.pre-spawn-environ")
     kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
+    # Processes inherit the block of Ctrl-C, so that only the client ends them.  The resource tracker would unblock it when it
+    # starts, so it is started first.
+    resource_tracker.ensure_running()
     with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
         return LocalCluster(
             n_workers=workers,

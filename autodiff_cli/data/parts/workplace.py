@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager
 from autodiff_cli.data import leftovers, output, storage
 from autodiff_cli.data.leftovers import RUNNING
 from autodiff_cli.data.parts import folders
-from autodiff_cli.data.parts.scheduler import undisturbed
 from autodiff_cli.errors import FileError, setting
 
 JOB = "job.json"
@@ -99,7 +98,7 @@ def of_file(target: str | None) -> Iterator[Workplace]:
         place.begin()
         yield place
     finally:
-        with undisturbed():
+        with output.undisturbed():
             place.stop()
             place.remove()
 
@@ -143,7 +142,7 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
     try:
         yield place
     except BaseException:
-        with undisturbed():
+        with output.undisturbed():
             place.stop()
             if place.over:
                 for name in fnmatch.filter(folders.names(folder), template):
@@ -153,7 +152,7 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
             if new and not os.listdir(folder):
                 os.rmdir(folder)
         raise
-    with undisturbed():
+    with output.undisturbed():
         place.stop()
         place.remove()
 
