@@ -195,8 +195,9 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
     for source in inputs:
         if output is not None and (source if storage.is_url(source) else _identity(source, sys.stdin)) == output:
             what = f"'{path}'" if path is not None else "standard output"
-            in_place = f"use {setting('in_place')} to replace the input file when all rows are written"
-            raise UsageError(f"{what} is both the input and the output", hint="write to another file" if path is None else in_place)
+            in_place = f"; to add the results of every row to the file itself, use {setting('in_place')}"
+            hint = "write to another file" + (in_place if path is not None else "")
+            raise UsageError(f"{what} is both the input and the output", hint=hint)
 
 
 def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:
