@@ -19,14 +19,12 @@ from autodiff_cli.data.parts.partitions import Limits, Partition, Range, Scan, p
 from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, ordered, settle
 from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
-from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, UsageError, setting
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.formats import compression_of
 from autodiff_cli.language.source_text import display_name
 
 Made = TypeVar("Made")
 _DASK = setting("engine", "dask")
-_PASSING = (FileError, ClusterError, MissingPackage)
-"""The errors that may not occur again when a run is continued; errors of rows are of derived classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +133,8 @@ def run(
             into: AbstractContextManager[joining.Add]
             into = nullcontext(lambda _: None) if many else joining.one_file(job, writer(style), target, source)
             calls = [(job.folder, job.run, i) for i in range(len(job.partitions))]
-            with into as add, closing(workers.each(work, calls, lambda note: "error" in note)) as notes:
-                try:
-                    summary = _summed(job.partitions, _in_order(notes), add, tick)
-                except AutodiffError as error:
-                    place.over = type(error) not in _PASSING
-                    if many and not place.over and error.hint is None:
-                        error.hint = f"continue the run with {setting('resume')}"
-                    raise
-                finally:
-                    place.stop()
+            with into as add, closing(workers.each(work, calls, lambda note: "error" in note)) as notes, place.computing():
+                summary = _summed(job.partitions, _in_order(notes), add, tick)
             summary.notes = [*place.notes, *summary.notes]
             return summary
 

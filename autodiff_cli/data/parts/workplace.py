@@ -16,29 +16,33 @@ from contextlib import ExitStack, contextmanager
 from autodiff_cli.data import leftovers, output, storage
 from autodiff_cli.data.leftovers import RUNNING
 from autodiff_cli.data.parts import folders
-from autodiff_cli.errors import FileError, setting
+from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
 
 JOB = "job.json"
 """The name of the file that describes the job."""
+_PASSING = (FileError, ClusterError, MissingPackage)
+"""The errors that may not occur again when a run is continued; the errors of rows have other classes."""
 
 
 class Workplace:
-    """The hidden folder of a run; as a context manager, it exists until exit.
+    """The hidden folder of a run.
 
     Args:
         folder: the path of the hidden folder.
+        lasts: whether the folder stays after an interruption, so that the run can be continued.
 
     Attributes:
         run: the name of the run; workers continue only as long as the folder contains a file of this name.
         unfinished: the description of the job that an earlier run did not finish; ``None`` for a new job.
         notes: the notes for the user.
-        over: whether the run is finished, or cannot be continued.
+        over: whether a row failed, as it would again in a continued run.
     """
 
     unfinished: bytes | None = None
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, lasts: bool = False) -> None:
         self.folder = folder
+        self.lasts = lasts
         self.run = os.urandom(4).hex() + RUNNING
         self.notes: list[str] = []
         self.over = False
@@ -67,6 +71,19 @@ class Workplace:
         if path is not None:
             hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
             raise FileError(f"another run is writing to '{target}'", hint=hint)
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Stop the workers at exit."""
+        try:
+            yield
+        except AutodiffError as error:
+            self.over = type(error) not in _PASSING
+            if self.lasts and not self.over and error.hint is None:
+                error.hint = f"continue the run with {setting('resume')}"
+            raise
+        finally:
+            self.stop()
 
     def stop(self) -> None:
         """Stop the workers of the run."""
@@ -117,7 +134,7 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
             folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
-    place = Workplace(folders.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"))
+    place = Workplace(folders.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"), lasts=True)
     place.unfinished = folders.content(folders.join(place.folder, JOB))
     if place.unfinished is None:
         check_new(target, form, resume)
