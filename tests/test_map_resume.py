@@ -158,6 +158,15 @@ def test_an_unfinished_run_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -
     well(run_map("y", path, "-o", "out/*.ndjson", *SMALL))  # other names
 
 
+def test_columns_without_a_header_and_formats_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("d.csv").write_text("".join(f"{i},{i * i}\n" for i in range(60)))
+    same = ("x", "d.csv", "-o", "out/", *SMALL)
+    interrupted(monkeypatch, *same, "--columns", "x,y")
+    assert "--columns was different" in run_map(*same, "--columns", "y,x", "--resume").err
+    assert "--input-format was different" in run_map(*same, "--columns", "x,y", "--input-format", "csv", "--resume").err
+    well(run_map(*same, "--columns", "x,y", "--resume"))
+
+
 def test_a_part_that_was_removed_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     path = save()
     well(run_map("x", path, "-o", "right/", *SMALL))

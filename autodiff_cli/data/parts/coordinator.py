@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -119,6 +119,7 @@ def run(
                 bare=style.bare,
                 template=output.split(str(target), form)[1] if many else "",
                 limits=settings.limits,
+                reading=asdict(replace(inputs, paths=(), partitions={})),
                 stamps=list(zip(paths, folders.each(folders.stamp, paths), strict=True)),
                 origin=place.run,
                 folder=place.folder,

@@ -56,6 +56,7 @@ class Job:
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.
         template: the file names in the output folder, with ``*`` for the partition number; empty if parts are joined.
         limits: the maximum size of a partition.
+        reading: the options of ``pipeline.Inputs``, by name.
         stamps: the absolute path of each input file, and a text that changes with the file; see ``folders.stamp``.
         partitions: the partitions, in row order.
         origin: the name of the first run, which no other job has: a worker may write a record when its job was given up.
@@ -71,6 +72,7 @@ class Job:
     bare: bool
     template: str
     limits: Limits = field(default_factory=Limits)
+    reading: Mapping[str, object] = field(default_factory=dict)
     stamps: Sequence[tuple[str, str]] = ()
     partitions: tuple[Partition, ...] = ()
     origin: str = ""
@@ -223,8 +225,8 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         return "its input files were in another order"
     if old["task"]["expression"] != new["task"]["expression"]:
         return f"its expression is {old['task']['expression']!r}"
-    for name, value in new["task"].items():
-        if old["task"][name] != value:
+    for name, value in {**new["reading"], **new["task"]}.items():
+        if {**old["reading"], **old["task"]}[name] != value:
             return f"{setting(_SETTINGS.get(name, name))} was different"
     if old["limits"] != new["limits"]:
         return "its partitions have another size"
@@ -232,8 +234,8 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     return "" if same else "its output has another format or other columns"
 
 
-_SETTINGS = {"lets": "let", "keep": "no_keep"}
-"""The settings of fields of ``Task`` with another name."""
+_SETTINGS = {"lets": "let", "keep": "no_keep", "style": "input_format"}
+"""The settings of fields of ``Task`` and ``Inputs`` with another name."""
 
 
 @lru_cache(maxsize=4)
