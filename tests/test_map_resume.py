@@ -158,6 +158,12 @@ def test_an_unfinished_run_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -
     well(run_map("y", path, "-o", "out/*.ndjson", *SMALL))  # other names
 
 
+def test_a_missing_file_is_noticed_before_the_first_part() -> None:
+    done = run_map("x", save(), "none.csv", "-o", "out/")
+    assert (done.code, done.err) == (5, "error: cannot read 'none.csv': No such file or directory\n")
+    assert os.listdir() == ["d.csv"]
+
+
 def test_columns_without_a_header_and_formats_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("d.csv").write_text("".join(f"{i},{i * i}\n" for i in range(60)))
     same = ("x", "d.csv", "-o", "out/", *SMALL)

@@ -100,7 +100,7 @@ def run(
         scheduler.check_there()
     many = output.is_folder(target)
     _check(task, inputs, target, style, settings)
-    form, name, paths = style.format.name, display_name(inputs.paths[0]), [folders.absolute(str(path)) for path in inputs.paths]
+    form, name, paths = style.format.name, display_name(inputs.paths[0]), list(map(str, inputs.paths))
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
@@ -120,7 +120,7 @@ def run(
                 template=output.split(str(target), form)[1] if many else "",
                 limits=settings.limits,
                 reading=asdict(replace(inputs, paths=(), partitions={})),
-                stamps=list(zip(paths, folders.each(folders.stamp, paths), strict=True)),
+                stamps=list(zip(map(folders.absolute, paths), folders.each(folders.stamp, paths), strict=True)),
                 origin=place.run,
                 folder=place.folder,
                 run=place.run,

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from autodiff_cli.data import storage
 from autodiff_cli.data.pipeline import ordered
+from autodiff_cli.errors import FileError
+from autodiff_cli.language.source_text import display_name
 
 Made = TypeVar("Made")
 _REQUESTS = 16
@@ -73,17 +75,17 @@ def size_of(path: str) -> int:
 
 
 def stamp(path: str) -> str:
-    """Return a text that changes when a file changes; empty if the file cannot be read.
+    """Return a text that changes when a file changes.
 
     Raises:
-        FileError: if a server does not answer.
+        FileError: if the file does not exist, or a server does not answer.
     """
     if storage.is_url(path):
         return storage.stamp(path)
     try:
         status = os.stat(path)
-    except OSError:
-        return ""
+    except OSError as error:
+        raise FileError(f"cannot read {display_name(path)}: {error.strerror or error}") from None
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
