@@ -16,6 +16,24 @@ from autodiff_cli.suggest import suggestion
 Use = Literal["result", "formula", "graph", "graph file", "plot file", "explanation file"]
 
 
+class Dialect(NamedTuple):
+    """The details of a CSV file.
+
+    Attributes:
+        delimiter: the character between cells; empty for that of the format.
+        decimal: the decimal separator of numbers.
+        comment: the beginning of lines that are not read; empty if all lines are.
+        skip_lines: the number of lines before the header.
+        na_values: the cells that are read as nan.
+    """
+
+    delimiter: str = ""
+    decimal: str = "."
+    comment: str = ""
+    skip_lines: int = 0
+    na_values: tuple[str, ...] = ()
+
+
 class Format(NamedTuple):
     """A format of input or output.
 
@@ -34,6 +52,7 @@ class Format(NamedTuple):
         part: the format of the partial files that a cluster writes; empty if they have the format itself.
         unit: the unit in which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
         nameless: whether a file can lack column names, which a setting then provides.
+        dialect: the details of a CSV file.
     """
 
     name: str
@@ -51,6 +70,7 @@ class Format(NamedTuple):
     part: str = ""
     unit: str = ""
     nameless: bool = False
+    dialect: Dialect = Dialect()
 
 
 _TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file")
@@ -94,7 +114,38 @@ _DECLARED = (
     _arrow("arrow", (".arrow", ".ipc"), "Arrow IPC"),
     _arrow("feather", (".feather",), "Feather"),
 )
-FORMATS = {each.name: each for each in _DECLARED}
+
+
+class _Formats(dict[str, Format]):
+    """The formats by name.  The name of a variant is its format, followed by its dialect as JSON: ``csv{"delimiter": ";"}``."""
+
+    def __missing__(self, name: str) -> Format:
+        base, brace, details = name.partition("{")
+        if not brace:
+            raise KeyError(name)
+        import json
+
+        given = json.loads(brace + details)
+        dialect = Dialect(**{**given, "na_values": tuple(given.get("na_values", ()))})
+        found = self[base]
+        self[name] = found._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or found.delimiter)
+        return self[name]
+
+
+def variant(base: str, dialect: Dialect) -> str:
+    """Return the name of the variant of CSV or TSV with a dialect; see ``_Formats``."""
+    import json
+
+    given = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
+    return f"{base}{json.dumps(given)}" if given else base
+
+
+def plain(name: str) -> str:
+    """Return the name of the format of a variant."""
+    return name.partition("{")[0]
+
+
+FORMATS: dict[str, Format] = _Formats({each.name: each for each in _DECLARED})
 READ = tuple(each.name for each in _DECLARED if each.reader)
 """The names of the formats for input files of rows."""
 WRITTEN = tuple(each.name for each in _DECLARED if each.writer)

@@ -236,7 +236,7 @@ def test_hints_for_beginners() -> None:
     refused(5, "hint: remove --columns, because the first line is a header", "x*y", "--columns", "x,y", stdin=data)
     assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
     refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
-    refused(2, "its delimiter seems to be ';'; use tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
+    refused(2, "its delimiter seems to be ';'; use --delimiter ';'", "x*y", stdin=b"x;y\n1;2\n")
     refused(2, "its delimiter seems to be '\\t'; use --input-format tsv", "x*y", stdin=b"x\ty\n1\t2\n")
     refused(2, "its delimiter seems to be ','; use --input-format csv", "x*y", "--input-format", "tsv", stdin=data)
     refused(2, "the name of an input file is empty", "x", "")

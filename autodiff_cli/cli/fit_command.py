@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autodiff_cli import formats
-from autodiff_cli.cli import options, solver_options
+from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.cli.row_options import as_let
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
     metavar="NAME[:SCALE]",
     help="Robust loss (huber, soft_l1 or cauchy), and the residual from which it differs from the square.",
 )
-@click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
-@click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
-@click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
+@row_options.input_style
+@row_options.let
+@row_options.columns
 @click.option(
     "--on-error",
     default="stop",
@@ -82,7 +80,7 @@ def command(
     sigma_x: tuple[str, ...],
     weights: str | None,
     loss: str | None,
-    input_format: str | None,
+    input_style: row_options.InputStyle,
     lets: tuple[str, ...],
     columns: str | None,
     on_error: str,
@@ -119,14 +117,13 @@ def command(
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
-    style = input_format and formats.check_known(input_format, formats.READ, "input_format")
-    source = pipeline.Inputs.named(files, style, options.names(columns))
+    source = pipeline.Inputs.named(files, input_style.style(files), options.names(columns))
     result = fit(
         options.read_expression(expr),
         source,
         at=at,
         const=bindings(const, "const"),
-        let=dict(map(as_let, lets)),
+        let=dict(map(row_options.as_let, lets)),
         sigma=sigma,
         sigma_x=sigma_x,
         weights=weights,

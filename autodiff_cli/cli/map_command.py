@@ -16,7 +16,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @options.evaluated_in_rows
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@row_options.input_format
+@row_options.input_style
 @row_options.let
 @row_options.columns
 @row_options.on_error
@@ -37,7 +37,7 @@ def command(
     given: options.Given,
     files: tuple[str, ...],
     lets: tuple[str, ...],
-    input_format: str | None,
+    input_style: row_options.InputStyle,
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
@@ -73,7 +73,7 @@ def command(
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    source, target, form = row_options.opened(given.expr, files, rows, input_format, columns, unbuffered)
+    source, target, form = row_options.opened(given.expr, files, rows, input_style, columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
     keywords = given.keywords()
     del keywords["gradient"]

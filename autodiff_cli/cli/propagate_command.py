@@ -82,6 +82,7 @@ def command(
     monte_carlo: str | None,
     seed: int,
     reading: row_options.Reading,
+    input_style: row_options.InputStyle,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,
@@ -104,7 +105,7 @@ def command(
         for name, value in single.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
-        _over_rows(expr, files, given, order, reading, rows, strict, quiet_notes)
+        _over_rows(expr, files, given, order, reading, input_style, rows, strict, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
@@ -143,6 +144,7 @@ def _over_rows(
     given: Given,
     order: int,
     reading: row_options.Reading,
+    input_style: row_options.InputStyle,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,
@@ -153,7 +155,7 @@ def _over_rows(
     from autodiff_cli.solvers.uncertainty.quantities import quantities
     from autodiff_cli.solvers.uncertainty.rows import UncertainTask
 
-    opened = row_options.opened(expr, files, rows, reading.input_format, reading.columns)
+    opened = row_options.opened(expr, files, rows, input_style, reading.columns)
     known = quantities(value_texts(given.at, "at"), {}, {})
     task = UncertainTask(
         options.read_expression(expr),

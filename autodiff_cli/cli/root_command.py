@@ -53,6 +53,7 @@ def command(
     sensitivity: str | None,
     trace: bool,
     reading: row_options.Reading,
+    input_style: row_options.InputStyle,
     rows: row_options.Rows,
     quiet_notes: bool,
 ) -> None:
@@ -72,7 +73,7 @@ def command(
         for name, value in {"--over": over, "--all": all_roots, "--sensitivity": sensitivity, "--trace": trace}.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
-        _over_rows(given, files, reading, rows, quiet_notes)
+        _over_rows(given, files, reading, input_style, rows, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
@@ -99,13 +100,18 @@ def command(
 
 
 def _over_rows(
-    given: Given, files: tuple[str, ...], reading: row_options.Reading, rows: row_options.Rows, quiet_notes: bool
+    given: Given,
+    files: tuple[str, ...],
+    reading: row_options.Reading,
+    input_style: row_options.InputStyle,
+    rows: row_options.Rows,
+    quiet_notes: bool,
 ) -> None:
     from autodiff_cli.command_result import head
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.rows import RootTask
 
-    opened = row_options.opened(given.expr, files, rows, reading.input_format, reading.columns)
+    opened = row_options.opened(given.expr, files, rows, input_style, reading.columns)
     task = RootTask(
         "",
         const=bindings(given.const, "const"),

@@ -54,8 +54,14 @@ class Rows(NamedTuple):
             wanted = os.environ.get("AUTODIFF_FORMAT", "")
             chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
             chosen = "csv" if self.quiet and not formats.FORMATS[chosen].delimiter else chosen
+        read = style_of(source.paths[0], source.style)
+        dialect = formats.FORMATS[read].dialect
+        if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
+            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=()))
+        if self.in_place and (dialect.comment or dialect.skip_lines):
+            raise UsageError("--in-place would remove the lines that are not read", hint="write to another file: -o FILE")
         if self.in_place:
-            _check_stays(str(source.paths[0]), style_of(source.paths[0], source.style), chosen, self.quiet)
+            _check_stays(str(source.paths[0]), formats.plain(read), formats.plain(chosen), self.quiet)
         if self.quiet and not formats.FORMATS[chosen].delimiter:
             raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
         if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
@@ -78,7 +84,68 @@ rows = options.together(
     options.quiet("Print only the numbers, without a header or input columns."),
     options.drawing,
 )
-input_format = click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
+
+
+class InputStyle(NamedTuple):
+    """The options for the format of the input."""
+
+    input_format: str | None
+    delimiter: str | None
+    decimal: str
+    comment: str | None
+    skip_lines: int
+    na_values: str | None
+
+    def style(self, files: Sequence[str]) -> str | None:
+        """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
+
+        Raises:
+            UsageError: if the format is unknown, or if an option that describes CSV is given for another format.
+        """
+        from autodiff_cli.errors import UsageError
+
+        style = self.input_format and formats.check_known(self.input_format, formats.READ, "input_format")
+        delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
+        values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
+        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values)
+        if dialect == formats.Dialect():
+            return style
+        base = style or (
+            formats.of_suffix(files[0].removesuffix(formats.compression_of(files[0])), formats.READ) if files else None
+        )
+        base = base or "csv"
+        if not formats.FORMATS[base].delimiter:
+            raise UsageError(
+                f"--delimiter, --decimal, --comment, --skip-lines and --na-values describe CSV, not {base}", hint="remove them"
+            )
+        if (
+            len(delimiter) > 1
+            or not delimiter.isascii()
+            or delimiter in ('"', "\n", "\r")
+            or (delimiter and delimiter in "0123456789+-eE")
+        ):
+            raise UsageError(f"--delimiter: {self.delimiter!r} is not a delimiter", hint="use one character such as ; or |, or tab")
+        if self.decimal not in (".", ","):
+            raise UsageError(f"--decimal: {self.decimal!r} is not a decimal separator", hint="use . or ,")
+        if self.decimal == (delimiter or formats.FORMATS[base].delimiter):
+            raise UsageError(f"{self.decimal!r} cannot be both the delimiter and the decimal separator", hint="set --delimiter ';'")
+        return formats.variant(base, dialect)
+
+
+_NAMED = {"tab": "\t", "\\t": "\t"}
+"""The names of delimiters that are hard to type."""
+input_style = options.together(
+    "input_style",
+    InputStyle,
+    click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]"),
+    click.option(
+        "--delimiter", metavar="CHAR", help="Character between the cells of CSV, such as ; or tab.  [default: from the format]"
+    ),
+    click.option("--decimal", default=".", metavar=".|,", help="Decimal separator of CSV.  [default: .]"),
+    click.option("--comment", metavar="TEXT", help="Beginning of lines of CSV that are not read."),
+    click.option("--skip-lines", default=0, metavar="N", type=click.IntRange(0), help="Number of lines before the header of CSV."),
+    click.option("--na-values", metavar="NA,-", help="Cells of CSV that are read as nan."),
+)
 let = click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
 columns = click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
 on_error = click.option(
@@ -95,13 +162,12 @@ class Reading(NamedTuple):
     """The options for reading rows."""
 
     lets: tuple[str, ...]
-    input_format: str | None
     columns: str | None
     on_error: str
     keep: bool
 
 
-reading = options.together("reading", Reading, input_format, let, columns, on_error, keep)
+reading = options.together("reading", Reading, input_style, let, columns, on_error, keep)
 
 
 class Selection(NamedTuple):
@@ -203,7 +269,7 @@ class Files(NamedTuple):
 
 
 def opened(
-    expr: str, files: Sequence[str], rows: Rows, input_format: str | None, columns: str | None, unbuffered: bool = False
+    expr: str, files: Sequence[str], rows: Rows, input_style: InputStyle, columns: str | None, unbuffered: bool = False
 ) -> Files:
     """Return the files that the options name.
 
@@ -214,8 +280,7 @@ def opened(
     from autodiff_cli.data.pipeline import Inputs
 
     check_order(expr, files)
-    style = input_format and formats.check_known(input_format, formats.READ, "input_format")
-    source = Inputs.named(files, style, options.names(columns), unbuffered)
+    source = Inputs.named(files, input_style.style(files), options.names(columns), unbuffered)
     target = None if rows.target in ("-", "/dev/stdout") else rows.target
     if rows.in_place:
         target = _replaced(source.paths, target)

@@ -13,7 +13,7 @@ from autodiff_cli.data.compression import decompressed
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
-from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, suffixes
+from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, plain, suffixes
 from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
@@ -148,7 +148,7 @@ def reader(
     """
     name = name or display_name(path)
     if columns is not None and not FORMATS[style].nameless:
-        raise UsageError(f"{style} already names its columns", hint=f"remove {setting('columns')}")
+        raise UsageError(f"{plain(style)} already names its columns", hint=f"remove {setting('columns')}")
     twice = next((column for column in columns or () if list(columns or ()).count(column) > 1), None)
     if twice is not None:
         raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")

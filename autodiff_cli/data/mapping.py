@@ -135,10 +135,10 @@ class Task:
 _SEPARATORS = {
     "\t": setting("input_format", "tsv"),
     ",": setting("input_format", "csv"),
-    ";": "tr ';' , < FILE | autodiff map EXPR, unless the file has decimal commas",
-    "|": "tr '|' , < FILE | autodiff map EXPR",
+    ";": setting("delimiter", "';'"),
+    "|": setting("delimiter", "'|'"),
 }
-"""The options or commands for reading a file, by the delimiter that the file seems to have."""
+"""The options for reading a file, by the delimiter that the file seems to have."""
 _SUGGESTED = 5
 """The maximum number of missing columns for which a message suggests another column."""
 _LISTED = 30

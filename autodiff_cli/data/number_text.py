@@ -23,8 +23,10 @@ def number_texts(array: Array) -> list[str]:
     return row_texts([array], ",")
 
 
-def row_texts(columns: Sequence[Array], separator: str) -> list[str]:
+def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> list[str]:
     """Return the text of each row of columns of numbers, with a separator of one character between the numbers."""
+    if decimal != ".":
+        return [text.replace(".", decimal) for text in row_texts(columns, separator)]
     if len(columns[0]) < _FAST_FROM or any(column.dtype != np.float64 for column in columns):
         return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
     array = np.column_stack(columns)
@@ -35,13 +37,14 @@ def row_texts(columns: Sequence[Array], separator: str) -> list[str]:
     return texts
 
 
-def arrow_texts(array: Array, lead: str, json: bool = False) -> ArrowArray:
+def arrow_texts(array: Array, lead: str, json: bool = False, decimal: str = ".") -> ArrowArray:
     """Return an Arrow array with the texts of numbers, each after the same text.
 
     Args:
         array: the numbers: integers, float64 or float32.
         lead: the text before each number.
         json: whether numbers that are not finite are strings of JSON.
+        decimal: the decimal separator.
     """
     pa = pyarrow_if_there()
     if not len(array):
@@ -59,6 +62,8 @@ def arrow_texts(array: Array, lead: str, json: bool = False) -> ArrowArray:
     start = lead.encode()
     offsets = bounds + (len(start) - 1) * np.arange(len(bounds))
     data = start + (text[1:-1] if lead == "," else text[1:-1].replace(b",", start))
+    if decimal != ".":
+        data = data.replace(b".", decimal.encode())
     return pa.StringArray.from_buffers(len(array), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 from autodiff_cli import signals
 from autodiff_cli.data import leftovers, storage
 from autodiff_cli.errors import FileError, UsageError, setting
+from autodiff_cli.formats import plain
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -175,7 +176,7 @@ def split(target: str, form: str) -> tuple[str, str]:
     Raises:
         UsageError: if the name does not contain exactly one ``*``.
     """
-    folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
+    folder, name = (target, f"part-*.{plain(form)}") if "*" not in target else os.path.split(target)
     if "*" in folder or name.count("*") != 1:
         raise UsageError(f"'{target}' must contain one * in the file name", hint="write a name such as 'out/*.csv'")
     return (folder.rstrip("/") if storage.is_url(folder) else os.path.abspath(folder or ".")), name

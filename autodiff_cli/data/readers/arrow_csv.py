@@ -12,6 +12,7 @@ import numpy as np
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
+from autodiff_cli.formats import Dialect
 
 
 def is_regular(data: bytes, delimiter: str) -> bool:
@@ -34,7 +35,9 @@ def is_regular(data: bytes, delimiter: str) -> bool:
     return not (np.searchsorted(quotes, newlines) % 2).any()
 
 
-def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter: str, request: ReadRequest) -> Block | None:
+def parsed(
+    data: bytes, name: str, first: int, columns: Sequence[str], delimiter: str, dialect: Dialect, request: ReadRequest
+) -> Block | None:
     """Return rows as a block; ``None`` if Python has to parse them.
 
     Args:
@@ -43,11 +46,14 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
         first: the number of the first line.
         columns: the names of all columns.
         delimiter: the delimiter between cells.
+        dialect: the other details of the file.
         request: the columns to read.
     """
     pa = pyarrow_if_there()
     kept = () if request.raw == delimiter else request.kept
     if pa is None or not (request.numbers or kept) or b"(" in data:  # Arrow would accept nan(1)
+        return None
+    if dialect.decimal != "." and (kept or b"+" in data):
         return None
     from pyarrow import csv
 
@@ -62,7 +68,13 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
             pa.BufferReader(data),
             csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=[str(i) for i in range(len(columns))]),
             csv.ParseOptions(delimiter=delimiter, quote_char='"' if b'"' in data else False),
-            csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False),
+            csv.ConvertOptions(
+                include_columns=list(types),
+                column_types=types,
+                null_values=dialect.na_values,
+                strings_can_be_null=False,
+                decimal_point=dialect.decimal,
+            ),
         )
         rows = table.num_rows
         if rows != lines_in(data):

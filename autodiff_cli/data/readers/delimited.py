@@ -7,6 +7,7 @@ large pieces, and refuses pieces with unusual cells, which this reader then pars
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
+from autodiff_cli.formats import Dialect
 from autodiff_cli.wording import plural
 
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
@@ -85,10 +87,26 @@ class DelimitedReader(TextReader):
     """
 
     def __init__(self, source: InputFile) -> None:
+        self._dialect = source.format.dialect
         super().__init__(source, soon=True)
         self.form = self.delimiter = source.format.delimiter
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         self.columns = tuple(self._header() if source.columns is None else source.columns)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield chunks of whole lines; see ``TextReader``.  Comments are replaced by empty lines, which keeps line numbers."""
+        comment = (
+            re.compile(rb"^%b[^\n]*" % re.escape(self._dialect.comment.encode()), re.MULTILINE) if self._dialect.comment else None
+        )
+        left = self._dialect.skip_lines if self.line == 1 else 0
+        for chunk in super().chunks():
+            start = 0
+            while left and start < len(chunk):
+                start = chunk.index(b"\n", start) + 1
+                left -= 1
+                self.line += 1
+            data = chunk[start:]
+            yield data if comment is None else comment.sub(b"", data)
 
     def _header(self) -> list[str]:
         for chunk in self._chunks:
@@ -168,7 +186,7 @@ class DelimitedReader(TextReader):
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         rows = piece.rows
         if rows is None and self.is_large(piece.data):
-            block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, request)
+            block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, self._dialect, request)
             if block is not None:
                 return block
         return self._checked(rows or self._table(piece) or self._parsed(piece.data, piece.first)[0], request)
@@ -199,7 +217,7 @@ class DelimitedReader(TextReader):
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
             cells = rows.column(place[name])
-            numbers[name], wrong = numbers_in(cells)
+            numbers[name], wrong = numbers_in(_with_points(cells, self._dialect))
             for position in wrong:
                 header = lines[position] == 1 and cells[position].strip() == name
                 hint = f"remove {setting('columns')}, because the first line is a header" if header else None
@@ -225,6 +243,13 @@ class DelimitedReader(TextReader):
             rows.cells[i] = [*row, *missing][:width]
             if raw is not None:
                 raw[i] += self.delimiter * len(missing)
+
+
+def _with_points(cells: list[str], dialect: Dialect) -> list[str]:
+    """Return cells of numbers as Python reads them: with a point, and nan for the cells that stand for it."""
+    if dialect.na_values:
+        cells = ["nan" if cell in dialect.na_values else cell for cell in cells]
+    return cells if dialect.decimal == "." else [cell.replace(dialect.decimal, ".") for cell in cells]
 
 
 def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:

@@ -15,40 +15,41 @@ Buffers = list[bytes | memoryview]
 """Buffers of text, written one after the other."""
 
 
-def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
+def joined(columns: Sequence[Column], delimiter: str, decimal: str) -> Buffers | None:
     """Return columns as lines of CSV; ``None`` if a column needs Python's conversion."""
     if pyarrow_if_there() is None:
         return None
     parts: list[ArrowArray | str] = []
     for column in columns:
-        cells = _cells(column, delimiter if parts else "\n", delimiter)
+        cells = _cells(column, delimiter if parts else "\n", delimiter, decimal)
         if cells is None:
             return None
         parts += cells
     return [_joined(parts)[1:], b"\n"]
 
 
-def _cells(column: Column, lead: str, delimiter: str) -> list[ArrowArray | str] | None:
+def _cells(column: Column, lead: str, delimiter: str, decimal: str) -> list[ArrowArray | str] | None:
     """Return the parts of the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns.
 
     Args:
         column: the column.
         lead: the text before each cell.
         delimiter: the delimiter between cells.
+        decimal: the decimal separator.
     """
     from pyarrow import compute, types
 
     pa = pyarrow_if_there()
     if isinstance(column, np.ndarray):
         is_number = column.dtype.kind in "iu" or column.dtype in (np.float32, np.float64)
-        return [arrow_texts(column, lead)] if is_number else None
+        return [arrow_texts(column, lead, decimal=decimal)] if is_number else None
     if isinstance(column, list) or column.null_count:
         return None
     column = dense(column)
     if types.is_large_string(column.type):
         column = compute.cast(column, pa.string())
     if types.is_float64(column.type) or types.is_float32(column.type) or types.is_integer(column.type):
-        return [arrow_texts(column.to_numpy(), lead)]
+        return [arrow_texts(column.to_numpy(), lead, decimal=decimal)]
     if types.is_string(column.type) and not any(
         compute.any(compute.match_substring(column, sign)).as_py() for sign in (delimiter, '"', "\n", "\r")
     ):
@@ -56,10 +57,10 @@ def _cells(column: Column, lead: str, delimiter: str) -> list[ArrowArray | str] 
     return None
 
 
-def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
+def appended(raw: bytes, delimiter: str, decimal: str, results: Results) -> Buffers:
     """Return the lines of ``raw`` with the results appended to each line."""
     lines = _cut(raw, np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n")))
-    return [_joined([lines, *(arrow_texts(array, delimiter) for array in results)]), b"\n"]
+    return [_joined([lines, *(arrow_texts(array, delimiter, decimal=decimal) for array in results)]), b"\n"]
 
 
 def appended_members(raw: bytes, names: Sequence[str], results: Results) -> Buffers:

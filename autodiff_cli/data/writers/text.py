@@ -46,6 +46,7 @@ class DelimitedWriter(TextWriter):
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
         self.raw = style.format.delimiter
+        self._decimal = style.format.dialect.decimal
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Prepare the header."""
@@ -55,17 +56,17 @@ class DelimitedWriter(TextWriter):
 
     def encode(self, block: Block, results: Results) -> Buffers:
         if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
-            return arrow_text.appended(block.raw, self.raw, results)
+            return arrow_text.appended(block.raw, self.raw, self._decimal, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
         if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
-            buffers = arrow_text.joined([*columns, *results], self.raw)
+            buffers = arrow_text.joined([*columns, *results], self.raw, self._decimal)
             if buffers is not None:
                 return buffers
         if columns:
-            numbers = map(number_texts, results)
+            numbers = (row_texts([array], self.raw, self._decimal) for array in results)
             return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
         raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
-        texts = row_texts(results, self.raw)
+        texts = row_texts(results, self.raw, self._decimal)
         lines = texts if raw is None else [f"{line}{self.raw}{text}" for line, text in zip(raw, texts, strict=True)]
         return ["\n".join([*lines, ""]).encode()]
 
