@@ -17,7 +17,7 @@ Use = Literal["result", "formula", "graph", "graph file", "plot file", "explanat
 
 
 class Dialect(NamedTuple):
-    """The details of a CSV file.
+    """The details of a file of rows: of CSV, and the codec of Parquet, Arrow and Feather.
 
     Attributes:
         delimiter: the character between cells; empty for that of the format.
@@ -25,6 +25,7 @@ class Dialect(NamedTuple):
         comment: the beginning of lines that are not read; empty if all lines are.
         skip_lines: the number of lines before the header.
         na_values: the cells that are read as nan.
+        compression: the codec of the columns; empty for the usual one.
     """
 
     delimiter: str = ""
@@ -32,6 +33,7 @@ class Dialect(NamedTuple):
     comment: str = ""
     skip_lines: int = 0
     na_values: tuple[str, ...] = ()
+    compression: str = ""
 
 
 class Format(NamedTuple):
@@ -52,7 +54,7 @@ class Format(NamedTuple):
         part: the format of the partial files that a cluster writes; empty if they have the format itself.
         unit: the unit in which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
         nameless: whether a file can lack column names, which a setting then provides.
-        dialect: the details of a CSV file.
+        dialect: the details of the file.
     """
 
     name: str
@@ -133,11 +135,18 @@ class _Formats(dict[str, Format]):
 
 
 def variant(base: str, dialect: Dialect) -> str:
-    """Return the name of the variant of CSV or TSV with a dialect; see ``_Formats``."""
+    """Return the name of the variant of a format with a dialect; see ``_Formats``."""
     import json
 
     given = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
     return f"{base}{json.dumps(given)}" if given else base
+
+
+CODECS = {
+    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
+    **dict.fromkeys(("arrow", "feather"), ("none", "lz4", "zstd")),
+}
+"""The codecs of columns, by format."""
 
 
 def plain(name: str) -> str:

@@ -122,3 +122,35 @@ def test_fit_reads_dialects(tmp_path: Path) -> None:
 
     found = run(f"autodiff fit 'y = a*x' {path} --at a=1 --delimiter ';' --decimal , --on-error skip --na-values NA -q")
     assert float(found.split()[0]) == pytest.approx((2.1 + 7.8 + 18.3) / 14, rel=1e-12)
+
+
+def codecs_of(path: Path) -> set[str]:
+    from pyarrow import parquet
+
+    group = parquet.ParquetFile(path).metadata.row_group(0)
+    return {group.column(i).compression for i in range(group.num_columns)}
+
+
+@pytest.mark.parametrize(("codec", "name"), [("zstd", "ZSTD"), ("gzip", "GZIP"), ("none", "UNCOMPRESSED"), ("brotli", "BROTLI")])
+def test_the_codec_of_parquet(codec: str, name: str, tmp_path: Path) -> None:
+    first, second, folder = tmp_path / "a.parquet", tmp_path / "b.parquet", tmp_path / "out"
+    assert run_map("x**2", "-o", first, "--compression", codec, stdin=b"x,n\n1,a\n2,b\n").code == 0
+    assert codecs_of(first) == {name}
+    assert run_map("value*x", first, "-o", second, "--no-keep").code == 0
+    assert codecs_of(second) == {name}  # the codec of the input
+    assert run_map("value*x", first, "-o", second, "--no-keep", "--compression", "snappy").code == 0
+    assert codecs_of(second) == {"SNAPPY"}
+    assert run_map("value*x", first, "-o", f"{folder}/*.parquet", "--no-keep", "--compression", codec).code == 0
+    assert [codecs_of(path) for path in folder.glob("*.parquet")] == [{name}]
+
+
+def test_codecs_that_a_format_does_not_have(tmp_path: Path) -> None:
+    assert (
+        "arrow does not have the codec 'brotli'"
+        in run_map("x", "-o", tmp_path / "a.arrow", "--compression", "brotli", stdin=b"x\n1\n").err
+    )
+    found = run_map("x", "-o", tmp_path / "a.csv", "--compression", "gzip", stdin=b"x\n1\n").err
+    assert "hint: compress a text file with its suffix: -o out.csv.gz" in found
+    assert list(tmp_path.iterdir()) == []
+    assert run_map("x", "-o", tmp_path / "a.arrow", "--compression", "zstd", stdin=b"x\n1\n").code == 0
+    assert run_map("x", tmp_path / "a.arrow", "--no-keep").text == "value,d_x\n1.0,1.0\n"

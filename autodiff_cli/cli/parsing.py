@@ -19,7 +19,7 @@ _SECTIONS = {
     "Picture": "of depth y_range log levels | collapse steps width height theme transparent animate",
     "Checks": "claim verify | digits eps atol rtol condition strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
-        derivative_name unbuffered resume""",
+        derivative_name compression unbuffered resume""",
     "Other": "simplify | quiet_notes no_limits h help",
     "Speed": "| compiling fast",
     "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",

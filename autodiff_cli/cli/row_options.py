@@ -12,7 +12,7 @@ import click
 from autodiff_cli import formats
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import say
-from autodiff_cli.wording import plural
+from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.command_result import Record
@@ -29,6 +29,7 @@ class Rows(NamedTuple):
     target: str | None
     in_place: bool
     style: str | None
+    compression: str | None
     as_json: bool
     quiet: bool
     precision: int
@@ -64,6 +65,12 @@ class Rows(NamedTuple):
             _check_stays(str(source.paths[0]), formats.plain(read), formats.plain(chosen), self.quiet)
         if self.quiet and not formats.FORMATS[chosen].delimiter:
             raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
+        if self.compression is not None:
+            codecs = formats.CODECS.get(chosen, ())
+            if self.compression not in codecs:
+                ways = f"use {listed(codecs, 'or')}" if codecs else "compress a text file with its suffix: -o out.csv.gz"
+                raise UsageError(f"--compression: {formats.plain(chosen)} does not have the codec '{self.compression}'", hint=ways)
+            chosen = formats.variant(chosen, formats.Dialect(compression=self.compression))
         if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
             raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
         return chosen
@@ -79,6 +86,11 @@ rows = options.together(
         "style",
         metavar="NAME",
         help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
+    ),
+    click.option(
+        "--compression",
+        metavar="CODEC",
+        help=f"Codec of Parquet, Arrow and Feather: {', '.join(formats.CODECS['parquet'])}.  [default: that of the input]",
     ),
     options.as_json,
     options.quiet("Print only the numbers, without a header or input columns."),
@@ -153,7 +165,7 @@ on_error = click.option(
     default="stop",
     show_default=True,
     type=click.Choice(["stop", "nan", "skip"]),
-    help="Treatment of rows with non-numeric cells: stop, set the results to nan, or skip the row.",
+    help="Treatment of rows with non-numeric cells: stop, read the cells as nan, or skip the row.",
 )
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 

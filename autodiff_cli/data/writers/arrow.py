@@ -14,6 +14,7 @@ from autodiff_cli.data.column_values import dense, without_views
 from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
+from autodiff_cli.formats import plain
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -45,7 +46,7 @@ class ArrowWriter(Writer):
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
         self._arrow = pyarrow(style.format.library)
-        self._is_parquet = style.format.name == "parquet"
+        self._is_parquet = plain(style.format.name) == "parquet"
         self._out: _Sink | None = None
         self._sink: Any = None
         self._schema: Any = None
@@ -108,15 +109,18 @@ class ArrowWriter(Writer):
 
             self._sink = parquet.ParquetWriter(self._out, self._schema, **self._parquet_options())
         else:
-            codec = "lz4" if self._style.format.name == "feather" else None
-            options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
+            codec = self._style.format.dialect.compression or ("lz4" if plain(self._style.format.name) == "feather" else "none")
+            options = self._arrow.ipc.IpcWriteOptions(compression=None if codec == "none" else codec, emit_dictionary_deltas=True)
             self._sink = self._arrow.ipc.new_file(self._out, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
         """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
+        given = self._style.format.dialect.compression
         if self._layout is None:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
-            return {"use_dictionary": repeating, "compression": "snappy"}
+            return {"use_dictionary": repeating, "compression": given or "snappy"}
+        if given:
+            return {"use_dictionary": self._layout.dictionaries, "compression": given}
         codecs = {path: _CODECS.get(codec, "snappy") for path, codec in self._layout.codecs.items()}
         usual = Counter(codecs.values()).most_common(1)[0][0]
         results = dict.fromkeys(self._results, usual)
@@ -132,7 +136,7 @@ class ArrowWriter(Writer):
         if not self._arrow.types.is_dictionary(field.type):
             return field
         kind = field.type
-        into_parquet = (self._style.whole or self._style.format).name == "parquet"
+        into_parquet = plain((self._style.whole or self._style.format).name) == "parquet"
         if into_parquet and str(kind.value_type) in ("string_view", "binary_view"):
             values = self._arrow.large_string() if str(kind.value_type) == "string_view" else self._arrow.large_binary()
             return field.with_type(self._arrow.dictionary(kind.index_type, values, kind.ordered))
