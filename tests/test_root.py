@@ -278,3 +278,10 @@ def test_an_unknown_without_elements() -> None:
         ad.root("x[[]]", at={"x": [1.0]})
     with pytest.raises(UsageError, match="the unknowns have no elements"):
         ad.root("1 + sin(y) = 2", {"y": []})
+
+
+@pytest.mark.parametrize("source", ["[1, 1] if z == 1 else 1", "[z - 2, 1] if z > 0.5 else z - 2"])
+def test_a_result_whose_shape_depends_on_the_values(source: str) -> None:
+    found = run(f"autodiff root '{source}' --at z=0")
+    assert "the shape of the result depends on the values: it is [] at the start, and [2] later" in found
+    assert "internal error" not in found

@@ -20,7 +20,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Program
-from autodiff_cli.errors import AutodiffError, LimitError, LinAlgError, NotRecordable
+from autodiff_cli.errors import AutodiffError, LimitError, LinAlgError, NotRecordable, ShapeError
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.evaluation import Evaluation, given_values
@@ -79,7 +79,7 @@ class System:
         self.evaluations = 0
         self.seconds = 0.0
         self._programs: dict[str, Program] = {}
-        self.result_shapes = [output.shape for output in self._outputs(self.start, False)[0]]
+        self.result_shapes = [output.shape for output in self._evaluated(self.start, False)[0]]
         self.count = sum(int(np.prod(shape)) for shape in self.result_shapes)
 
     def flat(self, values: Mapping[str, ArrayLike]) -> Vector:
@@ -186,11 +186,12 @@ class System:
         if len(self.start) > MOST_TRACED:
             return None
         try:
-            return trace_elements(self.source, self.programs, self.shapes, self._constants, "float64")
+            tape = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64")
         except AutodiffError as error:
             if isinstance(error, NotRecordable | LimitError):
                 return None
             raise
+        return tape if len(tape[1]) == self.count else None  # the shape of a result depends on a condition
 
     def _traced(self, kind: str, x: Vector, results: Results, eagerly: Callable[[], Vector], **extra: Vector) -> Vector:
         """Compute results with a Program, or eagerly if the programs cannot be traced.
@@ -232,7 +233,22 @@ class System:
         return out[:, 0]
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Evaluate the programs eagerly; return their results, and the leaves that they were computed from."""
+        """Evaluate the programs eagerly; return their results, and the leaves that they were computed from.
+
+        Raises:
+            ShapeError: if a result has another shape than at the start.
+        """
+        outputs, leaves = self._evaluated(x, differentiable)
+        for output, shape in zip(outputs, self.result_shapes, strict=True):
+            if output.shape != shape:
+                raise ShapeError(
+                    "the shape of the result depends on the values: "
+                    f"it is {list(shape)} at the start, and {list(output.shape)} later",
+                    hint="write branches with results of one shape",
+                )
+        return outputs, leaves
+
+    def _evaluated(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         kind = np.dtype(np.float64)
         leaves = variables(self.named(x), kind, self.names if differentiable else ())
         outputs = []
