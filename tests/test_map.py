@@ -485,6 +485,7 @@ def test_several_files_are_one_table() -> None:
     done = run_map("x", "a1.csv", "other.csv", "-o", "out.csv")
     assert (done.code, os.path.exists("out.csv")) == (2, False)
     assert "'other.csv' and 'a1.csv' have different columns: 'y' is missing, 'z' is new" in done.err
+    assert run_map("x", "a1.csv", "other.csv").out == b""  # also not the rows of the first file
     refused(5, "no file matches 'b*.csv'", "x", "b*.csv")
 
 

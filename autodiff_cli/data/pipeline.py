@@ -101,6 +101,10 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     source = inputs.open(inputs.paths[0])
     try:
         first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
+        if target is None:  # nothing is on standard output before the columns of all files are known
+            for later in filter(os.path.isfile, filter(None, inputs.paths[1:])):
+                with closing(inputs.open(later)) as other:
+                    check_same(first, other, writer, display_name(inputs.paths[0]))
         if inputs.unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
         with (
