@@ -71,6 +71,14 @@ def test_the_command_writes_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ".html" in run('autodiff explain "x**2" --at x=3 -o e.xyz')
 
 
+def test_a_program_that_is_too_large_for_a_page(tmp_path: Path) -> None:
+    steps = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})" for i in range(1, 1100)), "a1099"])
+    (tmp_path / "p.txt").write_text(steps)
+    found = run(f"autodiff explain @{tmp_path}/p.txt --at x=1 -o {tmp_path}/lesson.html")
+    assert "the lesson has 1,100 steps forward, more than the limit of 1,000" in found
+    assert not (tmp_path / "lesson.html").exists()
+
+
 def chromium() -> Any:
     """Return a driver of a headless Chromium without a network."""
     from selenium import webdriver

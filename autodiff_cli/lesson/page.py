@@ -17,8 +17,11 @@ from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Exp
 from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import free_in, unparse
 from autodiff_cli.lesson.recomputing import code
+from autodiff_cli.limits import check_count
 from autodiff_cli.report.numbers import human
 
+MOST_LINES = 1_000
+"""The most lines of a page that opens in a few seconds."""
 _MARK = re.compile(r"\{(title|style|expression|at|lesson|code|script)\}")
 
 
@@ -31,9 +34,11 @@ def to_html(result: Explanation, precision: int) -> str:
 
     Raises:
         UsageError: if the explanation has second derivatives.
+        LimitError: if it has more than ``MOST_LINES`` lines, unless limits are lifted.
     """
     if result.order != 1:
         raise UsageError("a lesson shows first derivatives only", hint=f"leave out {setting('order')}, or write markdown or latex")
+    check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
     at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
     # A "<" inside a script could end it; JSON has another spelling of it.
