@@ -22,7 +22,7 @@ from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.model import Explanation
 from autodiff_cli.lesson.page import to_html
 from autodiff_cli.report.numbers import human
-from tests.shell import run
+from tests.shell import ROOT, run
 
 FIRST = ("log(x**3) + sqrt(x**2)", {"x": 5.0})
 EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
@@ -56,6 +56,11 @@ def test_a_page_loads_nothing_and_ends_no_script_early() -> None:
     assert data_of(page)["expression"] == "where(x < 1, x, 2)*cos(x) + (x <= 3)"
     assert "<title>where(x &lt; 1," in page
     assert len(page) < 500_000
+
+
+def test_the_lesson_of_the_documentation_is_current() -> None:
+    written = (ROOT / "docs" / "lesson.html").read_text(encoding="utf-8")
+    assert written == to_html(explained(*FIRST), 6), "run python docs/images/make.py"
 
 
 def test_the_command_writes_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,12 +78,18 @@ def graphs() -> None:
         main(["graph", GRAPH, "--at", "x=5,q=2", "-o", str(file), *switches])
 
 
+def lesson() -> None:
+    """The lesson of the page on explain."""
+    main(["explain", "log(x**3) + sqrt(x**2)", "--at", "x=5", "-o", str(HERE.parent / "lesson.html")])
+
+
 PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "sin(x)*cos(y)", "x=-pi:pi:61,y=-2:2:61"))
 
 DATA = HERE.parent / "data" / "decay.csv"
 
 if __name__ == "__main__":
     graphs()
+    lesson()
     fitted = drawing(fit("counts = n0*exp(-k*t)", str(DATA), at={"n0": 1000, "k": 0.1}))
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
