@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff_cli.data import leftovers
 from autodiff_cli.data.parts import coordinator, job
 from autodiff_cli.errors import ClusterError
 from tests.mapping import Done, run_map
@@ -311,7 +312,7 @@ def writing() -> Iterator[subprocess.Popen[str]]:
     with started([*MAP, "x", "--unbuffered", "-o", "o.csv"], stdin=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         process.stdin.write("x\n1\n")
         process.stdin.flush()
-        until(lambda: [name for name in os.listdir() if name.endswith(".tmp")])
+        until(lambda: [name for name in os.listdir() if name.endswith(".tmp") and leftovers.is_held(name)])
         yield process
 
 

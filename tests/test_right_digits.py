@@ -206,7 +206,7 @@ def test_rows_have_their_right_digits() -> None:
     assert run('autodiff grad "exp(x)" --at x=1e-8 --digits 25 --format csv') == (
         "name,value,right_digits\nd_x,1.00000001000000005,16.0\n"
     )
-    assert run('autodiff taylor "1 - x" --at x=0.25 --digits 25 --format csv') == (
+    assert run('autodiff taylor "1 - x" --at x=0.25 --order 1 --digits 25 --format csv') == (
         "order,coefficient,derivative,right_digits\n0,0.75,0.75,16.0\n1,-1.0,-1.0,16.0\n"
     )
     assert run('autodiff hessian "x**2" --at x=1 --verify --format csv') == "name,value,right_digits\nd_x_x,2.0,16.0\n"
