@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -330,6 +331,26 @@ def test_what_a_killed_run_left_is_removed(writing: subprocess.Popen[str]) -> No
     assert done.err == f"note: removed 2 files that a killed run left behind, such as '{min(left[0], '.o.csv.4567cdef.parts')}'\n"
     assert sorted(os.listdir()) == [".o.csv.0123abcd.parts", ".o.csv.backup.tmp", "d.csv", "o.csv"]
     well(run_map("x", "d.csv", "-o", "o.csv"))
+
+
+def test_a_worker_still_writes_for_a_killed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is not empty after the first attempt to remove it."""
+    save(3)
+    folder, rmtree, attempts = Path(".o.csv.4567cdef.parts"), shutil.rmtree, []
+
+    def interrupted_rmtree(path: str, **options: bool) -> None:
+        rmtree(path, **options)
+        attempts.append(path)
+        if len(attempts) == 1:
+            folder.mkdir()
+            (folder / "0.part").touch()
+
+    folder.mkdir()
+    (folder / "aaaa.run").touch()
+    monkeypatch.setattr(shutil, "rmtree", interrupted_rmtree)
+    done = run_map("x", "d.csv", "-o", "o.csv")
+    assert done.err == f"note: removed 1 file that a killed run left behind, such as '{folder}'\n"
+    assert (sorted(os.listdir()), len(attempts)) == (["d.csv", "o.csv"], 2)
 
 
 def test_a_run_that_goes_on_is_left_alone(writing: subprocess.Popen[str]) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from autodiff_cli.data import storage
+from autodiff_cli.data import leftovers, storage
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import FileError
 from autodiff_cli.language.source_text import display_name
@@ -103,4 +102,4 @@ def remove_folder(path: str) -> None:
     if storage.is_url(path):
         storage.remove_folder(path)
     else:
-        shutil.rmtree(path, ignore_errors=True)
+        leftovers.remove_folder(path)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -91,13 +90,9 @@ class Workplace:
         folders.remove(folders.join(self.folder, self.run))
 
     def remove(self) -> None:
-        """Remove the folder; workers on other machines may still write into it."""
-        for pause in (0.05, 0.2, 1.0, 0.0):
-            folders.remove(folders.join(self.folder, JOB))
-            folders.remove_folder(self.folder)
-            if storage.is_url(self.folder) or not os.path.exists(self.folder):
-                return
-            time.sleep(pause)
+        """Remove the folder, and first of all the job, without which a later run cannot continue."""
+        folders.remove(folders.join(self.folder, JOB))
+        folders.remove_folder(self.folder)
 
 
 @contextmanager
