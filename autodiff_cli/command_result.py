@@ -67,12 +67,15 @@ class CommandResult:
         notes: the notes on the result, each of which is ``{"kind", "span", "message"}``.
         verified: the correct digits, if they were requested.
         kinds: the kinds of numbers that ``bare`` returns, as named in ``verified``.
+        tables: the place ``package.module:name`` of the function ``(result, precision)`` that returns the parts of the output for
+            people; its module is imported only for this output, because it belongs to a room above the result.
     """
 
     command: str
     expression: str
     verified: RightDigits | None = None
     kinds: tuple[str, ...] = ()
+    tables: str
 
     if TYPE_CHECKING:  # some subclasses define an attribute, others define a property
 

@@ -52,4 +52,4 @@ def command(
 
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula
-    out.emit(result, "autodiff_cli.report.table:formula_tables", {"latex": latex})
+    out.emit(result, {"latex": latex})

@@ -60,7 +60,7 @@ def command(
         verify=verify,
         digits=digits,
     )
-    out.emit(result, "autodiff_cli.report.table:evaluation_tables")
+    out.emit(result)
 
 
 @click.command("grad", cls=ExpressionCommand)
@@ -81,4 +81,4 @@ def grad(given: options.Given, order: int, verify: bool, digits: int | None, out
     result = evaluate(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits, command="grad")
     if not result.grad:
         raise without_variable("grad")
-    out.emit(result, "autodiff_cli.report.table:gradient_tables")
+    out.emit(result)

@@ -30,11 +30,6 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
 
     result = explain(given.evaluation(), order, condition, saved)
 
-    def table() -> str:
-        from autodiff_cli.explain.terminal import pages
-
-        return out.drawn(pages(result, out.precision, out.color))
-
     def document() -> str:
         from autodiff_cli.explain.documents import page
 
@@ -45,4 +40,4 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
 
         return to_html(result, out.precision)
 
-    out.emit(result, views={"table": table, "markdown": document, "latex": document, "html": lesson})
+    out.emit(result, {"markdown": document, "latex": document, "html": lesson})

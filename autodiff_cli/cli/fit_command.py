@@ -144,10 +144,10 @@ def command(
     )
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
-        solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.group_tables:tables")
+        solver_options.emit(out, result)
         return
     views = solver_options.latex("autodiff_cli.solvers.fitting.printed.latex:page", result, out.precision, trace)
-    solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.tables:tables", views)
+    solver_options.emit(out, result, views)
     if picture is not None and drawn_as is not None:
         _draw(result, picture, drawn_as, out)
 

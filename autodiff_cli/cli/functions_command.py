@@ -45,4 +45,4 @@ def command(name: str | None, search: str | None, out: Output) -> None:
         chosen = found(chosen, search)
         if not chosen:
             raise UnknownName(f"no function matches '{search}'", hint="use fewer words, or 'autodiff functions' to list all")
-    out._replace(paged=True).emit(FunctionList(chosen, one=name is not None), "autodiff_cli.report.function_tables:tables")
+    out._replace(paged=True).emit(FunctionList(chosen, one=name is not None))

@@ -54,6 +54,6 @@ def command(
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))
-    out.emit(report, "autodiff_cli.report.table:check_tables")
+    out.emit(report)
     if failed:
         raise GradcheckError(report.failure or report.doubt, hint=report.hint)

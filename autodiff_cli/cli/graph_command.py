@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output, View
+from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
 
 if TYPE_CHECKING:
@@ -83,14 +82,6 @@ def command(
         )
         graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
 
-    def tree() -> str:
-        from autodiff_cli.graph.terminal import tree_table
-        from autodiff_cli.report.table import console
-
-        ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-        table = tree_table(graph, out.precision, console().width, ascii_only)
-        return out.drawn([table] if graph.memory is None else [table, f"\n{graph.memory.text}"])
-
     def plain() -> str:
         from autodiff_cli.graph.tree import plain_tree
 
@@ -116,8 +107,7 @@ def command(
 
         return run_graphviz(to_dot(graph, out.precision, "light" if theme == "auto" else theme), "png", "-Gdpi=144")
 
-    views: dict[str, View] = {"table": tree, "plain": plain, "mermaid": mermaid, "svg": svg, "dot": dot, "png": png}
-    out.emit(graph, views=views)
+    out.emit(graph, {"plain": plain, "mermaid": mermaid, "svg": svg, "dot": dot, "png": png})
 
 
 def _graph(given: options.Given, of: str, backward: bool, saved: bool) -> Graph:

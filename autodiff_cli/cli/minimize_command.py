@@ -61,4 +61,4 @@ def command(
         trace=trace,
     )
     views = solver_options.latex("autodiff_cli.solvers.minima.latex:page", result, out.precision, trace)
-    solver_options.emit(out, result, "autodiff_cli.solvers.minima.tables:tables", views)
+    solver_options.emit(out, result, views)

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from autodiff_cli.lazy import named
-
 if TYPE_CHECKING:
     from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
@@ -43,13 +41,11 @@ class Output(NamedTuple):
     path: str | None = None
     paged: bool = False
 
-    def emit(self, result: CommandResult, tables: str = "", views: Mapping[str, View] | None = None) -> None:
+    def emit(self, result: CommandResult, views: Mapping[str, View] | None = None) -> None:
         """Write a result to the output and its notes to standard error.
 
         Args:
             result: the result of the command.
-            tables: the place ``package.module:name`` of the function ``(result, precision)`` that returns the tables; its
-                module is imported only for the format ``table``.
             views: the functions that write the command's own formats, by the name of the format.
 
         Raises:
@@ -60,13 +56,13 @@ class Output(NamedTuple):
             from autodiff_cli.derivatives.evaluate import check_finite
 
             check_finite(result.numbers(), result.notes, result.expression)
-        self.write(self._text(result, tables, views or {}))
+        self.write(self._text(result, views or {}))
         verified = result.verified
         if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
             say(verified.summary())
         self.say_notes(result.notes)
 
-    def _text(self, result: CommandResult, tables: str, views: Mapping[str, View]) -> str | bytes:
+    def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
         if self.quiet:
             from autodiff_cli.report.records import bare
 
@@ -74,9 +70,9 @@ class Output(NamedTuple):
         if self.style in views:
             return views[self.style]()
         if self.style == "table":
-            from autodiff_cli.report.table import verified_tables
+            from autodiff_cli.report.table import parts_of
 
-            return self.drawn([*named(tables)(result, self.precision), *verified_tables(result.verified)])
+            return self.drawn(parts_of(result, self.precision))
         from autodiff_cli.report.records import render
 
         return render(self.style, result)

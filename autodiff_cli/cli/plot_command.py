@@ -102,7 +102,7 @@ def command(
     if out.path is not None:
         out = out._replace(quiet=False)
     views: dict[str, View] = {kind: partial(picture, kind) for kind in _PICTURES}
-    out.emit(found, views={"table": terminal, **views})
+    out.emit(found, {"table": terminal, **views})
 
 
 def _ranges(over: tuple[str, ...], samples: str | None) -> list[Range]:

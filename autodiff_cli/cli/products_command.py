@@ -15,7 +15,6 @@ from autodiff_cli.lazy import named
 if TYPE_CHECKING:
     from autodiff_cli.derivatives.products import Product
 
-_TABLES = "autodiff_cli.report.table:product_tables"
 
 vector = click.option(
     "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; a variable without a direction gets 0."
@@ -52,7 +51,7 @@ def hessian(given: options.Given, verify: bool, digits: int | None, out: Output)
     result = products.product("hessian", evaluation, {})
     if verify or digits is not None:
         products.verify(evaluation, result, digits)
-    out.emit(result, _TABLES, _latex(result, out))
+    out.emit(result, _latex(result, out))
 
 
 @click.command("jvp", cls=ExpressionCommand)
@@ -102,7 +101,7 @@ def _run(command: str, given: options.Given, out: Output, vector: Sequence[str] 
 
     evaluation = given.evaluation()
     result = product(command, evaluation, bindings(vector, "vector"))
-    out.emit(result, _TABLES, _latex(result, out))
+    out.emit(result, _latex(result, out))
 
 
 def _latex(result: Product, out: Output) -> dict[str, View]:

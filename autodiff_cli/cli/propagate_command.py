@@ -131,7 +131,7 @@ def command(
     style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
     style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
     out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, strict, path)
-    out.emit(result, "autodiff_cli.solvers.uncertainty.tables:tables", {"latex": lambda: named(_LATEX)(result, rows.precision)})
+    out.emit(result, {"latex": lambda: named(_LATEX)(result, rows.precision)})
 
 
 _LATEX = "autodiff_cli.solvers.uncertainty.latex:page"

@@ -96,7 +96,7 @@ def command(
     style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
     out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path)
     views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
-    solver_options.emit(out, result, "autodiff_cli.solvers.roots.tables:root_tables", views)
+    solver_options.emit(out, result, views)
 
 
 def _over_rows(

@@ -58,7 +58,7 @@ def latex(place: str, solution: Solution, precision: int, trace: bool) -> dict[s
     return {"latex": lambda: str(named(place)(solution, precision))}
 
 
-def emit(out: Output, solution: Solution, tables: str, views: Mapping[str, View] | None = None) -> None:
+def emit(out: Output, solution: Solution, views: Mapping[str, View] | None = None) -> None:
     """Print a solution, and raise an error unless it is verified.
 
     With ``-q``, a solution that is not verified is not printed. In JSON, its notes are only in the object on standard output, so
@@ -67,14 +67,13 @@ def emit(out: Output, solution: Solution, tables: str, views: Mapping[str, View]
     Args:
         out: the output options.
         solution: the result of a solver.
-        tables: the place of the function that returns the tables; see ``Output.emit``.
         views: the functions that write the command's own formats, by the name of the format.
 
     Raises:
         NotSolved: if the solution is not verified.
     """
     if solution.converged:
-        out.emit(solution, tables, views)
+        out.emit(solution, views)
     elif not out.quiet:
-        out._replace(quiet_notes=out.quiet_notes or out.style == "json").emit(solution, tables, views)
+        out._replace(quiet_notes=out.quiet_notes or out.style == "json").emit(solution, views)
     solution.require()

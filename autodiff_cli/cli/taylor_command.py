@@ -33,4 +33,4 @@ def command(given: options.Given, order: int, verify: bool, digits: int | None, 
 
         return latex_equations.taylor(result, out.precision)
 
-    out.emit(result, "autodiff_cli.report.table:taylor_tables", {"latex": latex})
+    out.emit(result, {"latex": latex})

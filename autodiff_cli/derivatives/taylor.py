@@ -41,6 +41,7 @@ class Taylor(DerivativeResult):
 
     command = "taylor"
     kinds = ("coefficients",)
+    tables = "autodiff_cli.report.table:taylor_tables"
 
     def __init__(self, evaluation: Evaluation, order: int, coefficients: Array) -> None:
         (self.variable,) = evaluation.variables

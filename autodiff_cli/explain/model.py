@@ -232,6 +232,7 @@ class Explanation(DerivativeResult):
     """
 
     command = "explain"
+    tables = "autodiff_cli.explain.terminal:pages"
 
     expression: str
     dtype: str

@@ -35,10 +35,9 @@ MOST_LINES = 4
 """The maximum number of lines for the program at the top of a page; a longer program is shortened."""
 
 
-def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
+def pages(result: Explanation, precision: int) -> list[RenderableType]:
     """Return the parts of the page, from top to bottom."""
-    out = table.console(color)
-    width = min(out.width, WIDE) if sys.stdout.isatty() else NARROW
+    width = min(table.console().width, WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
     parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
     parts.append(_forward(result.forward, precision, result.conditions))

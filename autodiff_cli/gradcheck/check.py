@@ -54,6 +54,7 @@ class Report(CommandResult):
     """
 
     command = "gradcheck"
+    tables = "autodiff_cli.report.table:check_tables"
 
     expression: str
     points: int = 1

@@ -80,6 +80,7 @@ class Graph(CommandResult):
     """
 
     command = "graph"
+    tables = "autodiff_cli.graph.terminal:pages"
 
     nodes: list[GraphNode]
     expression: str

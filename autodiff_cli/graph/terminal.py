@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.cells import cell_len
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +25,7 @@ from autodiff_cli.graph.tree import (
     saved_cells,
     tensor_of,
 )
-from autodiff_cli.report.table import empty_table
+from autodiff_cli.report.table import console, empty_table
 
 _SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "up": "↑"}
 _ASCII_SIGNS = dict(zip(_SIGNS, "*.oo#@~^", strict=True))
@@ -54,6 +56,13 @@ class _Row(NamedTuple):
     memory: str = ""
     leaf: str = ""
     start: int = 0
+
+
+def pages(graph: Graph, precision: int) -> list[RenderableType]:
+    """Return the tree of a graph for the terminal and, if they were requested, the memory of its saved values."""
+    ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    tree = tree_table(graph, precision, console().width, ascii_only)
+    return [tree] if graph.memory is None else [tree, f"\n{graph.memory.text}"]
 
 
 def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Table:

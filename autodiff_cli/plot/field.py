@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.text import Text
 
 from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import arrows, field_bands, path_marks, shape_of, ticks
@@ -19,6 +20,11 @@ LIGHT = 74
 """The darkest colour on which arrows are black."""
 SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
+
+
+def pages(field: Field, _: int) -> list[Text]:
+    """Return the plot in the default size and without colours, as a part of the output for people."""
+    return [Text(drawn(field, None, None, None, "never"))]
 
 
 def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:

@@ -41,6 +41,7 @@ class Plot(CommandResult):
     """
 
     command = "plot"
+    tables = "autodiff_cli.plot.terminal:pages"
 
     expression: str
     over: Range
@@ -101,6 +102,7 @@ class Field(CommandResult):
     """
 
     command = "plot"
+    tables = "autodiff_cli.plot.field:pages"
 
     expression: str
     over: Sequence[Range]

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
@@ -35,6 +36,11 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
     return columns, max(8, rows)
+
+
+def pages(plot: Plot, _: int) -> list[Text]:
+    """Return the plot in the default size and without colours, as a part of the output for people."""
+    return [Text(drawn(plot, None, None, None, "never"))]
 
 
 def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:

@@ -32,6 +32,7 @@ class FunctionList(CommandResult):
     """
 
     command = "functions"
+    tables = "autodiff_cli.report.function_tables:tables"
 
     def __init__(self, functions: Sequence[FunctionInfo], one: bool = False) -> None:
         self.functions = [function.to_dict() for function in functions]

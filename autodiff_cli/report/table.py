@@ -14,7 +14,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from autodiff_cli.command_result import Record, RightDigits
+from autodiff_cli.command_result import CommandResult, Record, RightDigits
+from autodiff_cli.lazy import named
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.folding_table import FoldingTable
 from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
@@ -70,6 +71,11 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
         out.print(Group(*parts))
     # rich pads lines with blanks, which are removed here.
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+
+def parts_of(result: CommandResult, precision: int) -> list[Renderable]:
+    """Return the output of a result for people, from top to bottom."""
+    return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
 
 
 def empty_table(by_rows: bool = False) -> Table:

@@ -38,6 +38,8 @@ class GroupFit(Solution):
         scaled: what the standard errors are scaled by: ``residuals``, ``sigma``, ``weights`` or ``sandwich``.
     """
 
+    tables = "autodiff_cli.solvers.fitting.printed.group_tables:tables"
+
     groups: list[Record]
 
     def __init__(self, problem: Problem, labels: list[Any], level: float) -> None:

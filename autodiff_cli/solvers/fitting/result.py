@@ -48,6 +48,8 @@ class Fit(Solution):
         profiles: the profile interval of each free parameter, if they were requested.
     """
 
+    tables = "autodiff_cli.solvers.fitting.printed.tables:tables"
+
     k: float
     matrix: Matrix
     values: dict[str, float]

@@ -47,6 +47,8 @@ class Minimum(Solution):
         trace: one record for each step, if they were requested.
     """
 
+    tables = "autodiff_cli.solvers.minima.tables:tables"
+
     def __init__(self, expression: str, maximize: bool) -> None:
         super().__init__("minimize", expression)
         self.maximize = maximize

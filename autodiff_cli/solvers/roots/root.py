@@ -53,6 +53,8 @@ class Root(Solution):
         complete: whether it is proven that the range has no other roots; ``None`` without a range.
     """
 
+    tables = "autodiff_cli.solvers.roots.tables:root_tables"
+
     def __init__(self, problem: Problem, found: Found) -> None:
         super().__init__("root", problem.expression)
         check = found.check

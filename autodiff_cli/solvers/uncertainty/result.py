@@ -69,6 +69,7 @@ class Propagation(CommandResult):
     """
 
     command = "propagate"
+    tables = "autodiff_cli.solvers.uncertainty.tables:tables"
 
     expression: str
     outputs: list[Outcome]
