@@ -1,17 +1,19 @@
 """Results of commands: plain data, from which every output format is made.
 
 The result of a command is a ``CommandResult``.  Its methods return the content of the formats, and ``report`` writes it:
-``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for tabular formats, and ``bare`` for bare numbers.  This module is in
-the lowest layer, because ``to_dict`` is part of the Python interface and packages of all other layers return results.
+``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for tabular formats, and ``bare`` for bare numbers.  The output for
+people is the text of a result, and notebooks display it as HTML.  This module is in the lowest layer, because ``to_dict`` is
+part of the Python interface and packages of all other layers return results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from autodiff_cli.lazy import deferred
 from autodiff_cli.limits import check_printed, places
 
 SCHEMA = 1
@@ -56,6 +58,13 @@ class RightDigits(Protocol):
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
         """Return the name, the number of correct digits and the text of each number."""
+
+
+class Printer(Protocol):
+    """The printer of IPython."""
+
+    def text(self, text: str) -> None:
+        """Print a text."""
 
 
 class CommandResult:
@@ -114,3 +123,12 @@ class CommandResult:
     def beside(self, records: list[Record]) -> list[Record]:
         """Return records, with their correct digits added if they were requested."""
         return records if self.verified is None else self.verified.beside(records)
+
+    __str__ = deferred("autodiff_cli.report.table:text_of")
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """Display the result in IPython as the terminal does."""
+        printer.text(str(self))
+
+    _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:of_result")
+    """The output in a notebook; ``None`` for results that are displayed as pictures."""

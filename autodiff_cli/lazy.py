@@ -40,6 +40,19 @@ def named(place: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
+def deferred(place: str) -> Callable[[object], str]:
+    """Return a method that calls the function at ``package.module:function``, which is imported by the first call.
+
+    An object displays itself with a function of a room above its own, which its module must not import.
+    """
+
+    def call(self: object) -> str:
+        text: str = named(place)(self)
+        return text
+
+    return call
+
+
 def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that exports the names of another module.
 

@@ -19,6 +19,7 @@ from autodiff_cli.autograd.hooks import Extra, RemovableHandle
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.printing import Size, TensorValues, tensor_repr
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
+from autodiff_cli.lazy import deferred
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -117,6 +118,8 @@ class Tensor(TensorValues):
 
     def __repr__(self) -> str:
         return tensor_repr(self)
+
+    _repr_html_ = deferred("autodiff_cli.report.html:of_tensor")  # for notebooks
 
     # Position in the graph
 

@@ -42,6 +42,16 @@ class FoldingTable(Table):
 
     by_rows: bool = False
 
+    def natural_columns(self) -> list[tuple[str, str, list[Text]]]:
+        """Return the title, the alignment and the cells of each column, without shrinking them.
+
+        Matrices have one line for each row if ``by_rows`` is set, and texts have the style of their column.
+        """
+        strips = [_Strip.of(column, self.show_header, self.by_rows) for column in self.columns]
+        return [
+            (strip.title, strip.column.justify, [strip.styled(cell) for cell in strip.fitted(strip.widest, "")]) for strip in strips
+        ]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = options.max_width
         strips = [_Strip.of(column, self.show_header, self.by_rows) for column in self.columns]
@@ -117,6 +127,10 @@ class _Strip:
         if self.column.overflow != "fold" and not self.column.no_wrap:
             return [Text(shortened(cell.plain, width, dots), cell.style) if _width(cell) > width else cell for cell in self.cells]
         return [self._by_rows(cell, width if self.column.justify == "right" else 0) for cell in self.cells]
+
+    def styled(self, cell: Text) -> Text:
+        """Return a cell in the style of the column, to which its own style is added."""
+        return Text("", self.column.style).append_text(cell)
 
     def _by_rows(self, cell: Text, width: int = 0) -> Text:
         if not self.by_rows or self.column.overflow != "fold" or not (cell.plain.startswith("[[") and cell.plain.endswith("]")):

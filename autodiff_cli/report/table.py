@@ -73,7 +73,12 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def parts_of(result: CommandResult, precision: int) -> list[Renderable]:
+def text_of(result: CommandResult) -> str:
+    """Return the output of a result for people as text without colours."""
+    return drawn(parts_of(result), "never").strip("\n")
+
+
+def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
     """Return the output of a result for people, from top to bottom."""
     return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
 
@@ -120,16 +125,17 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
             Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
             Text(shortened(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
             Text(human(row["value"], precision)),
-            _flag(row["requires_grad"]),
-            _flag(leaf),
-            _flag(row["retains_grad"]),
+            flag(row["requires_grad"]),
+            flag(leaf),
+            flag(row["retains_grad"]),
             Text(row["grad_fn"], "magenta") if row["grad_fn"] else Text("None", "dim"),
             Text("None", "dim") if row["grad"] is None else Text(human(row["grad"], precision), "bold cyan"),
         )
     return table
 
 
-def _flag(value: bool) -> Text:
+def flag(value: bool) -> Text:
+    """Return the text of a boolean."""
     return Text("True", "green") if value else Text("False", "dim")
 
 
