@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, gradient_edge, input_nodes
-from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, visited
+from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
@@ -151,14 +151,21 @@ def _running() -> BackwardPass:
 
 
 @contextmanager
+def observing(observe: Callable[[Visit], object]) -> Iterator[None]:
+    """Call a function for each node that runs in a backward pass inside the ``with`` block, before its saved values are freed."""
+    before = observer.set(observe)
+    try:
+        yield
+    finally:
+        observer.reset(before)
+
+
+@contextmanager
 def watching() -> Iterator[list[Visit]]:
     """Record the nodes that run in backward passes inside the ``with`` block, in execution order."""
     visits: list[Visit] = []
-    before = visited.set(visits)
-    try:
+    with observing(visits.append):
         yield visits
-    finally:
-        visited.reset(before)
 
 
 def nodes_behind(output: Tensor) -> list[Node]:

@@ -7,32 +7,30 @@ applied to a gradient of ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.graph import nodes_behind, watching
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
+from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import LimitError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.explain.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
 from autodiff_cli.explain.model import (
     AccumulatedGradient,
-    CotangentContribution,
-    ExplainedStep,
     Explanation,
     SecondDerivatives,
     Sweep,
 )
 from autodiff_cli.explain.names import Names
-from autodiff_cli.explain.operations import Operations, is_unknown
-from autodiff_cli.explain.rule_text import condition, in_words
-from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
+from autodiff_cli.explain.operations import Operations
+from autodiff_cli.explain.rule_text import condition
+from autodiff_cli.explain.steps import Steps
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ class _Explainer:
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
         self.leaves = evaluation.variables
-        self.names = Names(evaluation)
+        self.names = Names.of_evaluation(evaluation)
         self.operations = Operations(self.names)
         self.zeros: dict[str, Array] = {n: np.zeros(leaf.shape, leaf.dtype)[()] for n, leaf in self.leaves.items()}
         self.shown: dict[Node, Syntax] = {}
@@ -89,7 +87,7 @@ class _Explainer:
         forward = self.operations.forward(nodes)
         self.shown = {line.node: line.operation for line in forward if line.node is not None}
         called = names.of_tensor(output)
-        free = [text for text in ("z", "w", "out", "result") if called.startswith("%") and not names.known(text)]
+        free = [text for text in ("z", "w", "out", "result") if called.startswith("%") and not self.known(text)]
         given = {n: leaf._data for n, leaf in evaluation.leaves.items()}
         symbol = free[0] if free else called
         result = Explanation(evaluation.expression, evaluation.dtype, order, output._data, called, symbol, given, forward)
@@ -112,6 +110,11 @@ class _Explainer:
             result.memory = self.memory(result.sweep, visits)
         result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in recorded.items()]
         return result
+
+    def known(self, text: str) -> bool:
+        """Return whether the program uses a name."""
+        evaluator = self.evaluation.evaluator
+        return text in evaluator.names or text in evaluator.functions or text in self.evaluation.leaves
 
     def memory(self, sweep: Sweep, visits: Sequence[Visit]) -> SavedMemory:
         """Fill in the values that each node saved, and return their memory."""
@@ -157,7 +160,7 @@ class _Explainer:
             hessian: the arrays that receive the second derivatives, by the second variable.
         """
         symbol = f"g_{variable}"
-        while self.names.known(symbol):
+        while self.known(symbol):
             symbol += "_"
         second = SecondDerivatives(variable, symbol, gradient._data)
         if not gradient.requires_grad:
@@ -184,8 +187,6 @@ class _Explainer:
             second.sweeps.append(self.followed(Sweep(symbol, start[()], element), gradient, visits, row))
         return second
 
-    # The steps of a backward pass, from the visits that hooks recorded
-
     def followed(self, sweep: Sweep, output: Tensor, visits: Sequence[Visit], found: Mapping[str, Array]) -> Sweep:
         """Fill in the steps and the accumulated gradients of a backward pass.
 
@@ -195,113 +196,14 @@ class _Explainer:
             visits: the visited nodes, with their gradients.
             found: the gradient of each variable.
         """
-        arrived: dict[Edge, Array] = {}
+        steps = Steps(self.names, self.evaluation.evaluator.functions, self.shown)
+        sweep.steps = [steps.step(visit) for visit in visits]
         parts: dict[str, list[tuple[str, Array]]] = {
             n: [("", sweep.start)] if leaf is output else [] for n, leaf in self.leaves.items()
         }
-        for visit in visits:
-            node = visit.node
-            outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
-            operation = self.shown.get(node) or self.operations.of(node)
-            step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
-            step.selects = node.primitive is not None and node.primitive.selects
-            sweep.steps.append(step)
-            for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
-                if edge is None or part is None:
-                    continue
-                made = self.contribution(visit, i, edge, part._data, arrived.get(edge))
-                step.contributions.append(made)
-                arrived[edge] = made.value if made.before is None else made.before + made.value
-                if not edge[0].sequence_nr and made.to in parts:
+        for step in sweep.steps:
+            for made in step.contributions:
+                if made.to_leaf and made.to in parts:
                     parts[made.to].append((step.names[0], made.value))
         sweep.accumulated = [AccumulatedGradient(n, parts[n], found[n]) for n in self.leaves]
         return sweep
-
-    def contribution(self, visit: Visit, i: int, edge: Edge, part: Array, before: Array | None) -> CotangentContribution:
-        """Return the contribution of a node to the gradient of its ``i``-th input, with the formula or the rule in words."""
-        node, primitive = visit.node, visit.node.primitive
-        target: Any = edge[0]
-        shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
-        same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
-        place = same.index(i) + 1 if len(same) > 1 else None
-        made = CotangentContribution(self.names.of(edge), place, part, fit(part, shape, dtype), before)
-        formula = None
-        if primitive is not None and not primitive.of_sequence:
-            formula = of_node(node).get(primitive.parameters[primitive.differentiable_args[i]])
-        if not self.as_factor(made, visit, i, formula):
-            self.as_rule(made, visit, i, formula)
-        return made
-
-    def as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
-        """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
-        node, gradient = visit.node, visit.gradients[0]
-        same_shape = np.shape(made.part) == node._shape
-        elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
-        if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
-            return False
-        local = _local_derivative(node, i)
-        part = np.asarray(made.part)
-        close = np.isclose(gradient._data * local, part, rtol=1e-4, atol=1e-300, equal_nan=True)
-        if not np.all(close | (part == 0)):
-            return False
-        made.local = local
-        made.masked = not np.all(close)
-        arguments = self.operations.arguments(node)
-        if node.primitive is None:
-            made.formula = self.custom(node, i, local)
-        elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
-            made.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
-        made.words = convention(node, arguments)
-        return True
-
-    def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
-        """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
-        step = self.names.steps.get(node)
-        function = self.evaluation.evaluator.functions.get(type(node).__name__.removesuffix("Backward"))
-        if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
-            return None
-        tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
-        shown = {key: self.operations.constant(value) for key, value in values.items()}
-        return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
-
-    def as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
-        """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
-        node = visit.node
-        if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
-            derivative = self.custom(node, i, _local_derivative(node, i))
-            if derivative is not None:
-                made.formula = _times(name_tree(ARRIVING), derivative)
-                return
-        made.words = in_words(node, made.to)
-        if made.words is not None:
-            return
-        shown = self.operations.operands(node)
-        tree = None if formula is None else formula.tree
-        if tree is not None and GRADIENT in (used := names_in(tree)) and used <= {GRADIENT, *shown}:
-            made.formula = _complete(filled_in(tree, {**shown, GRADIENT: name_tree(ARRIVING)}))
-            if made.formula is not None:
-                return
-        text = "" if formula is None else formula.text if tree is None else unparse(tree)
-        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {type(node).__name__}"
-
-
-def _local_derivative(node: Node, i: int) -> Array:
-    local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
-    assert local is not None
-    return local
-
-
-def _complete(tree: Syntax) -> Syntax | None:
-    """Return a formula if all of its operands are known, else ``None``."""
-    return None if any(is_unknown(part) for part in walk(tree)) else tree
-
-
-def _times(first: Syntax, second: Syntax) -> Syntax:
-    """Return the product of a factor and a product, without parentheses."""
-    factors = []
-    while second.kind == "mul":
-        factors.append(second.children[1])
-        second = second.children[0]
-    for factor in (second, *reversed(factors)):
-        first = new_tree("mul", first, factor)
-    return first

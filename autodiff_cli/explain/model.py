@@ -69,6 +69,7 @@ class CotangentContribution:
         words: the VJP rule in words if it does not have a formula, or the convention at a kink; names are between backticks.
         local: the local derivative as numbers if the VJP rule multiplies by it, else ``None``.
         masked: whether some elements are not selected; they contribute 0 even if their derivative is inf or nan.
+        to_leaf: whether the input is a leaf.
     """
 
     to: str
@@ -80,6 +81,13 @@ class CotangentContribution:
     words: str | None = None
     local: Array | None = None
     masked: bool = False
+    to_leaf: bool = False
+
+    @property
+    def total(self) -> Array:
+        """The gradient accumulated at the input so far, with this contribution."""
+        total: Array = self.value if self.before is None else self.before + self.value
+        return total
 
     @property
     def is_broadcast(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Edge, Node
@@ -17,39 +17,58 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import Step
 
 
+class Named(NamedTuple):
+    """A tensor with its name, and the expression of the program that computed it."""
+
+    name: str
+    expression: str
+    tensor: Tensor
+
+
 class Names:
-    """The names and values of all tensors that the output of an evaluation depends on.
+    """The names and values of tensors.
 
     Attributes:
-        rows: the rows of the tensor table, each with its tensor.
+        rows: the tensors that were added, in order.
         steps: the step of the program that recorded each node.
     """
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self._evaluation = evaluation
-        tensors = [*evaluation.leaves.values(), *(tensor for tensor, _ in evaluation.evaluator.tensors.made)]
-        self.rows = list(zip(evaluation.rows(), tensors, strict=True))
+    def __init__(self) -> None:
+        self.rows: list[Named] = []
+        self.steps: dict[Node, Step] = {}
         self._unnamed = 0
         self._of_edge: dict[Edge, str] = {}
         self._of_tensor: dict[int, str] = {}
         self._values: dict[Edge, Array] = {}
-        for row, tensor in self.rows:
-            self._of_tensor.setdefault(id(tensor), row.name)
-            self._unnamed += row.name.startswith("%")
-            if tensor._edge is not None:
-                self._of_edge.setdefault(tensor._edge, row.name)
-                self._values[tensor._edge] = tensor._data
         self._steps: dict[int, Step] = {}
-        for step in evaluation.trace:
-            for result in step.result if isinstance(step.result, tuple) else (step.result,):
-                self._steps.setdefault(id(result), step)
-        made = ((tensor._edge[0], self.step(tensor)) for _, tensor in self.rows if tensor._edge is not None)
-        self.steps: dict[Node, Step] = {node: step for node, step in made if step is not None}
 
-    def known(self, text: str) -> bool:
-        """Return whether the program uses a name."""
-        evaluator = self._evaluation.evaluator
-        return text in evaluator.names or text in evaluator.functions or text in self._evaluation.leaves
+    @classmethod
+    def of_evaluation(cls, evaluation: Evaluation) -> Names:
+        """Return the names of all tensors of an evaluation."""
+        names = cls()
+        for step in evaluation.trace:
+            names.add_step(step)
+        for tensor, name, expression in evaluation.evaluator.named():
+            names.add(Named(name, expression, tensor))
+        return names
+
+    def add_step(self, step: Step) -> None:
+        """Add a step of the program, before the tensors that it returned."""
+        for result in step.results:
+            self._steps.setdefault(id(result), step)
+
+    def add(self, row: Named) -> None:
+        """Add a tensor."""
+        name, _, tensor = row
+        self.rows.append(row)
+        self._of_tensor.setdefault(id(tensor), name)
+        self._unnamed += name.startswith("%")
+        if tensor._edge is not None:
+            self._of_edge.setdefault(tensor._edge, name)
+            self._values[tensor._edge] = tensor._data
+            step = self.step(tensor)
+            if step is not None:
+                self.steps[tensor._edge[0]] = step
 
     def step(self, tensor: Tensor) -> Step | None:
         """Return the step of the program that computed a tensor; ``None`` for a leaf."""
@@ -100,7 +119,7 @@ class Names:
         Args:
             nodes: all nodes that the output depends on, in the order in which they were recorded.
         """
-        own = sorted((tensor._edge[0].sequence_nr, row.name) for row, tensor in self.rows if tensor._edge is not None)
+        own = sorted((row.tensor._edge[0].sequence_nr, row.name) for row in self.rows if row.tensor._edge is not None)
         numbers = [sequence for sequence, _ in own]
         named = {edge[0] for edge in self._of_edge}
         inside: dict[str, list[tuple[str, Node]]] = {}

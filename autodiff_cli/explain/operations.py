@@ -76,17 +76,17 @@ class Operations:
         """
         inside = self.names.name_inside(nodes)
         lines = []
-        for row, tensor in self.names.rows:
-            lines += [self._line(name, node) for name, node in inside.pop(row.name, [])]
-            node, step = tensor.grad_fn, self.names.step(tensor)
-            if row.name == row.expression or step is None:
-                operation = name_tree(row.expression)
-            elif node is None or _is_one(step, node):
-                operation = self._of_step(step)
-            else:
-                operation = self.of(node)
-            lines.append(ForwardLine(row.name, operation, row.value, node, row.expression))
+        for name, expression, tensor in self.names.rows:
+            lines += [self._line(each, node) for each, node in inside.pop(name, [])]
+            lines.append(ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression))
         return lines
+
+    def of_tensor(self, tensor: Tensor, expression: str) -> Syntax:
+        """Return the operation that computed a tensor as an expression of named tensors; that of a leaf is its expression."""
+        step, node = self.names.step(tensor), tensor.grad_fn
+        if step is None:
+            return name_tree(expression)
+        return self._of_step(step) if node is None or _is_one(step, node) else self.of(node)
 
     def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
         """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""

@@ -118,14 +118,13 @@ class _Lesson:
         }
 
     def contribution(self, made: CotangentContribution) -> dict[str, object]:
-        total = made.value if made.before is None else made.before + made.value
         return {
             "to": made.to,
             "formula": None if made.formula is None else unparse(made.formula),
             "rule": made.words,
             "local": self.number(made.local),
             "value": self.number(made.value),
-            "total": self.number(total),
+            "total": self.number(made.total),
             "broadcast": broadcast_text(made) if made.is_broadcast else None,
             "masked": made.masked,
         }

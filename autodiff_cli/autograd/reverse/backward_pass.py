@@ -58,8 +58,8 @@ class Visit(NamedTuple):
     parts: Sequence[Tensor | None]
 
 
-visited: ContextVar[list[Visit] | None] = ContextVar("autodiff_visited", default=None)
-"""The list to which backward passes append the nodes that they run; see ``graph.watching``."""
+observer: ContextVar[Callable[[Visit], object] | None] = ContextVar("autodiff_observer", default=None)
+"""The function that backward passes call for each node that they run; see ``graph.observing``."""
 
 
 class BackwardPass:
@@ -166,7 +166,7 @@ class BackwardPass:
             anomaly: whether anomaly mode is on.
         """
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
-        targets, visits, retain_graph = self.targets, visited.get(), self.retain_graph
+        targets, observe, retain_graph = self.targets, observer.get(), self.retain_graph
         node: Node | None = None
         target: Any
         while True:
@@ -228,8 +228,8 @@ class BackwardPass:
                     mask = masks.pop(node, None)
                     if node.selects or mask is not None:
                         parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
-                if visits is not None:
-                    visits.append(_visit(node, cotangent, parts))
+                if observe is not None:
+                    observe(_visit(node, cotangent, parts))
             if hooks is not None and hooks.after:
                 parts = run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
             if not retain_graph:
