@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.suggest import suggestion
 
-Use = Literal["result", "formula", "graph", "graph file", "plot file", "explanation file"]
+Use = Literal["result", "formula", "graph", "graph file", "plot file", "explanation file", "program file"]
 
 
 class Dialect(NamedTuple):
@@ -43,7 +43,7 @@ class Format(NamedTuple):
         name: the name in options.
         suffixes: the suffixes of file names in lower case, with the usual suffix first.
         uses: ``result`` for the results of most commands, ``formula`` for results that are expressions, ``graph`` for graphs;
-            ``graph file``, ``plot file`` and ``explanation file`` for output files whose suffix selects the format.
+            ``graph file``, ``plot file``, ``explanation file``, ``program file`` for files whose suffix selects the format.
         reader, writer: the classes for files of rows, as ``module.Class`` in ``data.readers`` and ``data.writers``.
         delimiter: the text between cells.
         binary: whether the output must not be written to a terminal.
@@ -75,7 +75,7 @@ class Format(NamedTuple):
     dialect: Dialect = Dialect()
 
 
-_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file")
+_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file", "program file")
 _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 
@@ -93,7 +93,7 @@ _DECLARED = (
     Format("svg", (".svg",), ("graph", "graph file", "plot file")),
     Format("png", (".png",), ("graph file", "plot file"), binary=True),
     Format("pdf", (".pdf",), ("plot file",), binary=True),
-    Format("html", (".html", ".htm"), ("explanation file",)),
+    Format("html", (".html", ".htm"), ("explanation file", "program file")),
     Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
     Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
     Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),

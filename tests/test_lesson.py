@@ -109,10 +109,10 @@ def browser() -> Iterator[Any]:
 class Page:
     """A lesson in a browser."""
 
-    def __init__(self, browser: Any, folder: Path, result: Explanation) -> None:
+    def __init__(self, browser: Any, folder: Path, result: Explanation | str) -> None:
         self.browser = browser
         self.path = folder / "lesson.html"
-        self.path.write_text(to_html(result, 6), encoding="utf-8")
+        self.path.write_text(result if isinstance(result, str) else to_html(result, 6), encoding="utf-8")
         self.open()
 
     def open(self, step: str = "") -> None:

@@ -160,14 +160,6 @@ def observing(observe: Callable[[Visit], object]) -> Iterator[None]:
         observer.reset(before)
 
 
-@contextmanager
-def watching() -> Iterator[list[Visit]]:
-    """Record the nodes that run in backward passes inside the ``with`` block, in execution order."""
-    visits: list[Visit] = []
-    with observing(visits.append):
-        yield visits
-
-
 def nodes_behind(output: Tensor) -> list[Node]:
     """Return the nodes that a tensor depends on, except the nodes of leaves, oldest first."""
     found = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)

@@ -15,6 +15,7 @@ from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import Command
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.tensor import Tensor
     from autodiff_cli.command_result import Record
     from autodiff_cli.script.interpreter import Interpreter, Shown
 
@@ -25,21 +26,25 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @click.command("run", cls=Command)
 @click.argument("file")
 @variables
-@options.output(options.quiet_notes, options.precision, options.full)
+@options.output(options.quiet_notes, options.precision, options.full, files="program file")
 def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Run the statements in FILE, one per line; - reads them from standard input.
 
     FILE contains expressions, and statements in the style of PyTorch's autograd, such as 'y.retain_grad()', 'z.backward()',
     'grad(z, x)', 'with no_grad: ...' and 'x.grad.zero_()'. The expression 'tensor(5, requires_grad=true)' makes a new leaf.
-    The statement 'show x, y' prints a table of the tensors x and y. The first error ends the run.
+    The statement 'show x, y' prints a table of the tensors x and y. The first error ends the run. A file with the suffix .html is a
+    lesson: a page that plays the program statement by statement, and each backward pass step by step.
 
     \b
     autodiff run descent.ad
     echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
+    autodiff run descent.ad -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
 
     text = options.read_file(file)
+    if out.style == "html":
+        return write_lesson(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
@@ -47,20 +52,53 @@ def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, 
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
     except AutodiffError as error:
-        error.path = "standard input" if file == "-" else file
+        error.path = _path(file)
         raise
     finally:
         screen.finish(interpreter, file)
         out.say_notes(interpreter.notes)
 
 
+def leaves(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> dict[str, Tensor]:
+    """Return the variables and constants of the command line as leaves."""
+    from autodiff_cli.evaluation import evaluation
+    from autodiff_cli.evaluation.bindings import bindings
+
+    return evaluation.leaves(bindings(at, "at"), bindings(const, "const"), dtype)
+
+
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
     """Return an interpreter in which the variables of the command line are defined."""
-    from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.evaluation.evaluation import leaves
     from autodiff_cli.script.interpreter import Interpreter
 
-    return Interpreter(leaves(bindings(at, "at"), bindings(const, "const"), dtype), dtype)
+    return Interpreter(leaves(at, const, dtype), dtype)
+
+
+def write_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
+    """Run a program, and write its lesson, which also shows the error that ended the program.
+
+    Raises:
+        AutodiffError: if the program cannot be read, or an error ended it.
+    """
+    from autodiff_cli.errors import AutodiffError
+    from autodiff_cli.lesson.program import to_html
+    from autodiff_cli.lesson.recording import Recorder
+
+    recorder = Recorder(variables, dtype)
+    try:
+        with spoken_warnings(out.quiet_notes, set()):
+            recorder.record(text)
+        out.write(to_html(_path(file), recorder, out.precision))
+        out.say_notes(recorder.notes)
+        if recorder.error is not None:
+            raise recorder.error
+    except AutodiffError as error:
+        error.path = _path(file)
+        raise
+
+
+def _path(file: str) -> str:
+    return "standard input" if file == "-" else file
 
 
 @contextmanager
@@ -105,7 +143,7 @@ class Screen:
             from autodiff_cli.script.transcript import record
 
             step = record(interpreter.source, shown)
-            if self.out.style == "ndjson":
+            if self.out.style == "ndjson" and self.out.path is None:
                 sys.stdout.write(to_json(step) + "\n")
             else:
                 self.steps.append(step)
@@ -114,11 +152,11 @@ class Screen:
 
     def finish(self, interpreter: Interpreter, file: str = "") -> None:
         """Write the output that was kept; after an error, this is the output of the statements before it."""
-        if not self.out.quiet and self.out.style not in ("table", "ndjson"):
+        if not self.out.quiet and (self.out.path or self.out.style not in ("table", "ndjson")):
             from autodiff_cli.report.records import render
             from autodiff_cli.script.transcript import Transcript
 
-            sys.stdout.write(render(self.out.style, Transcript(file, interpreter, self.steps)))
+            self.out.write(render(self.out.style, Transcript(file, interpreter, self.steps)))
             self.steps = []
 
 

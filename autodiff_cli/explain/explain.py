@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.graph import nodes_behind, watching
+from autodiff_cli.autograd.graph import nodes_behind, observing
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.reverse_mode import grad
@@ -100,7 +100,8 @@ class _Explainer:
         if not evaluation.differentiable or not self.leaves:
             return result
         recorded = self.recorded() if order == 2 else {}
-        with watching() as visits:
+        visits: list[Visit] = []
+        with observing(visits.append):
             output.backward(evaluation.gradient, retain_graph=True)
         result.grad = {n: self.zeros[n] if leaf.grad is None else leaf.grad._data for n, leaf in self.leaves.items()}
         ones = np.ones(output.shape, output.dtype)[()]
@@ -141,7 +142,8 @@ class _Explainer:
                 f"{MOST_SWEEPS}",
                 hint=f"select fewer variables with {setting('wrt')}, or lift the limit with {setting('no_limits')}",
             )
-        with watching() as visits:
+        visits: list[Visit] = []
+        with observing(visits.append):
             found = grad(evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True)
         for visit in visits:
             for i, gradient in enumerate(visit.gradients):
@@ -178,7 +180,8 @@ class _Explainer:
         for element in np.ndindex(*gradient.shape):
             start = np.zeros(gradient.shape, gradient.dtype)
             start[element] = 1
-            with watching() as visits:
+            visits: list[Visit] = []
+            with observing(visits.append):
                 unit = tensor_on(start[()], None)
                 found = grad(gradient, list(self.leaves.values()), unit, retain_graph=True, allow_unused=True)
             row = {n: self.zeros[n] if g is None else g._data for n, g in zip(self.leaves, found, strict=True)}

@@ -61,7 +61,7 @@ class Names:
         """Add a tensor."""
         name, _, tensor = row
         self.rows.append(row)
-        self._of_tensor.setdefault(id(tensor), name)
+        self._of_tensor[id(tensor)] = name
         self._unnamed += name.startswith("%")
         if tensor._edge is not None:
             self._of_edge.setdefault(tensor._edge, name)

@@ -35,6 +35,10 @@ class Steps:
         self.shown = {} if shown is None else shown
         self._arrived: dict[Edge, Array] = {}
 
+    def arrived(self, edge: Edge) -> Array | None:
+        """Return the gradient that arrived at an edge so far."""
+        return self._arrived.get(edge)
+
     def step(self, visit: Visit) -> ExplainedStep:
         """Return the next step of the pass; the node must still have its saved values."""
         node = visit.node

@@ -10,15 +10,13 @@ import json
 import re
 from importlib.resources import files
 
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
-from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
+from autodiff_cli.explain.model import Explanation, ForwardLine
 from autodiff_cli.language.tree import free_in, unparse
+from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.limits import check_count
-from autodiff_cli.report.numbers import human
 
 MOST_LINES = 1_000
 """The most lines of a page that opens in a few seconds."""
@@ -41,16 +39,27 @@ def to_html(result: Explanation, precision: int) -> str:
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
     at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
+    return written(result.expression, f"at {at}" if at else "", lesson.content(), code(result) or "")
+
+
+def written(title: str, at: str, data: dict[str, object], source: str = "") -> str:
+    """Return a page.
+
+    Args:
+        title: the heading of the page.
+        at: the line below the heading.
+        data: the lesson.
+        source: JavaScript that computes the numbers again for other inputs.
+    """
     # A "<" inside a script could end it; JSON has another spelling of it.
-    data = json.dumps(lesson.content(), ensure_ascii=False).replace("<", "\\u003c")
-    source = code(result)
+    content = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     parts = {
-        "title": html.escape(result.expression),
+        "title": html.escape(title),
         "style": _asset("page.css"),
-        "expression": html.escape(result.expression),
-        "at": html.escape(f"at {at}" if at else ""),
-        "lesson": data,
-        "code": "" if source is None else f"<script>{source}</script>\n",
+        "expression": html.escape(title),
+        "at": html.escape(at),
+        "lesson": content,
+        "code": f"<script>{source}</script>\n" if source else "",
         "script": _asset("main.js"),
     }
     return _MARK.sub(lambda match: parts[match[1]], _asset("page.html"))
@@ -60,18 +69,12 @@ def _asset(name: str) -> str:
     return (files("autodiff_cli.lesson") / "assets" / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-class _Lesson:
+class _Lesson(Numbers):
     """The data of a page: the explanation, with each number as the text that the page shows."""
 
     def __init__(self, result: Explanation, precision: int) -> None:
+        super().__init__(precision)
         self.result = result
-        self.precision = precision
-
-    def text(self, value: Array | float) -> str:
-        return human(unsigned_zeros(value), self.precision)
-
-    def number(self, value: Array | None) -> dict[str, str] | None:
-        return None if value is None else {"text": self.text(value)}
 
     def content(self) -> dict[str, object]:
         result, sweep = self.result, self.result.sweep
@@ -105,26 +108,4 @@ class _Lesson:
             "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
             "grad_fn": None if line.node is None else type(line.node).__name__,
             "inputs": [] if leaf else [name for node in free_in(line.operation) if (name := node.children[0].text) in names],
-        }
-
-    def step(self, step: ExplainedStep) -> dict[str, object]:
-        return {
-            "names": step.names,
-            "operation": unparse(step.operation),
-            "grad_fn": step.grad_fn,
-            "selects": step.selects,
-            "gradients": [self.number(gradient) for gradient in step.gradients],
-            "contributions": [self.contribution(made) for made in step.contributions],
-        }
-
-    def contribution(self, made: CotangentContribution) -> dict[str, object]:
-        return {
-            "to": made.to,
-            "formula": None if made.formula is None else unparse(made.formula),
-            "rule": made.words,
-            "local": self.number(made.local),
-            "value": self.number(made.value),
-            "total": self.number(made.total),
-            "broadcast": broadcast_text(made) if made.is_broadcast else None,
-            "masked": made.masked,
         }

@@ -2,7 +2,7 @@
 
 import { Graph, layout } from "@dagrejs/dagre";
 import { shown } from "./numbers.js";
-import { edgeKey } from "./scenes.js";
+import { d, edgeKey } from "./scenes.js";
 
 export const LINE = 18;
 const FONT = 13, SMALL = 11.5, CHARACTER = 0.62, PAD = 12;
@@ -22,9 +22,9 @@ export function placed(lesson, timeline) {
   graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 34, edgesep: 14, marginx: 14, marginy: 14 });
   graph.setDefaultEdgeLabel(() => ({}));
   const lines = new Map(lesson.lines.map((line) => [line.name, line]));
-  const copies = lesson.lines.length > MANY;
+  const copies = lesson.lines.length > MANY, symbol = longestSymbol(timeline);
   const addNode = (id, line) => {
-    const gradient = gradientText(lesson, line.name, timeline.gradients.last(line.name) ?? "");
+    const gradient = gradientText(symbol, line.name, timeline.gradients.longest(line.name));
     const width = Math.max(longest([title(line)], FONT), longest([value(lesson, line), gradient], SMALL), 40) + 2 * PAD;
     graph.setNode(id, { line, width, height: 3 * LINE + PAD });
   };
@@ -34,8 +34,8 @@ export function placed(lesson, timeline) {
       const key = edgeKey(input, line.name, i);
       const from = copies && lines.get(input).leaf ? key : input;
       if (from === key) addNode(key, lines.get(input));
-      const label = timeline.labels.last(key) ?? "";
-      graph.setEdge(from, line.name, { key, width: longest([label], SMALL) + 8, height: LINE, labelpos: "r", labeloffset: 4 }, key);
+      const label = timeline.labels.longest(key);
+      graph.setEdge(from, line.name, { key, line, width: longest([label], SMALL) + 8, height: LINE, labelpos: "r", labeloffset: 4 }, key);
     });
   }
   layout(graph);
@@ -45,4 +45,6 @@ export function placed(lesson, timeline) {
 
 export const title = (line) => (line.leaf ? line.name : line.operation);
 export const value = (lesson, line, text = shown(lesson, line.value)) => `${line.leaf ? "" : `${line.name} `}= ${text}`;
-export const gradientText = (lesson, name, text) => `d${lesson.symbol}/d${name} = ${text}`;
+export const gradientText = (symbol, name, text) => `${d(symbol, name)} = ${text}`;
+
+const longestSymbol = ({ scenes }) => scenes.reduce((longest, { symbol }) => (symbol && symbol.length > longest.length ? symbol : longest), "");

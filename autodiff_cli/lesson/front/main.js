@@ -3,6 +3,7 @@
 import { Curve } from "./curve.js";
 import { Inputs } from "./inputs.js";
 import { recomputed, widest } from "./model.js";
+import { Listing, States, programScenes } from "./program.js";
 import { scenesOf } from "./scenes.js";
 import { Picture, Tensors, printed, tell } from "./view.js";
 
@@ -12,17 +13,21 @@ const byId = (id) => document.getElementById(id);
 const given = JSON.parse(byId("lesson").textContent);
 const compute = globalThis.lessonCode;
 let lesson = given;
-let timeline = scenesOf(lesson);
+const timelineOf = given.program === undefined ? scenesOf : programScenes;
+let timeline = timelineOf(lesson);
 const count = timeline.scenes.length;
 const wide = widest(given);
-const picture = new Picture(wide, scenesOf(wide));
-const tensors = new Tensors(lesson);
+const picture = new Picture(wide, timelineOf(wide));
+const tensors = given.program === undefined ? new Tensors(lesson) : new States(timeline);
+const listing = given.program === undefined ? null : new Listing(given, byId("program"), byId("output"));
 const words = { phase: byId("phase"), heading: byId("heading"), words: byId("words"), equations: byId("equations") };
 const slider = byId("position");
 let at = -1;
 let timer = null;
 
 byId("graph").append(picture.root);
+document.body.classList.toggle("growing", listing !== null);
+byId("legend").hidden = listing === null;
 byId("tensors").append(tensors.root);
 slider.max = count - 1;
 
@@ -34,7 +39,7 @@ if (compute) {
   const curve = new Curve(given, compute);
   const inputs = new Inputs(given, (values, name) => {
     lesson = recomputed(given, compute, values);
-    timeline = scenesOf(lesson);
+    timeline = timelineOf(lesson);
     show();
     curve.show(lesson, values, name);
   });
@@ -47,6 +52,7 @@ if (compute) {
 function show() {
   picture.show(timeline, at, lesson);
   tensors.show(timeline, at);
+  listing?.show(timeline, at);
   tell(timeline.scenes[at], words);
 }
 

@@ -13,7 +13,7 @@ const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backwar
 export const edgeKey = (from, to, place) => `${from} ${to} ${place ?? 0}`;
 
 /** Texts by name, each of which holds from a scene on until the next. */
-class Track {
+export class Track {
   constructor() {
     this.texts = new Map();
   }
@@ -35,14 +35,20 @@ class Track {
   last(name) {
     return this.at(name, Infinity);
   }
+
+  /** Return the longest text of a name. */
+  longest(name) {
+    return (this.texts.get(name) ?? []).reduce((longest, [, text]) => (text.length > longest.length ? text : longest), "");
+  }
 }
+
+export const newTimeline = () => ({ scenes: [], values: new Track(), gradients: new Track(), labels: new Track(), grads: new Track() });
 
 export function scenesOf(lesson) {
   const show = (number) => shown(lesson, number);
-  const scenes = [];
-  const timeline = { scenes, values: new Track(), gradients: new Track(), labels: new Track(), grads: new Track() };
-  const add = (scene) => scenes.push({ equations: [], edges: [], node: null, ...scene });
-  const d = (of, by) => `d${of}/d${by}`;
+  const timeline = newTimeline();
+  const { scenes } = timeline;
+  const add = (scene) => scenes.push({ equations: [], edges: [], node: null, symbol: lesson.symbol, ...scene });
   const leaves = lesson.lines.filter((line) => line.leaf && line.requires_grad).map((line) => line.name);
   const none = leaves.map((name) => `${name}.grad = None`);
 
@@ -63,21 +69,8 @@ export function scenesOf(lesson) {
   add({ phase: BACKWARD, title: "Start the backward pass", node: lesson.output, equations: [`${d(lesson.symbol, lesson.output)} = ${show(lesson.start)}`],
     words: `backward() starts at the result, \`${lesson.output}\`${lesson.symbol === lesson.output ? "" : `, which is called ${lesson.symbol} in the derivatives`}.` });
   for (const step of lesson.steps) {
-    const from = step.names[0];
     const seen = new Map();
-    for (const part of step.contributions) {
-      const place = seen.get(part.to) ?? 0;
-      seen.set(part.to, place + 1);
-      const key = edgeKey(part.to, from, inputPlace(lesson, from, part.to, place));
-      const total = d(lesson.symbol, part.to);
-      const before = timeline.gradients.last(part.to);
-      const { equations, label } = product(lesson, step, part, show, d, before !== undefined);
-      if (before !== undefined) equations.push(`${total} = ${sum([before, show(part.value)])} = ${show(part.total)}`);
-      timeline.labels.set(key, scenes.length, label);
-      timeline.gradients.set(part.to, scenes.length, show(part.total));
-      add({ phase: BACKWARD, title: `${from} = ${step.operation}`, words: backwardWords(step, part, before !== undefined), equations,
-        node: part.to, through: from, edges: [key] });
-    }
+    for (const part of step.contributions) add(contribution(timeline, lesson, lesson.symbol, step, part, seen));
   }
   for (const end of lesson.ends) {
     const text = end.parts.length ? show(end.value) : "None";
@@ -93,6 +86,29 @@ export function scenesOf(lesson) {
   return timeline;
 }
 
+/**
+ * Return the scene of a contribution, whose numbers hold from the next scene on.
+ *
+ * `seen` counts the contributions of the step to each input.
+ */
+export function contribution(timeline, lesson, symbol, step, part, seen) {
+  const at = timeline.scenes.length, show = (number) => shown(lesson, number), from = step.names[0];
+  const place = seen.get(part.to) ?? 0;
+  seen.set(part.to, place + 1);
+  const key = edgeKey(part.to, from, inputPlace(lesson, from, part.to, place));
+  const before = timeline.gradients.last(part.to) || undefined;
+  const { equations, label } = product(symbol, step, part, show, before !== undefined);
+  if (before !== undefined) equations.push(`${d(symbol, part.to)} = ${sum([before, show(part.value)])} = ${show(part.total)}`);
+  timeline.labels.set(key, at, label);
+  timeline.gradients.set(part.to, at, show(part.total));
+  return { phase: BACKWARD, title: `${from} = ${step.operation}`, words: backwardWords(step, part, before !== undefined), equations,
+    node: part.to, through: from, edges: [key] };
+}
+
+/** Return the symbol of a derivative. */
+export const d = (of, by) => `d${factorOf(of)}/d${factorOf(by)}`;
+const factorOf = (name) => (name.endsWith(".grad") ? `(${name})` : name);
+
 function forwardWords(line) {
   if (line.leaf) {
     return line.requires_grad
@@ -105,9 +121,10 @@ function forwardWords(line) {
 }
 
 function backwardWords(step, part, adds) {
-  const said = [part.local ? `${step.grad_fn} multiplies the incoming gradient by the local derivative.` : `${step.grad_fn} applies its rule to the incoming gradient.`];
+  const said = part.local
+    ? [`${step.grad_fn} multiplies the incoming gradient by the local derivative.`]
+    : [`${step.grad_fn} applies its rule to the incoming gradient${part.rule ? `: ${part.rule}` : ""}.`];
   if (part.local && part.rule) said.push(`At this point by convention: ${part.rule}.`);
-  else if (part.rule) said.push(`${part.rule}.`);
   if (part.broadcast) said.push(part.broadcast);
   if (part.masked) said.push("Elements that are not selected contribute 0.");
   if (adds) said.push(`Another path to \`${part.to}\` arrived before, so this contribution is added.`);
@@ -115,9 +132,9 @@ function backwardWords(step, part, adds) {
 }
 
 /** Return the equations of a contribution, and the label of its edge. */
-function product(lesson, step, part, show, d, adds) {
+function product(symbol, step, part, show, adds) {
   const from = step.names[0], upstream = show(step.gradients[0]), value = show(part.value);
-  const total = d(lesson.symbol, part.to), sign = adds ? "+=" : "=";
+  const total = d(symbol, part.to), sign = adds ? "+=" : "=";
   if (!part.local) {
     const sides = [total, ...(part.formula ? [part.formula] : []), value];
     return { equations: [`${sides[0]} ${sign} ${sides.slice(1).join(" = ")}`], label: value };
@@ -125,7 +142,7 @@ function product(lesson, step, part, show, d, adds) {
   const number = show(part.local), local = d(from, part.to);
   const derivative = part.formula && part.formula !== number ? `${local} = ${part.formula} = ${number}` : `${local} = ${number}`;
   const numbers = `${factor(upstream)} · ${factor(number)}`;
-  const chain = part.broadcast ? `sum of ${numbers}` : `${d(lesson.symbol, from)} · ${local} = ${numbers}`;
+  const chain = part.broadcast ? `sum of ${numbers}` : `${d(symbol, from)} · ${local} = ${numbers}`;
   return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: `${factor(upstream)} · ${factor(number)} = ${value}` };
 }
 

@@ -52,7 +52,7 @@ export class Picture {
     const path = svg("path", { d: curve(edge.points), class: "edge" });
     const label = svg("text", { x: edge.x, y: edge.y + 4, class: "label" });
     const ground = svg("rect", { x: edge.x - edge.width / 2, y: edge.y - 10, width: edge.width, height: 20, rx: 4, class: "label-ground" });
-    this.edges.set(edge.key, { path, label, ground });
+    this.edges.set(edge.key, { path, label, ground, line: edge.line });
     this.root.append(path, ground, label);
   }
 
@@ -73,18 +73,23 @@ export class Picture {
       const { name } = line;
       const known = timeline.values.at(name, at), gradient = timeline.gradients.at(name, at);
       write(texts[1], known === undefined ? "" : value(lesson, line, known));
-      write(texts[2], gradient === undefined ? "" : gradientText(lesson, name, gradient));
+      write(texts[2], !gradient ? "" : gradientText(scene.symbol, name, gradient));
       const lines = texts.filter((text) => text.textContent);
       if (lines.length !== node.lines) lines.forEach((text, i) => text.setAttribute("y", y + (i - (lines.length - 1) / 2) * LINE + 4.5));
       node.lines = lines.length;
-      const states = [["pending", known === undefined], ["active", name === scene.node], ["through", name === scene.through]];
+      const states = [["pending", known === undefined], ["active", name === scene.node], ["through", name === scene.through],
+        ["freed", timeline.freed?.at(name, at) ?? false]];
+      const requires = timeline.kinds?.at(name, at);
+      if (requires !== undefined) states.push(["variable", requires], ["constant", !requires]);
       for (const [state, holds] of states) group.classList.toggle(state, holds);
     }
     for (const [key, edge] of this.edges) {
       const label = timeline.labels.at(key, at), active = scene.edges.includes(key);
       write(edge.label, label ?? "");
-      edge.ground.classList.toggle("hidden", label === undefined);
-      const state = active ? `edge active ${scene.phase}` : "edge";
+      edge.ground.classList.toggle("hidden", !label);
+      const kind = edge.line.recorded === false ? "edge cut" : "edge";
+      const pending = timeline.values.at(edge.line.name, at) === undefined ? " pending" : "";
+      const state = active ? `${kind} active ${scene.phase}` : kind + pending;
       if (edge.path.getAttribute("class") !== state) edge.path.setAttribute("class", state);
       edge.label.classList.toggle("active", active);
     }
@@ -124,16 +129,20 @@ function curve(points) {
   return `${path}L${last.x} ${last.y}`;
 }
 
-const PHASES = { start: "Start", forward: "Forward", pause: "Between", backward: "Backward", end: "Result" };
+const PHASES = { start: "Start", forward: "Forward", pause: "Between", backward: "Backward", end: "Result", error: "Error" };
 
 /** Return an article for each phase, to print: the graph at its end, and all its steps. */
 export function printed(timeline, picture, lesson) {
-  return ["forward", "backward", "end"].flatMap((phase) => {
-    const steps = timeline.scenes.map((scene, at) => ({ ...scene, at })).filter((scene) => scene.phase === phase);
-    if (!steps.length) return [];
+  const pages = [];
+  timeline.scenes.forEach((scene, at) => {
+    if (scene.phase === "start" || scene.phase === "pause") return;
+    if (pages[pages.length - 1]?.phase !== scene.phase) pages.push({ phase: scene.phase, steps: [] });
+    pages[pages.length - 1].steps.push({ ...scene, at });
+  });
+  return pages.map(({ phase, steps }) => {
     picture.show(timeline, steps[steps.length - 1].at, lesson);
     const list = steps.map(({ title, equations }) => element("li", {}, title, ...equations.map((text) => element("code", {}, text))));
-    return [element("article", {}, element("h2", {}, PHASES[phase]), picture.root.cloneNode(true), element("ol", {}, ...list))];
+    return element("article", {}, element("h2", {}, PHASES[phase]), picture.root.cloneNode(true), element("ol", {}, ...list));
   });
 }
 

@@ -1,0 +1,311 @@
+"""The lesson of a program: its statements one by one, and each backward pass node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.errors import AutodiffError, Span
+from autodiff_cli.evaluation.evaluation import TensorRow
+from autodiff_cli.language.tree import unparse
+from autodiff_cli.lesson.numbers import Numbers
+from autodiff_cli.lesson.page import written
+from autodiff_cli.lesson.recording import Contributed, Ended, Event, Hooked, Line, Recorder, Started
+from autodiff_cli.wording import listed
+
+Scene = dict[str, Any]
+"""The data of a scene; see ``front/program.js``."""
+_CALLS = {
+    "register_hook": "The hook is kept: a backward pass calls it with the gradient, and a result of it replaces the gradient.",
+    "register_post_accumulate_grad_hook": "The hook is kept: a backward pass calls it after it has changed `.grad`.",
+    "register_prehook": "The hook is kept: a backward pass calls it before the node runs.",
+    "remove": "The hook is removed.",
+}
+"""What a method does that leaves no trace in the state of a tensor."""
+
+
+def to_html(file: str, recorder: Recorder, precision: int) -> str:
+    """Return the page of a program, whose heading is the comment in its first line, or else the name of its file.
+
+    Args:
+        file: the name of the file of the program.
+        recorder: an interpreter that ran the program.
+        precision: the number of significant digits.
+    """
+    lesson = _Program(recorder, precision)
+    first = recorder.source.partition("\n")[0]
+    title = first.lstrip("# ").rstrip() if first.startswith("#") else ""
+    return written(title or file, "", lesson.content())
+
+
+class _Program(Numbers):
+    """The data of a page.
+
+    Attributes:
+        scenes: the scenes so far.
+    """
+
+    def __init__(self, recorder: Recorder, precision: int) -> None:
+        super().__init__(precision)
+        self.recorder = recorder
+        self.scenes: list[Scene] = []
+        self._begin = 0
+        self._symbol = ""
+        self._passed = False
+
+    def content(self) -> dict[str, object]:
+        events = self.recorder.events
+        first = "The program has not run yet. Each statement runs in turn; a tensor exists from the statement on that makes it."
+        self.add("start", "Before the program runs", [first])
+        for event in events:
+            self.event(event)
+        if self.recorder.error:
+            self.stopped(self.recorder.error)
+        else:
+            self.finished()
+        return {
+            "program": self.recorder.source,
+            "precision": self.precision,
+            "lines": [self.line(event) for event in events if isinstance(event, Line)],
+            "scenes": self.scenes,
+        }
+
+    def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> Scene:
+        scene: Scene = {"phase": phase, "title": title, "words": " ".join(words), "span": span, **more}
+        self.scenes.append(scene)
+        return scene
+
+    def line(self, line: Line) -> dict[str, object]:
+        return {
+            "name": line.name,
+            "operation": unparse(line.operation),
+            "value": self.number(line.value),
+            "leaf": not line.traced,
+            "requires_grad": line.requires_grad,
+            "inputs": line.inputs,
+            "recorded": line.grad_fn is not None,
+        }
+
+    def event(self, event: Event) -> None:
+        if isinstance(event, Line):
+            self.made(event)
+        elif isinstance(event, Started):
+            self.started(event)
+        elif isinstance(event, Hooked):
+            before, after = self.text(event.before), self.text(event.after)
+            words = [f"A hook on `{event.name}` changes the gradient before the node uses it."]
+            symbol = f"d{self._symbol}/d{event.name}"
+            span = self.scenes[-1]["span"]
+            self.add(
+                "backward", f"A hook on {event.name}", words, span, node=event.name, equations=[f"{symbol} = {before}  →  {after}"]
+            )
+            self.scenes[-1]["gradients"] = {event.name: after}
+        elif isinstance(event, Contributed):
+            more: dict[str, Any] = {"step": {**self.step(event.step), "contributions": []}, "part": self.contribution(event.part)}
+            self.add("backward", "", [], **more)
+        else:
+            self.ended(event)
+            self._begin = len(self.scenes)
+
+    # The forward pass
+
+    def made(self, line: Line) -> None:
+        operation = unparse(line.operation)
+        value = "" if line.value is None else self.text(line.value)
+        sides = [line.name, *([operation] if line.traced and operation != line.name else []), *([value] if value else [])]
+        title = f"Compute {line.name}" if line.traced else f"The leaf {line.name}"
+        in_pass = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
+        words = ["The backward pass is itself recorded, because of create_graph=True."] if in_pass else []
+        words.append(_birth(line))
+        if line.label and line.name != line.label and not line.label.endswith(".grad"):
+            words.append(f"The name `{line.label}` now refers to this tensor, which is called {line.name} in the picture.")
+        phase = "backward" if in_pass else "forward"
+        self.add(phase, title, words, line.span, node=line.name, equations=[" = ".join(sides)], values={line.name: value})
+
+    # Backward passes
+
+    def started(self, event: Started) -> None:
+        name, gradient = event.root, event.gradient
+        self._symbol, self._passed = name, True
+        words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
+        if np.any(np.asarray(gradient) != 1):
+            words = [f"The backward pass starts at `{name}` with the given gradient."]
+        text = self.text(gradient)
+        equations = [f"{_derivative(name, name)} = {text}"]
+        scene = self.add("backward", "Start the backward pass", words, node=name, equations=equations)
+        scene.update(symbol=name, gradients={name: text})
+
+    def ended(self, event: Ended) -> None:
+        span = event.tree.span
+        for scene in self.scenes[self._begin :]:
+            if scene["phase"] == "backward":
+                scene["span"] = span
+        backward = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
+        stored = [name for name in event.after if _is_stored(event, name)] if backward else []
+        for name in stored:
+            self.stored(name, event)
+        if event.freed:
+            freed = f"The backward pass freed the saved values of {listed([f'`{name}`' for name in event.freed])}: "
+            freed += "a second backward() through them is an error. retain_graph=True keeps the saved values."
+            self.add("backward", "The saved values are freed", [freed], span, freed=event.freed)
+        elif event.kept and backward:
+            kept = "The saved values are kept, so another backward pass through the graph can follow. It adds to `.grad`."
+            self.add("backward", "The saved values are kept", [kept], span)
+        words, equations, values = self.effects(event, stored)
+        new = len(self.scenes) > self._begin
+        if backward and not stored and not event.failed:
+            words.append("The gradient is the result of the statement: no `.grad` has changed.")
+        if words or not (new or event.failed):
+            words = words or [self.plain(event)]
+            self.add("forward", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
+        last = self.scenes[-1]
+        last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
+        last["rows"] = {name: self.cells(row) for name, row in event.after.items()}
+        last["output"] = "".join(f"{shown.text}\n" for shown in event.output if shown.rows is None)
+        turn = ", ".join(f"{name} = {value}" for name, value in event.indices.items())
+        for scene in self.scenes[self._begin :]:
+            scene["line"], scene["turn"] = span, turn
+
+    def finished(self) -> None:
+        """Add the last scene of a program without an error: the gradients that it computed."""
+        last = next((event for event in reversed(self.recorder.events) if isinstance(event, Ended)), None)
+        rows = {} if last is None else last.after
+        equations = [f"{name}.grad = {self.text(row.grad)}" for name, row in rows.items() if row.grad is not None]
+        words = "These gradients are stored." if equations else "No gradient is stored."
+        if not self._passed:
+            words = "No backward pass ran, so no tensor has a gradient."
+        self.add("end", "The program has ended", [words], equations=equations)
+
+    def stopped(self, error: AutodiffError) -> None:
+        """Add the scene of the error that ended the program."""
+        last = next((event.tree.span for event in reversed(self.recorder.events) if isinstance(event, Ended)), (0, 0))
+        span = error.span if error.span and error.source == self.recorder.source else last
+        hint = [f"Hint: {error.hint}."] if error.hint else []
+        self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
+
+    def stored(self, name: str, event: Ended) -> None:
+        """Add the scene in which a gradient arrives in ``.grad``."""
+        row, old = event.after[name], event.before[name].grad if name in event.same else None
+        parts, called = list(event.parts.get(event.called[name], [])), event.called[name]
+        assert row.grad is not None
+        terms = [*([] if old is None else [old]), *parts]
+        total = self.text(row.grad)
+        expected = sum(np.asarray(term) for term in terms) if terms else None
+        as_sum = expected is not None and np.allclose(expected, row.grad, rtol=1e-4, equal_nan=True)
+        written = _sum([self.text(term) for term in terms])
+        equation = f"{name}.grad = {written} = {total}" if as_sum and len(terms) > 1 else f"{name}.grad = {total}"
+        if row.is_leaf:
+            words = [f"`{called}` is a leaf, so its gradient is stored in `{name}.grad`."]
+        else:
+            words = [f"`{called}` is not a leaf, but it keeps its gradient in `{name}.grad`, because of retain_grad()."]
+        if old is not None:
+            words.append(f"`{name}.grad` had the value {self.text(old)} from before, and a backward pass adds to it.")
+        if not as_sum and row.is_leaf and terms:
+            words.append(f"A hook changed the gradient, which was {written}, before it was stored.")
+        self.add("end", f"The gradient of {name}", words, event.tree.span, node=called, equations=[equation])
+        self.scenes[-1]["rows"] = {name: self.cells(row)}
+
+    # Statements
+
+    def effects(self, event: Ended, stored: Sequence[str]) -> tuple[list[str], list[str], dict[str, str]]:
+        """Return what a statement changed, in sentences and equations, and the new values."""
+        words: list[str] = []
+        equations: list[str] = []
+        values: dict[str, str] = {}
+        for name, new in event.after.items():
+            old = event.before.get(name)
+            if name not in event.same or old is None:
+                called = event.called[name]
+                if called != name and called.rstrip("₀₁₂₃₄₅₆₇₈₉") != name:
+                    words.append(f"`{name}` is another name of the tensor `{called}`.")
+                continue
+            if new.retains_grad and not old.retains_grad:
+                words.append(
+                    f"`{name}` is not a leaf. From now on it keeps its gradient: backward stores it in `{name}.grad`, too."
+                )
+            if new.requires_grad and not old.requires_grad:
+                words.append(f"`{name}` requires grad from now on: operations on it are recorded.")
+            if old.requires_grad and not new.requires_grad:
+                words.append(f"`{name}` does not require grad any more: operations on it are not recorded.")
+            if not np.array_equal(old.value, new.value, equal_nan=True):
+                values[event.called[name]] = after = self.text(new.value)
+                equations.append(f"{name} = {self.text(old.value)}  →  {after}")
+                why = ", because recording is off" if new.requires_grad and not event.recording else ""
+                words.append(f"`{name}` changes in place. The change is not recorded{why}.")
+            if name not in stored and not _same(old.grad, new.grad):
+                words.append(_reset(name, new.grad))
+                equations.append(f"{name}.grad = {'None' if new.grad is None else self.text(new.grad)}")
+        return words, equations, values
+
+    def plain(self, event: Ended) -> str:
+        """Return the sentence on a statement that changed no tensor."""
+        tree = event.tree
+        if tree.kind.startswith("definition"):
+            return "The function is defined. Its operations run, and are recorded, when it is called."
+        if tree.kind == "show":
+            return "`show` prints the state of the tensors as a table, such as the table of this page. It changes nothing."
+        method = tree.children[1].text if tree.kind == "method" else ""
+        if tree.kind == "assignment" and tree.children[1].kind == "method":
+            method = tree.children[1].children[1].text
+        return _CALLS.get(method, "The value is printed." if event.output else "The statement changes no tensor.")
+
+    def cells(self, row: TensorRow) -> list[str]:
+        flags = (row.requires_grad, row.is_leaf, row.retains_grad)
+        gradient = "None" if row.grad is None else self.text(row.grad)
+        return [row.name, self.text(row.value), gradient, *map(str, flags), row.grad_fn or "None"]
+
+
+def event_text(source: str, span: Span) -> str:
+    """Return a statement on one line."""
+    return " ".join(source[slice(*span)].split())
+
+
+def _birth(line: Line) -> str:
+    """Return the sentence on a new tensor."""
+    if line.grad_fn is not None:
+        saved = f" It saves {line.saved}." if line.saved else ""
+        return f"The operation runs, and the graph records {line.grad_fn} for the backward pass.{saved}"
+    if not line.traced:
+        if line.requires_grad:
+            is_recorded = f"`{line.name}` is a leaf that requires grad: operations on it are recorded."
+            return f"{is_recorded} Its `.grad` is None until a backward pass runs."
+        if line.requires:
+            return f"`{line.name}` has values, but no history: no gradient passes through it to `{line.inputs[0]}`."
+        return f"`{line.name}` is a leaf that does not require grad: operations on it alone are not recorded."
+    if not line.requires:
+        return "The operation runs. Nothing is recorded, because no input requires grad."
+    if not line.recording:
+        return f"The operation runs, but recording is off: `{line.name}` does not require grad, and no gradient passes through it."
+    return "The operation runs. Nothing is recorded, because its result does not have a derivative."
+
+
+def _derivative(of: str, by: str) -> str:
+    return "/".join(f"d({name})" if name.endswith(".grad") else f"d{name}" for name in (of, by))
+
+
+def _reset(name: str, gradient: Array | None) -> str:
+    if gradient is None:
+        return f"`{name}.grad` is None again: the next backward pass stores a new gradient."
+    if not np.any(gradient):
+        return f"`{name}.grad` is 0 now, so the next backward pass adds to 0."
+    return f"`{name}.grad` changes without a backward pass."
+
+
+def _is_stored(event: Ended, name: str) -> bool:
+    """Return whether a backward pass of a statement stored a gradient in the ``.grad`` of a name."""
+    new, old = event.after[name], event.before[name].grad if name in event.same else None
+    reached = event.called[name] in event.parts and (event.accumulates or new.retains_grad)
+    return new.grad is not None and (reached or not _same(old, new.grad))
+
+
+def _same(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(np.array_equal(one, other, equal_nan=True))
+
+
+def _sum(texts: Sequence[str]) -> str:
+    return " + ".join(texts).replace("+ -", "- ")

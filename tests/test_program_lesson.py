@@ -1,0 +1,290 @@
+"""Lessons of programs: what they record, compared with PyTorch's records, and their pages in a browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.errors import AutodiffError, LimitError, ParseError
+from autodiff_cli.lesson.program import to_html
+from autodiff_cli.lesson.recording import MOST_EVENTS, Contributed, Ended, Hooked, Line, Recorder, Started
+from autodiff_cli.limits import unlimited
+from tests.shell import ROOT, run
+from tests.test_lesson import Page, browser, data_of  # noqa: F401
+from tests.test_walkthrough import GOLDEN, _compare
+
+PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "walkthrough").glob("*.ad"))}
+STATES = """\
+# states: retain_grad, hooks, accumulation, loops, changes in place
+x = tensor(5, requires_grad=true)
+y = x*2
+y.retain_grad()
+y.register_hook(lambda g: g*10)
+x.register_hook(lambda g: g + 1)
+z = y*y
+z.backward()
+x.grad = none
+w = tensor([1, 2], requires_grad=true)
+for i in range(2):
+    loss = ((w - 3)**2).sum()
+    loss.backward()
+    with no_grad():
+        w -= 0.1*w.grad
+    w.grad.zero_()
+a = w*2
+a *= 3
+(a*x).sum().backward()
+b = a
+print(b, "is the end")
+"""
+
+
+def recorded(text: str, dtype: str = "float64") -> Recorder:
+    recorder = Recorder({}, dtype)
+    recorder.record(text)
+    return recorder
+
+
+def ended(recorder: Recorder) -> list[Ended]:
+    return [event for event in recorder.events if isinstance(event, Ended)]
+
+
+def statement(recorder: Recorder, text: str) -> Ended:
+    """The last run of a statement."""
+    return next(event for event in reversed(ended(recorder)) if recorder.source[slice(*event.tree.span)] == text)
+
+
+def scenes(recorder: Recorder) -> list[dict[str, Any]]:
+    return data_of(to_html("p.ad", recorder, 6))["scenes"]
+
+
+def said(recorder: Recorder, part: str) -> list[str]:
+    return [scene["words"] for scene in scenes(recorder) if part in scene["words"]]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("step", PROGRAMS)
+def test_the_states_are_those_of_pytorch(step: str) -> None:
+    recorder = recorded(PROGRAMS[step], "float32")
+    shows = [event for event in ended(recorder) if event.tree.kind == "show"]
+    assert len(shows) == len(GOLDEN[step]["stages"])
+    for event, stage in zip(shows, GOLDEN[step]["stages"], strict=True):
+        rows = {name: row.record() for name, row in event.after.items()}
+        _compare(rows, {name: tensor for name, tensor in stage["tensors"].items() if "." not in name})
+    assert (recorder.error is not None) == ("error" in GOLDEN[step])
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("step", PROGRAMS)
+def test_the_contributions_add_up_to_the_gradients(step: str) -> None:
+    recorder = recorded(PROGRAMS[step])
+    for event in ended(recorder):
+        for name, row in event.after.items():
+            old = event.before[name].grad if name in event.same else None
+            parts: list[Array] = [*([] if old is None else [old]), *event.parts.get(event.called[name], [])]
+            if row.is_leaf and row.grad is not None and event.accumulates and event.called[name] in event.parts:
+                assert np.allclose(np.sum([np.asarray(part) for part in parts], axis=0), row.grad, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("step", PROGRAMS)
+def test_scenes_name_only_tensors_that_exist_by_then(step: str) -> None:
+    page = data_of(to_html("p.ad", recorded(PROGRAMS[step]), 6))
+    inputs = {line["name"]: line["inputs"] for line in page["lines"]}
+    assert len(inputs) == len(page["lines"])
+    known: set[str] = set()
+    for scene in page["scenes"]:
+        known |= {*scene.get("values", {})}
+        named = {scene["node"]} if scene.get("node") else set()
+        if "part" in scene:
+            named |= {scene["part"]["to"], *scene["step"]["names"]}
+            assert scene["part"]["to"] in inputs[scene["step"]["names"][0]]
+        assert named | {*scene.get("gradients", {})} <= known
+        assert 0 <= scene["span"][0] <= scene["span"][1] <= len(page["program"])
+
+
+def test_hooks_loops_and_changes_in_place() -> None:
+    recorder = recorded(STATES)
+    hooked = [event for event in recorder.events if isinstance(event, Hooked)]
+    assert [(event.name, float(event.before), float(event.after)) for event in hooked] == [("y", 20.0, 200.0)]
+    assert said(recorder, "A hook changed the gradient, which was 400") != []
+    assert [event.after["x"].grad for event in ended(recorder)][6:8] == [401.0, None]
+    lines = {event.name: event for event in recorder.events if isinstance(event, Line)}
+    assert {"loss", "loss₂", "a", "a₂"} < {*lines}
+    assert lines["a₂"].inputs == ["a"]
+    assert recorder.called["b"] == "a₂"
+    assert said(recorder, "`b` is another name of the tensor `a₂`") != []
+    assert said(recorder, "changes in place. The change is not recorded, because recording is off") != []
+    assert len(said(recorder, "`w.grad` is 0 now")) == 2
+    assert {scene["turn"] for scene in scenes(recorder) if "turn" in scene} == {"", "i = 0", "i = 1"}
+    assert [event.root for event in recorder.events if isinstance(event, Started)] == ["z", "loss", "loss₂", "%8"]
+    assert [scene["output"] for scene in scenes(recorder) if scene.get("output")] == [
+        "tensor([10.3200, 14.1600], grad_fn=<MulBackward0>) is the end\n"
+    ]
+
+
+def test_saved_values_are_freed_or_kept() -> None:
+    kept, freed = recorded(PROGRAMS["code07"]), recorded(PROGRAMS["code06"])
+    assert statement(kept, "z.backward(retain_graph=true)").freed == []
+    assert statement(kept, "z.backward(retain_graph=true)").kept
+    assert statement(freed, "z.backward()").failed
+    assert ended(freed)[-2].freed == ["z", "y"]
+    assert scenes(freed)[-1]["phase"] == "error"
+    assert "a second time" in scenes(freed)[-1]["words"]
+    assert said(freed, "The backward pass freed the saved values of `z` and `y`") != []
+    assert [line.saved for line in kept.events if isinstance(line, Line)] == ["", "self = `x`, exponent = 3", "self = `y`"]
+
+
+def test_what_is_not_recorded() -> None:
+    off, cut, plain = recorded(PROGRAMS["code12"]), recorded(PROGRAMS["code15"]), recorded(PROGRAMS["code01"])
+    assert said(off, "recording is off: `y` does not require grad") != []
+    assert said(cut, "`w` has values, but no history: no gradient passes through it to `y`") != []
+    assert said(cut, "`w` requires grad from now on") != []
+    assert len(said(plain, "Nothing is recorded, because no input requires grad")) == 2
+    assert scenes(plain)[-1]["words"] == "No backward pass ran, so no tensor has a gradient."
+    assert said(recorded("x = tensor([1, 2], requires_grad=true)\ny = argmax(x)"), "its result does not have a derivative") != []
+
+
+def test_a_gradient_that_is_returned_is_not_stored() -> None:
+    recorder = recorded("x = tensor(5, requires_grad=true)\ny = x**2\ng, = grad(y, x, retain_graph=true)\nx.requires_grad_(false)")
+    assert said(recorder, "no `.grad` has changed") != []
+    assert ended(recorder)[-1].after["x"].grad is None
+    assert said(recorder, "does not require grad any more") != []
+    assert scenes(recorder)[-1]["words"] == "No gradient is stored."
+
+
+def test_functions_and_their_hidden_operations() -> None:
+    recorder = recorded("f(a) = a*a + 1\nx = tensor(3, requires_grad=true)\ny = f(x) + f(2*x)\ny.backward()")
+    made = [(line.name, recorder.source[slice(*line.span)]) for line in recorder.events if isinstance(line, Line)]
+    assert ("%1", "a*a") in made
+    parts = [event for event in recorder.events if isinstance(event, Contributed)]
+    assert sum(float(event.part.value) for event in parts if event.part.to == "x") == 2 * 3 + 8 * 3
+
+
+def test_a_program_that_is_too_long() -> None:
+    text = "x = tensor(1, requires_grad=true)\nfor i in range(100000):\n    y = x*2"
+    with pytest.raises(LimitError, match=f"the lesson has more than {MOST_EVENTS:,} steps") as error:
+        recorded(text)
+    assert "shorter loop" in str(error.value)
+    with unlimited():
+        assert len(recorded(text.replace("100000", "1100")).events) == 2 + 2 * 1100
+
+
+def test_programs_that_cannot_be_read_or_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParseError):
+        recorded("x = (1")
+    Path("broken.ad").write_text("x = (1\n")
+    assert "broken.ad, line 1" in run("autodiff run broken.ad -o lesson.html")
+    assert not Path("lesson.html").exists()
+    Path("fails.ad").write_text("x = tensor(2, requires_grad=true)\nfor i in range(0.5):\n    x\n")
+    found = run("autodiff run fails.ad -o lesson.html")
+    assert "fails.ad, line 2" in found
+    assert data_of(Path("lesson.html").read_text())["scenes"][-1]["phase"] == "error"
+    for file in ("steps.json", "steps.csv", "steps.md", "steps.ndjson"):
+        assert run(f"autodiff run fails.ad -o {file}") == run("autodiff run fails.ad")
+        assert Path(file).exists()
+    assert ".html" in run("autodiff run fails.ad -o lesson.xyz")
+    Path("good.ad").write_text("y = x**2\ny.backward()\nx.grad\n")
+    assert run("autodiff run good.ad --at x=3 -o lesson.html") == ""
+    page = Path("lesson.html").read_text()
+    assert "<title>good.ad</title>" in page
+    assert data_of(page)["scenes"][-1]["equations"] == ["x.grad = 6"]
+
+
+def test_a_lesson_may_not_be_written_over_nothing() -> None:
+    """A program without statements has a lesson, too."""
+    assert [scene["phase"] for scene in scenes(recorded("# nothing\n"))] == ["start", "end"]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("step", PROGRAMS)
+def test_a_program_in_a_browser(step: str, browser: Any, tmp_path: Path) -> None:  # noqa: F811
+    recorder = recorded(PROGRAMS[step])
+    page = Page(browser, tmp_path, to_html(f"{step}.ad", recorder, 6))
+    assert page.one("h1").text == PROGRAMS[step].partition("\n")[0].removeprefix("# ")
+    data = data_of(page.path.read_text())
+    parts = [scene for scene in data["scenes"] if "part" in scene]
+    assert page.position == (0, len(data["scenes"]) - 1)
+    seen: list[str] = []
+    for scene in data["scenes"]:
+        seen += page.texts("#equations code")
+        running = "".join(page.texts("#program mark"))
+        assert running == "".join(data["program"][slice(*scene["span"])].split("\n"))
+        page.one("#next").click()
+    for scene in parts:
+        ends = f" = {scene['part']['value']['text']}"
+        assert any(f"/d{scene['part']['to']} " in text and ends in text for text in seen)
+    rows = dict(zip(page.texts("tbody td:first-child"), page.texts("tbody td:nth-child(3)"), strict=True))
+    assert rows.keys() == (ended(recorder)[-1].after.keys() if ended(recorder) else set())
+    assert not page.texts(".node.pending:not(.growing .node)")
+    assert page.texts("svg .pending .title") == []
+    assert page.errors() == []
+
+
+def test_a_graph_grows_and_loses_its_saved_values(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+    page = Page(browser, tmp_path, to_html("p.ad", recorded(PROGRAMS["code08"]), 6))
+    visible = (
+        "return [...document.querySelectorAll('svg .node')].filter((n) => getComputedStyle(n).visibility === 'visible').length"
+    )
+    counts = []
+    for _ in range(4):
+        counts.append(page.browser.execute_script(visible))
+        page.press("\ue014")
+    assert counts == [0, 1, 2, 3]
+    page.open("#step=last")
+    assert len(page.texts("svg .freed")) == 2
+    assert page.texts("td.changed") == []
+    page.open("#step=8")
+    assert page.texts("svg .gradient")[-1] == "dz/dz = 1"
+    page.open("#step=10")
+    assert page.texts("svg .freed") == []
+    assert page.one("#heading").text == "x.grad.zero_()"
+    assert page.texts("td.changed") == ["0"]
+    page.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.texts("#print h2") == [
+        "Forward",
+        "Backward",
+        "Result",
+        "Backward",
+        "Forward",
+        "Backward",
+        "Result",
+        "Backward",
+        "Forward",
+        "Result",
+    ]
+    assert page.errors() == []
+
+
+def test_output_and_errors_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+    page = Page(browser, tmp_path, to_html("p.ad", recorded(STATES), 6))
+    assert not page.one("#output").is_displayed()
+    page.open("#step=last")
+    assert page.one("#output pre").text == "tensor([10.3200, 14.1600], grad_fn=<MulBackward0>) is the end"
+    assert "i = 1" not in page.one("#program").text
+    failed = Page(browser, tmp_path, to_html("p.ad", recorded(PROGRAMS["code06"]), 6))
+    failed.open("#step=last")
+    assert failed.one("#phase").text == "Error"
+    assert failed.texts("#program .running") == ["z.backward()"]
+    assert re.search("a second time.*Hint: pass retain_graph=True", failed.one("#words").text)
+    assert failed.errors() == page.errors() == []
+
+
+def test_an_error_ends_a_recording() -> None:
+    recorder = recorded("x = tensor(1)\ny = log(x, 2, 3)\nz = 1")
+    assert isinstance(recorder.error, AutodiffError)
+    assert [event.failed for event in ended(recorder)] == [False, True]
+
+
+def test_the_index_has_every_lesson() -> None:
+    index = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    linked = re.findall(r"\[(.*?)\]\(walkthrough/(\w+)\.ad\)", index)
+    assert sorted(name for _, name in linked) == sorted(PROGRAMS)
+    for title, name in linked:
+        assert PROGRAMS[name].startswith(f"# {name}: {title[0].lower()}{title[1:]}\n")
