@@ -508,3 +508,14 @@ def test_a_long_program_is_shortened_above_its_page(capsys: pytest.CaptureFixtur
 def test_zero_has_no_sign(style: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "sum(-(x*y))", "-a", "x=[0, 1],y=[0, 0]", "--format", style]) == 0
     assert not re.search(r"-0(?![.\d])", capsys.readouterr().out)
+
+
+def test_a_name_that_is_assigned_twice() -> None:
+    """The two tensors have two names, also in LaTeX."""
+    program = 'autodiff explain "x = x**2; x = x*3; sin(x)" --at x=2'
+    result = json.loads(run(f"{program} --json"))
+    assert [line["name"] for line in result["forward"]] == ["x", "%1", "x₂", "%2"]
+    assert [part["to"] for step in result["steps"] for part in step["contributions"]] == ["x₂", "%1", "x"]
+    assert [part["from"] for part in result["ends"][0]["parts"]] == ["%1"]
+    assert result["grad"] == {"x": pytest.approx(12 * np.cos(12))}
+    assert "x_{2}" in run(f"{program} --format latex")

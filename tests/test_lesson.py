@@ -34,6 +34,7 @@ EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
     ("f(a) = a**2 with grad (2*a); f(x) - 1e-9/x", {"x": -0.5}),
     ("sum(x*w)", {"x": [1.0, 2.0], "w": 3.0}),
     ("where(x > 1, log(x), x**2)", {"x": 0.5}),
+    ("x = x**2; x = x*3; sin(x)", {"x": 2.0}),
     ("sum(a @ b)", {"a": [[1.0, 2.0], [3.0, 4.0]], "b": [[0.5, 0.0], [1.0, -1.0]]}),
 ]
 
@@ -225,6 +226,7 @@ MOVED: list[tuple[str, dict[str, float], list[dict[str, float]]]] = [
     ("tanh(w*x + b)*max(x, w) + exp(-x**2)/(1 + x**2)", {"x": 0.5, "w": 2.0, "b": 0.1}, [{"x": -1.0, "w": 0.5, "b": 2.0}]),
     ("y = x**3; a = y*2; f(t) = t**2 with grad (2*t); a + y*f(x)", {"x": 2.0}, [{"x": -3.0}]),
     ("x*x", {"x": 3.0}, [{"x": -4.0}]),
+    ("x = x**2; x = x*3; sin(x)", {"x": 2.0}, [{"x": -0.5}]),
     ("relu(x) + sqrt(relu(x))", {"x": 1.0}, [{"x": -1.0}, {"x": 4.0}]),
 ]
 

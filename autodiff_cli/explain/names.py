@@ -1,12 +1,13 @@
 """Names and values of the tensors of an evaluation: the tensors of the program, and the intermediate tensors of its functions.
 
-The tensors of the program keep their names from the tensor table.  A function may consist of several operations: the
-intermediate tensors of ``%2`` are named ``%2.1``, ``%2.2``.
+The tensors of the program keep their names from the tensor table; the second tensor that the program calls ``x`` is named ``x₂``.
+A function may consist of several operations: the intermediate tensors of ``%2`` are named ``%2.1``, ``%2.2``.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import Step
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Named(NamedTuple):
@@ -37,6 +40,7 @@ class Names:
         self.rows: list[Named] = []
         self.steps: dict[Node, Step] = {}
         self._unnamed = 0
+        self._used: Counter[str] = Counter()
         self._of_edge: dict[Edge, str] = {}
         self._of_tensor: dict[int, str] = {}
         self._values: dict[Edge, Array] = {}
@@ -49,13 +53,18 @@ class Names:
         for step in evaluation.trace:
             names.add_step(step)
         for tensor, name, expression in evaluation.evaluator.named():
-            names.add(Named(name, expression, tensor))
+            names.add(Named(names.another(name), expression, tensor))
         return names
 
     def add_step(self, step: Step) -> None:
         """Add a step of the program, before the tensors that it returned."""
         for result in step.results:
             self._steps.setdefault(id(result), step)
+
+    def another(self, name: str) -> str:
+        """Return a name that no other tensor has: ``x₂`` for the second tensor that the program calls ``x``."""
+        self._used[name] += 1
+        return name if self._used[name] == 1 else name + str(self._used[name]).translate(_SUBSCRIPTS)
 
     def add(self, row: Named) -> None:
         """Add a tensor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -71,6 +72,7 @@ def _printed(character: str) -> bool:
     return character.isascii() or ("\u00c0" <= character <= "\u00ff" and character not in "ÐÞðþ×÷")
 
 
+_SUBSCRIPT = re.compile("[₀-₉]+$")
 UNNAMED = "vwutsqrpbcdehklmnaijxyzfgo"
 """Letters for unnamed tensors, in order of preference."""
 
@@ -91,6 +93,7 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
     name, point, inside = name.partition(".")
+    name = _SUBSCRIPT.sub(lambda found: "_" + unicodedata.normalize("NFKC", found[0]), name)
     stem, *below = [part for part in name.split("_") if part] or [name]
     letters = stem.rstrip("0123456789")
     if letters and letters != stem and _is_symbol(letters):

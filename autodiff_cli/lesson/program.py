@@ -218,9 +218,8 @@ class _Program(Numbers):
         for name, new in event.after.items():
             old = event.before.get(name)
             if name not in event.same or old is None:
-                called = event.called[name]
-                if called != name and called.rstrip("₀₁₂₃₄₅₆₇₈₉") != name:
-                    words.append(f"`{name}` is another name of the tensor `{called}`.")
+                if name in event.aliases:
+                    words.append(f"`{name}` is another name of the tensor `{event.called[name]}`.")
                 continue
             if new.retains_grad and not old.retains_grad:
                 words.append(

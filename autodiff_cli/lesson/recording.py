@@ -33,7 +33,6 @@ from autodiff_cli.script.interpreter import LAST, Interpreter, Shown
 
 MOST_EVENTS = 2_000
 """The most events of a lesson that opens in a few seconds."""
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(slots=True, eq=False)
@@ -104,6 +103,7 @@ class Ended:
         before, after: the state of each name.
         called: the name in the lesson of the tensor that each name refers to.
         same: the names that refer to the same tensor as before.
+        aliases: the names that refer to a tensor of another name since this statement.
         parts: the contributions that reached each tensor in the backward passes of the statement.
         freed: the names of the tensors whose nodes the backward passes freed.
         kept: whether the backward passes kept the saved values of a node.
@@ -119,6 +119,7 @@ class Ended:
     after: Mapping[str, TensorRow]
     called: Mapping[str, str]
     same: set[str]
+    aliases: set[str]
     parts: Mapping[str, list[Array]] = field(default_factory=dict)
     freed: list[str] = field(default_factory=list)
     kept: bool = False
@@ -155,6 +156,7 @@ class Recorder(Interpreter):
         self._operations_of = Operations(self._known)
         self._lines: set[str] = set()
         self._tensors: dict[str, Tensor] = {}
+        self._labels: dict[str, str] = {}
         self._shown: dict[Node, Syntax] = {}
         self._recorded = True
         self._steps: Steps | None = None
@@ -162,7 +164,6 @@ class Recorder(Interpreter):
         self._accumulates = self._retains = False
         self._loops: list[str] = []
         self._marks = [0, 0]
-        self._used: dict[str, int] = {}
         self._unnamed = 0
         self._visited: dict[Node, str] = {}
         self._parts: dict[str, list[Array]] = {}
@@ -202,9 +203,9 @@ class Recorder(Interpreter):
         self._state = self._rows()
         freed = [name for node, name in self._visited.items() if node._saved is None]
         same = {name for name in self._state if called.get(name) == self.called[name]}
-        indices = {name: self.names[name] for name in self._loops}
-        ended = Ended(tree, before, self._state, {**self.called}, same, self._parts, freed, self._retains, [*self._output])
-        ended.failed, ended.indices = failed, indices
+        aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
+        ended = Ended(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
+        ended.output, ended.failed, ended.indices = [*self._output], failed, {name: self.names[name] for name in self._loops}
         ended.recording, ended.accumulates = self._recorded, self._accumulates
         self._happened(ended)
 
@@ -275,7 +276,7 @@ class Recorder(Interpreter):
         self._known.add(Named(name, expression, tensor))
         made = self._line(name, label, operation, np.array(tensor._data), own, span)
         made.leaf, made.requires_grad, made.traced = tensor.is_leaf, tensor.requires_grad, own is not None or step is not None
-        self._tensors[name] = tensor
+        self._tensors[name], self._labels[name] = tensor, label
         self._happened(made)
 
     def _add_node(self, node: Node, name: str, span: Span) -> None:
@@ -303,11 +304,10 @@ class Recorder(Interpreter):
         return sorted((one for one in found if one.sequence_nr), key=lambda one: one.sequence_nr)
 
     def _new_name(self, label: str) -> str:
-        if not label:
-            self._unnamed += 1
-            return f"%{self._unnamed}"
-        self._used[label] = count = self._used.get(label, 0) + 1
-        return label if count == 1 else label + str(count).translate(_SUBSCRIPTS)
+        if label:
+            return self._known.another(label)
+        self._unnamed += 1
+        return f"%{self._unnamed}"
 
     # Backward passes
 
