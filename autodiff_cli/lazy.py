@@ -40,17 +40,13 @@ def named(place: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-def deferred(place: str) -> Callable[[object], str]:
+def deferred(place: str) -> Callable[[object], Any]:
     """Return a method that calls the function at ``package.module:function``, which is imported by the first call.
 
     An object displays itself with a function of a room above its own, which its module must not import.
     """
 
-    def call(self: object) -> str:
-        text: str = named(place)(self)
-        return text
-
-    return call
+    return lambda self: named(place)(self)
 
 
 def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

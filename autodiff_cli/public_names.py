@@ -102,18 +102,26 @@ from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 
 if _TYPE_CHECKING:
+    from autodiff_cli.explain.explain import explain_gradient as explain_gradient
+    from autodiff_cli.graph.draw import draw_graph as draw_graph
+    from autodiff_cli.lesson.page import Lesson as Lesson
+    from autodiff_cli.plot.plot import draw_plot as draw_plot
     from autodiff_cli.solvers.fitting.fit import fit as fit
     from autodiff_cli.solvers.minima.minimize import minimize as minimize
     from autodiff_cli.solvers.roots.root import root as root
     from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
 else:
     _later = {
+        "Lesson": "autodiff_cli.lesson.page:Lesson",
+        "draw_graph": "autodiff_cli.graph.draw:draw_graph",
+        "draw_plot": "autodiff_cli.plot.plot:draw_plot",
+        "explain_gradient": "autodiff_cli.explain.explain:explain_gradient",
         "fit": "autodiff_cli.solvers.fitting.fit:fit",
         "minimize": "autodiff_cli.solvers.minima.minimize:minimize",
         "root": "autodiff_cli.solvers.roots.root:root",
         "propagate": "autodiff_cli.solvers.uncertainty.propagation:propagate",
     }
-    """The names whose modules are imported when they are used, because the solvers need many modules."""
+    """The names whose modules are imported when they are used, because they need many modules."""
 
 # PyTorch's names for data types and constants.
 bool = _dtypes.bool_

@@ -1,8 +1,9 @@
-"""What notebooks show: HTML of tensors and results."""
+"""What notebooks show: HTML of tensors, results and lessons, and pictures of graphs and plots."""
 
 from __future__ import annotations
 
 import re
+import sys
 from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -129,3 +130,101 @@ def test_every_result_shows_the_words_of_its_text(result: CommandResult) -> None
     assert [word for word in expected if word not in found] == []
     assert html.count("<p>") == len(result.notes)
     assert html.count("<table>") == len(re.findall("^─+$", str(result), re.MULTILINE))
+
+
+def test_titles_keep_their_style() -> None:
+    assert "<i><b>second derivatives</b></i>" in shown(ad.evaluate("x**3", at={"x": 1.0}, order=2))
+
+
+def nodes_of(svg: str) -> list[str]:
+    """The titles of the boxes of a graph."""
+    root = ElementTree.fromstring(svg)
+    return [str(text.text) for text in root.iter("{http://www.w3.org/2000/svg}text") if text.get("class") == "title"]
+
+
+def test_a_graph_is_a_picture() -> None:
+    graph = ad.draw_graph("y = x**3; log(y)*x", {"x": 5.0})
+    assert graph._repr_html_ is None
+    assert sorted(nodes_of(graph._repr_svg_())) == sorted(["x", "y", "3", "log", "*"])
+    assert ">grad 7.82831<" in graph._repr_svg_()
+    assert "log(y)*x" in str(graph)
+    assert ">grad" not in ad.draw_graph("y = x**3; log(y)*x")._repr_svg_()
+
+
+def reachable(output: ad.Tensor) -> list[str]:
+    """The names of the nodes behind a tensor, each once."""
+    found, stack = {}, [output.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and id(node) not in found:
+            found[id(node)] = node
+            stack += [following for following, _ in node.next_functions]
+    return sorted(type(node).__name__ for node in found.values())
+
+
+def test_the_graph_of_a_tensor_has_its_nodes_and_changes_nothing() -> None:
+    x, w = ad.tensor([1.0, 2.0], requires_grad=True), ad.tensor(3.0, requires_grad=True)
+    y = x**3
+    z = (ad.log(y) * w + x).sum()
+    graph = ad.draw_graph(z, names={"x": x, "y": y}, saved=True)
+    assert x.grad is None
+    assert sorted(node.label for node in graph.nodes) == reachable(z)
+    assert sorted(nodes_of(graph._repr_svg_())) == reachable(z)
+    assert {node.name: node.value.tolist() for node in graph.nodes if node.name == "x"} == {"x": [1.0, 2.0]}
+    assert [node.label for node in graph.nodes if node.name == "y"] == ["PowBackward0"]
+    assert graph.memory is not None
+    z.backward()
+    grads = [node.grad.tolist() for node in ad.draw_graph(z, names={"x": x}).nodes if node.name == "x"]
+    assert grads == [x.grad.tolist()]
+
+
+def test_graphs_that_cannot_be_drawn() -> None:
+    with pytest.raises(ad.errors.GraphError, match="does not require grad"):
+        ad.draw_graph(ad.ones(3))
+    with pytest.raises(ad.errors.ArgumentError, match="belong to expressions"):
+        ad.draw_graph(ad.ones(3, requires_grad=True), {"x": 1})
+    with pytest.raises(ad.errors.UnknownName, match="lgo"):
+        ad.draw_graph("lgo(x)")
+
+
+def test_a_deep_graph_is_drawn_in_part() -> None:
+    x = ad.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(20_000):
+        y = y + 1.0
+    graph = ad.draw_graph(y)
+    assert len(graph.nodes) < 5_000
+    assert "nodes further from the output are hidden; set depth" in graph.notes[0]["message"]
+    assert len(ad.draw_graph(y, depth=3).nodes) == 5
+
+
+@pytest.mark.parametrize("over", [None, {"x": (-3, 3)}, {"x": "-pi:pi:50"}])
+def test_a_plot_is_a_picture(over: dict[str, tuple[float, float] | str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plot = ad.draw_plot("sin(x)", over)
+    assert plot._repr_html_ is None
+    assert ElementTree.fromstring(plot._repr_svg_()).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "━━━━ value   ━ ━  d/dx" in str(plot)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert plot._repr_svg_() is None
+
+
+def test_a_plot_over_two_variables() -> None:
+    field = ad.draw_plot("sin(x)*y", {"x": (0, np.float64(1)), "y": (0, 2)}, order=0)
+    assert field.to_dict()["over"] == {"x": [0, 1], "y": [0, 2]}
+    assert "<svg" in field._repr_svg_()
+    with pytest.raises(ad.errors.UsageError):
+        ad.draw_plot("sin(x)", {"x": (1, 0)})
+
+
+def test_a_lesson_is_its_page_in_a_frame_and_the_explanation_as_text() -> None:
+    explanation = ad.explain_gradient("where(x < 1, x, 2)*cos(x)", {"x": 0.5})
+    lesson = ad.Lesson(explanation)
+    html = lesson._repr_html_()
+    (source,) = re.findall(r'<iframe srcdoc="(.*?)" title="lesson" sandbox="allow-scripts"', html, re.DOTALL)
+    assert unescape(source) == lesson.html
+    assert "<script" not in html
+    assert explanation._repr_html_() in html
+    assert str(lesson) == str(explanation)
+    assert explanation.to_dict() == explain(Evaluation("where(x < 1, x, 2)*cos(x)", {"x": 0.5})).to_dict()
+    with pytest.raises(ad.errors.UsageError, match="first derivatives only"):
+        ad.Lesson(ad.explain_gradient("x**2", {"x": 1}, order=2))

@@ -26,7 +26,7 @@ BESIDE_FUNCTIONS = {
     *("set_warn_always", "is_warn_always_enabled"),
     *("e", "inf", "nan", "pi"),
     *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited", "vmap"),
-    *("fit", "minimize", "propagate", "root"),
+    *("fit", "minimize", "propagate", "root", "draw_graph", "draw_plot", "explain_gradient", "Lesson"),
     *("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils"),
 }
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.tensor import Tensor
-    from autodiff_cli.graph.model import Graph
 
 _ALL = 10**9
 
@@ -63,24 +57,13 @@ def command(
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
     from autodiff_cli.errors import UsageError
-    from autodiff_cli.evaluation.phrasing import note
-    from autodiff_cli.graph.collapse import collapse as collapsed
-    from autodiff_cli.graph.collapse import cut, readable
-    from autodiff_cli.graph.size_limits import LIMITS, Limits
+    from autodiff_cli.graph.draw import reduced, whole_graph
 
     if animate and out.style != "svg":
         raise UsageError("--animate makes an SVG picture", hint="write a file with the suffix .svg: -o graph.svg")
-    whole = _graph(given, of or "", backward or saved, saved)
-    graph = collapsed(whole, options.names(collapse) or ())
-    graph = readable(graph, *LIMITS.get(out.style, Limits())) if depth is None else cut(graph, depth)
-    graph.notes = whole.notes
-    if graph.memory is not None and out.style in ("svg", "png", "dot", "mermaid"):
-        graph.notes.append(note("saved", graph.memory.text))
-    if graph.hidden and depth is None:
-        way_out = (
-            "use --depth all to show them, or --collapse to combine nodes" if out.style != "png" else "use --depth N to show more"
-        )
-        graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
+    whole = whole_graph(**given.keywords(), of=of or "", backward=backward or saved, saved=saved)
+    way_out = "use --depth all to show them, or --collapse to combine nodes" if out.style != "png" else "use --depth N to show more"
+    graph = reduced(whole, options.names(collapse) or (), depth, out.style, way_out)
 
     def plain() -> str:
         from autodiff_cli.graph.tree import plain_tree
@@ -108,38 +91,3 @@ def command(
         return run_graphviz(to_dot(graph, out.precision, "light" if theme == "auto" else theme), "png", "-Gdpi=144")
 
     out.emit(graph, {"plain": plain, "mermaid": mermaid, "svg": svg, "dot": dot, "png": png})
-
-
-def _graph(given: options.Given, of: str, backward: bool, saved: bool) -> Graph:
-    """Return the requested graph, with the notes of the evaluation."""
-    from autodiff_cli.graph.forward import graph_of_text, graph_of_values
-
-    backward = backward or of.endswith(".grad")
-    if not (backward or of or given.at or given.const or given.wrt or given.gradient):
-        return graph_of_text(given.source)
-
-    from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
-
-    evaluation = given.evaluation()
-    notes = evaluation.notes()
-    if of.endswith(".grad"):
-        graph = backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad")), saved)
-    else:
-        output = evaluation.find(of, "of") if of else evaluation.output
-        if backward:
-            graph = backward_graph(evaluation, output, saved)
-            without = graph.nodes[-1].grad is None
-        else:
-            without = not run_backward(evaluation, output) and output.requires_grad
-            graph = graph_of_values(evaluation, output)
-        notes += [_without_gradients(output)] * without
-    graph.notes = notes
-    return graph
-
-
-def _without_gradients(output: Tensor) -> dict[str, object]:
-    from autodiff_cli.evaluation.phrasing import note
-
-    shape = list(output.shape)
-    ones = f"ones({', '.join(map(str, shape))})"
-    return note("gradient", f'no gradients are shown: the output has shape {shape}; sum it, or pass --gradient "{ones}"')

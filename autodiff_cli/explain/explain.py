@@ -35,9 +35,41 @@ from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.saved.memory import SavedMemory
+    from autodiff_cli.evaluation.evaluation import Value
 
 MOST_SWEEPS = 24
 """The maximum number of backward passes for order 2; each element of the gradient takes one backward pass."""
+
+
+def explain_gradient(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    dtype: str = "float64",
+    gradient: Value | None = None,
+    condition: bool = False,
+    saved: bool = False,
+) -> Explanation:
+    """Explain the gradient of an expression: the forward pass line by line, then the backward pass node by node.
+
+    Args:
+        expression: a program of the language.
+        at: the values of the variables.
+        const: the values of constants, which are not differentiated.
+        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
+        order: 1 for the first derivatives, 2 to include the second derivatives.
+        dtype: ``float64`` or ``float32``.
+        gradient: the gradient that starts the backward pass, required if the output is not a scalar.
+        condition: whether to compute the condition number of every operation.
+        saved: whether to include the values that each node saves for the backward pass.
+
+    Raises:
+        AutodiffError: if the expression or an argument is invalid.
+    """
+    return explain(Evaluation(expression, at, const, wrt, dtype, gradient=gradient), order, condition, saved)
 
 
 def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False, saved: bool = False) -> Explanation:

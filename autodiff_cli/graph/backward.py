@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,11 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.memory import SavedMemory
+    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
     from autodiff_cli.graph.model import Value
+
+    Named = tuple[Tensor, str, str]
+    """A tensor, its name and its expression."""
 
 
 def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
@@ -79,44 +82,95 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
             hint=f"give the variables with {setting('at')}, because constants do not require grad",
         )
     root = get_gradient_edge(output).node
-    nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
-    at = {node: i for i, node in enumerate(nodes)}
+    nodes = _nodes(root)
     arrived: dict[Node, Value] = {}
     handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
-    names = _names(evaluation)
-    memory = _memory(evaluation) if saved else None
-    kept = {} if memory is None else {node: memory.of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
+    named = list(evaluation.evaluator.named())
+    names = _names(nodes, named)
+    memory, kept = _memory(root, named, names, evaluation.leaves.values()) if saved else (None, {})
     run_backward(evaluation, output)
     for handle in handles:
         handle.remove()
-    calls = _calls(evaluation, nodes)
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
+            arrived[node] = node.variable.grad._data
+    made = _drawn(nodes, names, arrived, _calls(evaluation, nodes), kept)
+    return Graph(made, evaluation.expression, "backward", evaluated=True, memory=memory)
+
+
+def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
+    """Return the graph that a backward pass from a tensor would run through; no backward pass runs.
+
+    The graph contains the values of leaves, and the gradients that were accumulated in them.
+
+    Args:
+        output: the tensor.
+        names: the names of tensors.
+        saved: whether to include the values that each node saves for the backward pass.
+
+    Raises:
+        GraphError: if the tensor does not require grad.
+    """
+    if not output.requires_grad:
+        raise GraphError(
+            "the tensor does not have a graph, because it does not require grad",
+            hint="set requires_grad=True for the tensors from which it is computed",
+        )
+    root = get_gradient_edge(output).node
+    nodes = _nodes(root)
+    named = [(tensor, name, name) for name, tensor in names.items()]
+    found = _names(nodes, named)
+    leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
+    memory, kept = _memory(root, named, found, leaves.values()) if saved else (None, {})
+    arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
+    made = _drawn(nodes, found, arrived, {}, kept)
+    for drawn, node in zip(made, nodes, strict=True):
+        drawn.value = leaves[node]._data if node in leaves else None
+    return Graph(made, found.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
+
+
+def _nodes(root: Node) -> list[Node]:
+    """Return the nodes behind a node, inputs first."""
+    return sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
+
+
+def _drawn(
+    nodes: Sequence[Node],
+    names: Mapping[Node, tuple[str, str]],
+    arrived: Mapping[Node, Value],
+    calls: Mapping[Node, Call | None],
+    kept: Mapping[Node, list[SavedValue]],
+) -> list[GraphNode]:
+    """Return the nodes of the drawing.
+
+    Args:
+        nodes: the nodes, inputs first.
+        names: the name and the expression of the tensors of nodes.
+        arrived: the upstream gradients of nodes.
+        calls: the outermost calls that contain nodes.
+        kept: the saved values of nodes.
+    """
+    at = {node: i for i, node in enumerate(nodes)}
     made = []
     for node in nodes:
-        inputs = [None if following is None else at[following] for following, _ in node.next_functions]
-        if isinstance(node, AccumulateGrad):
-            kind, gradient = "variable", node.variable.grad
-            name = text = next((n for n, leaf in evaluation.leaves.items() if leaf is node.variable), "")
-            if gradient is not None:
-                arrived[node] = gradient._data
-        else:
-            name, text = names.get(node, ("", ""))
-            kind = "named" if name.isidentifier() else "operation"
+        name, text = names.get(node, ("", ""))
+        leaf = isinstance(node, AccumulateGrad)
         made.append(
             GraphNode(
-                kind,
+                "variable" if leaf else "named" if name.isidentifier() else "operation",
                 type(node).__name__,
                 name,
                 text,
-                inputs,
+                [None if following is None else at[following] for following, _ in node.next_functions],
                 grad=arrived.get(node),
                 requires_grad=True,
                 call=calls.get(node),
+                saved=kept.get(node),
             )
         )
-        made[-1].saved = kept.get(node)
     if made[-1].kind != "variable":
         made[-1].kind = "output"
-    return Graph(made, evaluation.expression, "backward", evaluated=True, memory=memory)
+    return made
 
 
 def _as_drawn(root: Node) -> list[Node]:
@@ -131,12 +185,15 @@ def _as_drawn(root: Node) -> list[Node]:
     return list(found)
 
 
-def _memory(evaluation: Evaluation) -> SavedMemory:
-    """Return the memory of saved values, before any node is counted."""
+def _memory(
+    root: Node, named: Iterable[Named], names: Mapping[Node, tuple[str, str]], leaves: Iterable[Tensor]
+) -> tuple[SavedMemory, dict[Node, list[SavedValue]]]:
+    """Return the memory of the saved values behind a node, and the saved values of each node."""
     from autodiff_cli.autograd.saved.memory import SavedMemory
 
-    names = {id(tensor): name for tensor, name, _ in evaluation.evaluator.named()}
-    return SavedMemory(lambda tensor: names.get(id(tensor), ""), evaluation.leaves.values())
+    of_tensors = {id(tensor): name for tensor, name, _ in named}
+    memory = SavedMemory(lambda tensor: of_tensors.get(id(tensor), ""), leaves)
+    return memory, {node: memory.of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
 
 
 def _inputs(node: Node) -> list[Node]:
@@ -154,12 +211,18 @@ def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tenso
     return hook
 
 
-def _names(evaluation: Evaluation) -> dict[Node, tuple[str, str]]:
-    """Return the name and the expression of the first output of each node."""
+def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[str, str]]:
+    """Return the name and the expression of each leaf, and of the first output of each other node."""
     names: dict[Node, tuple[str, str]] = {}
-    for tensor, name, text in evaluation.evaluator.named():
+    of_leaves: dict[int, tuple[str, str]] = {}
+    for tensor, name, text in named:
         if tensor._edge is not None:
             names.setdefault(tensor._edge[0], (name, text))
+        else:
+            of_leaves.setdefault(id(tensor), (name, text))
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and id(node.variable) in of_leaves:
+            names[node] = of_leaves[id(node.variable)]
     return names
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.evaluation.tensor_log import TensorLog
+from autodiff_cli.lazy import deferred
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,6 +82,8 @@ class Graph(CommandResult):
 
     command = "graph"
     tables = "autodiff_cli.graph.terminal:pages"
+    _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.graph.svg:to_svg")
 
     nodes: list[GraphNode]
     expression: str

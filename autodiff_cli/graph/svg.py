@@ -30,7 +30,7 @@ _SECONDS, _REST = 0.8, 3.0
 """The seconds of a step of an animation, and of the rest at its end."""
 
 
-def to_svg(graph: Graph, precision: int, theme: str = "auto", animated: bool = False) -> str:
+def to_svg(graph: Graph, precision: int = 6, theme: str = "auto", animated: bool = False) -> str:
     """Return the text of an ``.svg`` file.
 
     Args:

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.lazy import deferred
 from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
 from autodiff_cli.plot.scale import LINEAR, Scale
@@ -42,6 +43,8 @@ class Plot(CommandResult):
 
     command = "plot"
     tables = "autodiff_cli.plot.terminal:pages"
+    _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.plot.picture:to_svg")
 
     expression: str
     over: Range
@@ -103,6 +106,8 @@ class Field(CommandResult):
 
     command = "plot"
     tables = "autodiff_cli.plot.field:pages"
+    _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.plot.picture:to_svg")
 
     expression: str
     over: Sequence[Range]

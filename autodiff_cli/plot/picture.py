@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.errors import setting
+from autodiff_cli.errors import MissingPackage, setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import (
@@ -100,6 +100,14 @@ class Looks:
     height: int | None = None
     theme: str = "light"
     transparent: bool = False
+
+
+def to_svg(plot: Plot | Field) -> str | None:
+    """Return the text of an ``.svg`` file in the default size; ``None`` if matplotlib is not installed."""
+    try:
+        return drawn(plot, Looks("svg"), None).decode()
+    except MissingPackage:
+        return None
 
 
 def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None) -> bytes:

@@ -16,7 +16,7 @@ from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.names import free_names, without_value
 from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.evaluation.ranges import Range, ranges
 from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
@@ -59,6 +59,33 @@ class _Output(NamedTuple):
     column: str
     label: str
     program: str
+
+
+def draw_plot(
+    expression: str,
+    over: Mapping[str, tuple[float, float] | str] | None = None,
+    at: Mapping[str, object] | None = None,
+    const: Mapping[str, object] | None = None,
+    *,
+    order: int | None = None,
+    log: str = "",
+) -> Plot | Field:
+    """Plot an expression and its derivatives over one variable, or an expression and its gradient over two variables.
+
+    Args:
+        expression: a program of the language whose result is one number, or that ends with several numbers: ``sin(x), cos(x)``.
+        over: the range of each variable, as ``(low, high)`` or as a text such as ``"0:2*pi"``; by default, ranges in which
+            something happens.
+        at, const: the values of all other variables.
+        order: the highest order of derivative that is shown; see ``plot``.
+        log: the logarithmic axes: ``x``, ``y`` or ``xy``.
+
+    Raises:
+        AutodiffError: if the expression or an argument is invalid.
+    """
+    given = over or {}
+    ends = {name: each if isinstance(each, str) else ":".join(repr(float(end)) for end in each) for name, each in given.items()}
+    return plot(expression, ranges(f"{name}={text}" for name, text in ends.items()), at, const, order, log=log)
 
 
 def plot(

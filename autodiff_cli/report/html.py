@@ -90,8 +90,9 @@ def of_parts(parts: Sequence[Renderable]) -> str:
 
 
 def _preformatted(lines: Sequence[Text]) -> str:
-    text = "".join(_spans(line) + "\n" for line in lines).strip("\n")
-    return f"<pre>{text}</pre>\n" if text else ""
+    text = Text("\n").join(lines)
+    start, end = len(text) - len(text.plain.lstrip("\n")), len(text.plain.rstrip("\n"))
+    return f"<pre>{_spans(text[start:end])}</pre>\n" if start < end else ""
 
 
 def _table(table: FoldingTable) -> str:
@@ -113,7 +114,7 @@ def _cell(cell: Text, justify: str) -> str:
 
 def _spans(text: Text) -> str:
     """Return a text with its styles as elements."""
-    return "".join(_styled(_escaped(part), style or Style()) for part, style, _ in text.render(_STYLES))
+    return "".join(_styled(_escaped(part), style or Style()) for part, style, _ in Text().append_text(text).render(_STYLES))
 
 
 def _styled(text: str, style: Style) -> str:

@@ -22,6 +22,8 @@ const tensors = given.program === undefined ? new Tensors(lesson) : new States(t
 const listing = given.program === undefined ? null : new Listing(given, byId("program"), byId("output"));
 const words = { phase: byId("phase"), heading: byId("heading"), words: byId("words"), equations: byId("equations") };
 const slider = byId("position");
+/** Whether the page has an address that can name a step; a page in the output of a notebook does not. */
+const addressable = location.protocol !== "about:";
 let at = -1;
 let timer = null;
 
@@ -69,7 +71,7 @@ function go(to, remember = true) {
   byId("back").disabled = at === 0;
   byId("next").disabled = at === count - 1;
   if (at === count - 1) pause();
-  if (remember) history.replaceState(null, "", `#step=${at}`);
+  if (remember && addressable) history.replaceState(null, "", `#step=${at}`);
 }
 
 function pause() {
