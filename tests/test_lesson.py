@@ -133,6 +133,9 @@ class Page:
     def press(self, key: str) -> None:
         self.one("body").send_keys(key)
 
+    def wait(self, milliseconds: int) -> None:
+        self.browser.execute_script("return new Promise((done) => setTimeout(done, arguments[0]))", milliseconds)
+
     @property
     def position(self) -> tuple[int, int]:
         at, last = self.one("#count").text.split(" / ")
@@ -177,6 +180,7 @@ def test_steps_are_reached_in_every_way(browser: Any, tmp_path: Path) -> None:
     page.press("\ue014")
     page.press("\ue012")
     assert page.position[0] == 1
+    page.wait(400)
     assert page.browser.current_url.endswith("#step=1")
     page.press("\ue010")  # the end key
     assert page.position[0] == 16
@@ -188,7 +192,7 @@ def test_steps_are_reached_in_every_way(browser: Any, tmp_path: Path) -> None:
     page.open("#step=last")
     assert page.texts("#equations code") == ["x.grad = 1.6"]
     page.browser.execute_script("location.hash = '#step=14'")
-    page.browser.execute_script("return new Promise((done) => setTimeout(done, 50))")
+    page.wait(50)
     assert page.texts("#equations code")[1:] == ["dz/dx += dz/d%1 · d%1/dx = 0.008 · 75 = 0.6", "dz/dx = 1 + 0.6 = 1.6"]
     page.one("#back").click()
     assert page.position[0] == 13
@@ -202,7 +206,7 @@ def test_a_lesson_plays_and_pauses(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, explained(*FIRST))
     page.press(" ")
     assert page.one("#play").text == "Pause"
-    page.browser.execute_script("return new Promise((done) => setTimeout(done, 2000))")
+    page.wait(2000)
     page.one("#play").click()
     assert page.one("#play").text == "Play"
     assert page.position[0] == 1
@@ -275,6 +279,107 @@ def test_a_graph_of_500_operations(browser: Any, tmp_path: Path) -> None:
     assert page.texts("#equations code") == [f"{name}.grad = {human(value, 6)}" for name, value in grad.items()]
     page.browser.execute_script("for (let i = 0; i < 50; i++) document.getElementById('back').click()")
     assert page.position[0] == 1119
+    assert page.errors() == []
+
+
+def shown_groups(page: Page) -> dict[str, str]:
+    """Return whether each visible group is open, by its description."""
+    return page.browser.execute_script(
+        "return Object.fromEntries([...document.querySelectorAll('[data-group]')]"
+        ".map((each) => [each.getAttribute('aria-label'), each.getAttribute('aria-expanded')]))"
+    )
+
+
+STATEMENTS = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in range(1, 61)), "a60"])
+
+
+def test_statements_of_a_large_graph_are_groups(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    closed = shown_groups(page)
+    assert set(closed.values()) == {"false"}
+    assert sum(int(re.findall(r", (\d+) operations", label)[0]) for label in closed) == 180
+    assert len(page.texts("svg .node")) < 30
+    page.open("#step=100")
+    (current,) = page.texts("svg .node.active .title")
+    assert f"Compute {page.texts('tr.active td')[0]}" == page.one("#heading").text
+    assert current == page.texts("tr.active td")[1]
+    inner, outer = sorted(label for label, state in shown_groups(page).items() if state == "true")
+    assert inner == "a33 = sin(a32)*y + 33, 3 operations"
+    assert re.fullmatch(r"a\d+ … a\d+, 24 operations", outer)
+    page.open("#step=last")
+    assert shown_groups(page) == closed
+    assert page.errors() == []
+
+
+def test_groups_open_and_close_by_click_and_key(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    before = shown_groups(page)
+    page.one("svg [data-group]").click()
+    first, *_ = before
+    assert shown_groups(page)[first] == "true"
+    page.browser.switch_to.active_element.send_keys("\ue007")  # the enter key
+    assert shown_groups(page) == before
+    page.browser.switch_to.active_element.send_keys(" ")
+    assert shown_groups(page)[first] == "true"
+    assert page.position[0] == 0
+    assert page.one("#play").text == "Play"
+    page.press("\ue014")
+    assert page.position[0] == 1
+    assert shown_groups(page)[first] == "true", "a group that the reader opened stays open"
+    page.browser.find_element("xpath", "//button[.='Close all groups']").click()
+    assert shown_groups(page) == before
+    page.browser.find_element("xpath", "//button[.='Open all groups']").click()
+    assert set(shown_groups(page).values()) == {"true"}
+    assert len(page.texts("svg .operation, svg .output")) == 180
+    page.open("#step=100")
+    assert page.errors() == []
+
+
+def test_a_closed_group_shows_the_step_inside(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    page.open("#step=100")
+    page.one('[aria-label^="a33 = "]').send_keys(" ")
+    assert shown_groups(page)["a33 = sin(a32)*y + 33, 3 operations"] == "false"
+    assert page.texts("svg .node.active .title") == ["sin(a32)*y + 33"]
+    page.press("\ue014")
+    assert page.texts("svg .node.active .title") == ["sin(a32)*y + 33"]
+    page.press("\ue014")
+    assert shown_groups(page)["a34 = sin(a33)*y + 34, 3 operations"] == "true"
+    assert page.errors() == []
+
+
+LARGE: list[tuple[str, dict[str, float]]] = [
+    (STATEMENTS, {"x": 0.5, "y": 0.7}),
+    (" + ".join(f"sin({i}*x)/{i}" for i in range(1, 41)), {"x": 0.3}),
+    ("f(a) = sin(a)*a + exp(-a); " + " + ".join(f"f({i}*x)*y" for i in range(1, 12)), {"x": 0.3, "y": 2.0}),
+    ("; ".join(["h = x", *["h = h*x + sin(h)"] * 20, "p = h/2", "p*exp(-x) + h"]), {"x": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("source", "values"), LARGE, ids=["statements", "terms", "calls", "a name again"])
+def test_each_step_of_a_large_graph_shows_its_node(source: str, values: dict[str, float], browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained(source, values))
+    assert shown_groups(page)
+    scenes = page.browser.execute_script(
+        """const next = document.getElementById("next"), all = (each) => [...document.querySelectorAll(each)];
+        const found = [];
+        while (!next.disabled) {
+          next.click();
+          found.push([all("tr.active td")[0]?.textContent, all(".node.active").map((node) => node.dataset.name),
+                      all(".edge.active").length, document.getElementById("phase").textContent]);
+        }
+        return found"""
+    )
+    assert len(scenes) == page.position[1]
+    for tensor, nodes, edges, phase in scenes[:-1]:
+        assert set(nodes) == {tensor}
+        if phase == "Backward" and tensor != data_of(page.path.read_text())["output"]:
+            assert edges > 0
+    expected = evaluate(source, values).grad
+    assert page.texts("#equations code") == [f"{name}.grad = {human(value, 6)}" for name, value in expected.items()]
+    page.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.browser.execute_script("return document.querySelectorAll('#print [aria-expanded=true]').length") == 0
+    page.browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
     assert page.errors() == []
 
 

@@ -12,9 +12,15 @@ from pathlib import Path
 from tests.test_lesson import Page, chromium, explained
 
 STEPS = """
-const n = document.getElementById('next'), s = performance.now();
-for (let i = 0; i < 20; i++) n.click();
-return (performance.now() - s)/20"""
+const n = document.getElementById('next'), times = [];
+while (!n.disabled) {
+  const s = performance.now();
+  n.click();
+  document.body.offsetHeight;  // the layout of the page is part of the step
+  times.push(performance.now() - s);
+}
+times.sort((a, b) => a - b);
+return [times.reduce((a, b) => a + b)/times.length, times[Math.floor(0.99*times.length)]]"""
 MOVES = """
 const f = document.querySelector('.inputs input[type=range]'), s = performance.now();
 for (let i = 0; i < 10; i++) { f.value = Number(f.min) + i/10; f.dispatchEvent(new Event('input')); }
@@ -31,10 +37,9 @@ def main() -> None:
             page.open()
             took = time.perf_counter() - start
             size = page.path.stat().st_size / 1024
-            step, move = browser.execute_script(STEPS), browser.execute_script(MOVES)
-            print(
-                f"{3 * count:4} operations: {size:4.0f} KiB, opens in {took:.2f} s; step {step:.1f} ms, moved input {move:.1f} ms"
-            )
+            (step, slow), move = browser.execute_script(STEPS), browser.execute_script(MOVES)
+            times = f"step {step:.1f} ms, 99 % below {slow:.1f} ms, moved input {move:.1f} ms"
+            print(f"{3 * count:4} operations: {size:4.0f} KiB, opens in {took:.2f} s; {times}")
     browser.quit()
 
 

@@ -4,47 +4,115 @@ import { Graph, layout } from "@dagrejs/dagre";
 import { shown } from "./numbers.js";
 import { d, edgeKey } from "./scenes.js";
 
-export const LINE = 18;
+export const LINE = 18, HEAD = 24;
 const FONT = 13, SMALL = 11.5, CHARACTER = 0.62, PAD = 12;
 
 const longest = (texts, size) => Math.max(...texts.map((text) => text.length * size * CHARACTER));
 
-/** The number of lines above which each use of an input has a copy of the input: long edges take time and hide the rest. */
-const MANY = 40;
-
 /**
- * Return {nodes: [{line, x, y, width, height}], edges: [{key, points, x, y, label width}], width, height}.
+ * The layouts of a lesson.
  *
- * Space is kept for every number that a scene will show, so that nothing moves while the lesson plays.
+ * A closed group is a node.  An open group is a frame with a layout of its own, so opening it costs little.  In a large graph, an item
+ * has copies of its inputs from outside of its frame: long edges take time and hide the rest.  Space is kept for every number that a
+ * scene will show, so that nothing moves while the lesson plays.
  */
-export function placed(lesson, timeline) {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 34, edgesep: 14, marginx: 14, marginy: 14 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  const lines = new Map(lesson.lines.map((line) => [line.name, line]));
-  const copies = lesson.lines.length > MANY, symbol = longestSymbol(timeline);
-  const addNode = (id, line) => {
-    const gradient = gradientText(symbol, line.name, timeline.gradients.longest(line.name));
-    const width = Math.max(longest([title(line)], FONT), longest([value(lesson, line), gradient], SMALL), 40) + 2 * PAD;
-    graph.setNode(id, { line, width, height: 3 * LINE + PAD });
-  };
-  for (const line of lesson.lines) {
-    if (!(copies && line.leaf)) addNode(line.name, line);
-    line.inputs.forEach((input, i) => {
-      const key = edgeKey(input, line.name, i);
-      const from = copies && lines.get(input).leaf ? key : input;
-      if (from === key) addNode(key, lines.get(input));
-      const label = timeline.labels.longest(key);
-      graph.setEdge(from, line.name, { key, line, width: longest([label], SMALL) + 8, height: LINE, labelpos: "r", labeloffset: 4 }, key);
-    });
+export class Layouts {
+  constructor(lesson, timeline, outline) {
+    Object.assign(this, { lesson, timeline, outline, known: new Map(), symbol: longestSymbol(timeline) });
   }
-  layout(graph);
+
+  /**
+   * Return the layout of a group, or of the whole graph for `null`:
+   * {nodes: [{item, x, y, width, height}], frames: [{item, x, y, width, height}], edges: [{keys, lines, points, x, y, label width}], width, height}.
+   */
+  of(group) {
+    const key = `${group?.id}: ${this.outline.state(group)}`;
+    if (!this.known.has(key)) this.known.set(key, this.placed(group));
+    return this.known.get(key);
+  }
+
+  placed(group) {
+    const { outline } = this;
+    const graph = new Graph({ multigraph: true });
+    graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 34, edgesep: 14, marginx: 14, marginy: 14, ...(outline.large && { align: "DL", ranker: "longest-path", rankalign: "top" }) });
+    const members = group ? group.members : outline.members;
+    const constraints = [];
+    for (const item of members) graph.setNode(item.id, outline.isOpen(item) ? this.frame(item) : this.node(item));
+    for (const item of members) {
+      for (const line of outline.linesOf(item)) {
+        line.inputs.forEach((input, i) => {
+          const member = outline.memberOf(input, group);
+          if (member !== item) this.connect(graph, line, item, input, i, member, constraints);
+        });
+      }
+    }
+    layout(graph, { constraints });
+    return composed(graph);
+  }
+
+  /** Add the edge of one use of an input, and a copy of the input if it is not a member of the group. */
+  connect(graph, line, item, input, i, member, constraints) {
+    const key = edgeKey(input, line.name, i), single = !item.members.length && !member?.members.length;
+    const from = member ? member.id : `${input} ${single ? key : item.id}`;
+    if (!member && this.outline.isOpen(item)) return; // the copy is inside the frame
+    if (!member && !graph.hasNode(from)) {
+      graph.setNode(from, this.node({ ...this.outline.items.get(input), id: from, title: input, copy: true }));
+      for (const left of graph.predecessors(item.id) ?? []) if (!graph.node(left).item.copy) constraints.push({ left, right: from });
+    }
+    const edge = { v: from, w: item.id, name: single ? key : "all" };
+    // Inside an open group, the label is at the edge from the copy.
+    const text = this.outline.isOpen(item) ? "" : this.timeline.labels.longest(key);
+    const known = graph.edge(edge) ?? { keys: [], lines: [], width: 0, height: LINE, labelpos: "r", labeloffset: 4, labelled: !this.outline.isOpen(item) };
+    known.keys.push(key);
+    known.lines.push(line);
+    known.width = Math.max(known.width, longest([text], SMALL) + 16);
+    graph.setEdge(edge, known);
+  }
+
+  node(item) {
+    const { lesson, timeline } = this, { line } = item;
+    const gradient = gradientText(this.symbol, line.name, timeline.gradients.longest(line.name));
+    const width = Math.max(longest([item.title], FONT), longest([value(lesson, item), gradient], SMALL), 40) + 2 * PAD;
+    return { item, width, height: 3 * LINE + PAD };
+  }
+
+  frame(item) {
+    const inside = this.of(item);
+    return { item, inside, width: Math.max(inside.width, longest([item.heading], FONT) + 4 * PAD), height: inside.height + HEAD };
+  }
+}
+
+/** Return the parts of a graph with those of its frames, all in the coordinates of the graph. */
+function composed(graph) {
   const { width, height } = graph.graph();
-  return { nodes: graph.nodes().map((name) => graph.node(name)), edges: graph.edges().map((edge) => graph.edge(edge)), width, height };
+  const result = { nodes: [], frames: [], edges: graph.edges().map((edge) => attached(graph, edge)), width, height };
+  for (const id of graph.nodes()) {
+    const node = graph.node(id);
+    if (!node.inside) {
+      result.nodes.push(node);
+      continue;
+    }
+    const dx = node.x - node.inside.width / 2, dy = node.y - node.height / 2 + HEAD;
+    const moved = (part) => ({ ...part, x: part.x + dx, y: part.y + dy });
+    result.frames.push(node, ...node.inside.frames.map(moved));
+    result.nodes.push(...node.inside.nodes.map(moved));
+    result.edges.push(...node.inside.edges.map((edge) => ({ ...moved(edge), points: edge.points.map(moved) })));
+  }
+  return result;
+}
+
+/** Return an edge that leaves its input at the bottom and reaches its operation at the top, so that it does not cross others. */
+function attached(graph, { v, w, name }) {
+  const edge = graph.edge({ v, w, name }), from = graph.node(v), to = graph.node(w), inner = edge.points.slice(1, -1);
+  const port = (node, side, towards) => {
+    const room = Math.max(node.width / 2 - node.height / 2, 0);
+    return { x: node.x + Math.max(-room, Math.min(room, towards.x - node.x)), y: node.y + (side * node.height) / 2 };
+  };
+  return { ...edge, points: [port(from, 1, inner[0]), ...inner, port(to, -1, inner[inner.length - 1])] };
 }
 
 export const title = (line) => (line.leaf ? line.name : line.operation);
-export const value = (lesson, line, text = shown(lesson, line.value)) => `${line.leaf ? "" : `${line.name} `}= ${text}`;
+export const value = (lesson, { line, copy }, text = shown(lesson, line.value)) => `${line.leaf || copy ? "" : `${line.name} `}= ${text}`;
 export const gradientText = (symbol, name, text) => `${d(symbol, name)} = ${text}`;
 
 const longestSymbol = ({ scenes }) => scenes.reduce((longest, { symbol }) => (symbol && symbol.length > longest.length ? symbol : longest), "");

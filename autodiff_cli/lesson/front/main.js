@@ -3,11 +3,12 @@
 import { Curve } from "./curve.js";
 import { Inputs } from "./inputs.js";
 import { recomputed, widest } from "./model.js";
+import { Picture } from "./picture.js";
 import { Listing, States, programScenes } from "./program.js";
 import { scenesOf } from "./scenes.js";
-import { Picture, Tensors, printed, tell } from "./view.js";
+import { Tensors, printed, tell } from "./view.js";
 
-const MILLISECONDS = 1600;
+const MILLISECONDS = 1600, ADDRESS = 250;
 const byId = (id) => document.getElementById(id);
 
 const given = JSON.parse(byId("lesson").textContent);
@@ -26,8 +27,10 @@ const slider = byId("position");
 const addressable = location.protocol !== "about:";
 let at = -1;
 let timer = null;
+let writing = null;
 
 byId("graph").append(picture.root);
+if (picture.outline.large) byId("graph").before(picture.controls());
 document.body.classList.toggle("growing", listing !== null);
 byId("legend").hidden = listing === null;
 byId("tensors").append(tensors.root);
@@ -65,13 +68,20 @@ function go(to, remember = true) {
   const scene = timeline.scenes[at];
   show();
   picture.reveal(scene);
+  tensors.reveal?.();
   slider.value = at;
   slider.setAttribute("aria-valuetext", `step ${at} of ${count - 1}: ${scene.title}`);
   byId("count").textContent = `${at} / ${count - 1}`;
   byId("back").disabled = at === 0;
   byId("next").disabled = at === count - 1;
   if (at === count - 1) pause();
-  if (remember && addressable) history.replaceState(null, "", `#step=${at}`);
+  if (remember && addressable) writing ??= setTimeout(writeAddress, ADDRESS);
+}
+
+/** Write the step into the address.  Browsers refuse more than some changes a second. */
+function writeAddress() {
+  writing = null;
+  history.replaceState(null, "", `#step=${at}`);
 }
 
 function pause() {
@@ -89,6 +99,8 @@ function play() {
 
 /** Go to the step in the address: `#step=12`, or `#step=last`. */
 function follow() {
+  clearTimeout(writing);
+  writing = null;
   const step = new URLSearchParams(location.hash.slice(1)).get("step");
   go(step === "last" ? count - 1 : Number.parseInt(step, 10) || 0, false);
 }

@@ -1,0 +1,191 @@
+/** The graph of a lesson as SVG. */
+
+import { Outline } from "./groups.js";
+import { HEAD, LINE, Layouts, gradientText, value } from "./layout.js";
+import { element, svg, write } from "./view.js";
+
+const LARGEST = 1.3, SMALLEST = 0.75;
+const NEAREST = { block: "nearest", inline: "nearest" };
+
+/** The picture of the graph.  `show` draws a scene. */
+export class Picture {
+  constructor(lesson, timeline) {
+    this.lesson = lesson;
+    this.outline = new Outline(lesson);
+    this.layouts = new Layouts(lesson, timeline, this.outline);
+    this.room = 0;
+    this.content = svg("g", {});
+    this.root = svg("svg", { role: this.outline.large ? "group" : "img" });
+    this.root.append(
+      svg("title", {}, `The graph of ${lesson.expression}`),
+      svg("defs", {}, ...["idle", "active"].map((kind) => arrow(kind))),
+      this.content,
+    );
+    const groupOf = (event) => event.target.closest("[data-group]")?.dataset.group;
+    this.root.addEventListener("click", (event) => groupOf(event) && this.toggle(groupOf(event)));
+    this.root.addEventListener("keydown", (event) => {
+      if (!groupOf(event) || (event.key !== "Enter" && event.key !== " ")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.toggle(groupOf(event));
+    });
+    this.draw();
+  }
+
+  /** Draw the groups as they are open or closed. */
+  draw() {
+    const layout = this.layouts.of(null);
+    if (layout === this.size) return;
+    this.size = layout;
+    this.nodes = [];
+    this.edges = [];
+    this.frames = [];
+    const focused = document.activeElement?.dataset?.group;
+    this.content.replaceChildren();
+    this.root.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    for (const frame of layout.frames) this.addFrame(frame);
+    for (const edge of layout.edges) this.addEdge(edge);
+    for (const node of layout.nodes) this.addNode(node);
+    this.fit(this.room);
+    if (focused) this.buttonOf(focused)?.focus({ preventScroll: true });
+  }
+
+  /** Scale the graph to a width in pixels, as far as its text stays readable. */
+  fit(room) {
+    this.room = room;
+    const scale = Math.min(LARGEST, Math.max(SMALLEST, room / this.size.width));
+    this.root.setAttribute("width", this.size.width * scale);
+    this.root.setAttribute("height", this.size.height * scale);
+  }
+
+  addEdge(edge) {
+    const path = svg("path", { d: curve(edge.points), class: "edge" });
+    const label = svg("text", { x: edge.x - edge.width / 2 + 8, y: edge.y + 4, class: "label" });
+    this.edges.push({ ...edge, path, label });
+    this.content.append(path, label);
+  }
+
+  addNode({ item, x, y, width, height }) {
+    const { line } = item;
+    const left = x - width / 2, top = y - height / 2;
+    const box = svg("rect", { x: left, y: top, width, height, rx: line.leaf || item.copy ? height / 2 : 7, class: "box" });
+    const texts = ["title", "value", "gradient"].map((kind) => svg("text", { x, class: kind }));
+    texts[0].textContent = item.title;
+    const kind = item.copy && !line.leaf ? "copy" : line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : "operation";
+    const group = svg("g", { class: `node ${kind}`, "data-name": line.name }, svg("title", {}, line.expression ?? line.name), box, ...texts);
+    if (item.members.length) {
+      group.prepend(svg("rect", { x: left + 6, y: top + 6, width, height, rx: 7, class: "box" }));
+      button(group, item, this.outline.linesOf(item).length, false);
+    }
+    this.nodes.push({ group, item, y, texts, lines: 0 });
+    this.content.append(group);
+  }
+
+  /** Draw the frame of an open group. */
+  addFrame({ item, x, y, width, height }) {
+    const left = x - width / 2, top = y - height / 2;
+    const heading = svg("text", { x: left + 10, y: top + 15, class: "heading" });
+    heading.textContent = item.heading;
+    const head = svg("g", { class: "head" }, svg("rect", { x: left, y: top, width, height: HEAD, rx: 9 }), heading);
+    button(head, item, this.outline.linesOf(item).length, true);
+    const frame = svg("g", { class: "frame" }, svg("rect", { x: left, y: top, width, height, rx: 9, class: "border" }), head);
+    this.frames.push({ item, frame });
+    this.content.append(frame);
+  }
+
+  /** Draw a scene: with the groups around its step open, or with all groups closed. */
+  show(timeline, at, lesson, following = true) {
+    const scene = timeline.scenes[at];
+    this.shown = [timeline, at, lesson];
+    this.outline.follow(following ? scene : {});
+    this.draw();
+    const begun = (item) => timeline.values.at(this.outline.firstOf(item).name, at) !== undefined;
+    for (const { item, frame } of this.frames) frame.classList.toggle("pending", !begun(item));
+    const active = this.outline.shown(scene.node), through = this.outline.shown(scene.through);
+    for (const node of this.nodes) {
+      const { group, item, y, texts } = node;
+      const { name } = item.line;
+      const known = timeline.values.at(name, at), gradient = timeline.gradients.at(name, at);
+      write(texts[1], known === undefined ? "" : value(lesson, item, known));
+      write(texts[2], !gradient ? "" : gradientText(scene.symbol, name, gradient));
+      const lines = texts.filter((text) => text.textContent);
+      if (lines.length !== node.lines) lines.forEach((text, i) => text.setAttribute("y", y + (i - (lines.length - 1) / 2) * LINE + 4.5));
+      node.lines = lines.length;
+      const states = [["pending", !begun(item)], ["active", item === active || (item.copy === true && name === scene.node)], ["through", item === through],
+        ["freed", timeline.freed?.at(name, at) ?? false]];
+      const requires = timeline.kinds?.at(name, at);
+      if (requires !== undefined) states.push(["variable", requires], ["constant", !requires]);
+      for (const [state, holds] of states) group.classList.toggle(state, holds);
+    }
+    for (const edge of this.edges) {
+      const key = edge.keys.find((each) => scene.edges.includes(each)), active = key !== undefined;
+      // An edge of several uses has a label while one of them is shown.
+      const label = edge.labelled && (active || edge.keys.length === 1) ? timeline.labels.at(key ?? edge.keys[0], at) : undefined;
+      write(edge.label, label ?? "");
+      const kind = edge.lines.every(({ recorded }) => recorded === false) ? "edge cut" : "edge";
+      const pending = timeline.values.at(edge.lines[0].name, at) === undefined ? " pending" : "";
+      const state = active ? `${kind} active ${scene.phase}` : kind + pending;
+      if (edge.path.getAttribute("class") !== state) edge.path.setAttribute("class", state);
+      edge.label.classList.toggle("active", active);
+    }
+  }
+
+  buttonOf(id) {
+    return this.content.querySelector(`[data-group="${id}"]`);
+  }
+
+  /** Open or close a group. */
+  toggle(id) {
+    this.outline.toggle(this.outline.groups.find((group) => group.id === id));
+    this.show(...this.shown);
+    this.buttonOf(id).scrollIntoView(NEAREST);
+  }
+
+  /** Return the buttons that open and close all groups. */
+  controls() {
+    const made = [["Open all groups", true], ["Close all groups", false]].map(([text, open]) => {
+      const button = element("button", { type: "button" }, text);
+      button.addEventListener("click", () => {
+        this.outline.toggleAll(open);
+        this.show(...this.shown);
+      });
+      return button;
+    });
+    return element("div", { class: "groups" }, ...made);
+  }
+
+  /** Scroll to the nodes of a scene: of several copies of an input, to the one beside its operation. */
+  reveal(scene) {
+    const through = this.nodes.find(({ item }) => item === this.outline.shown(scene.through));
+    const distance = (node) => Math.abs(node.y - (through?.y ?? 0));
+    const active = this.nodes.filter(({ group }) => group.classList.contains("active"));
+    active.sort((a, b) => distance(a) - distance(b));
+    for (const node of [through, active[0]]) node?.group.scrollIntoView(NEAREST);
+  }
+}
+
+/** Make the node or the frame of a group a button that opens or closes it. */
+function button(element, group, count, open) {
+  const attributes = { "data-group": group.id, role: "button", tabindex: 0, "aria-expanded": open, "aria-label": `${group.heading}, ${count} operations` };
+  for (const [key, text] of Object.entries(attributes)) element.setAttribute(key, text);
+}
+
+function arrow(kind) {
+  return svg(
+    "marker",
+    { id: `arrow-${kind}`, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" },
+    svg("path", { d: "M0 0.5L8 4L0 7.5Z", class: `head ${kind}` }),
+  );
+}
+
+/** Return a smooth path through points: quadratic curves between the middles of the sections. */
+function curve(points) {
+  const [first, ...rest] = points;
+  let path = `M${first.x} ${first.y}`;
+  for (let i = 0; i + 1 < rest.length; i++) {
+    const middle = { x: (rest[i].x + rest[i + 1].x) / 2, y: (rest[i].y + rest[i + 1].y) / 2 };
+    path += `Q${rest[i].x} ${rest[i].y} ${middle.x} ${middle.y}`;
+  }
+  const last = rest[rest.length - 1];
+  return `${path}L${last.x} ${last.y}`;
+}
