@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class _Program(Numbers):
         self._begin = 0
         self._symbol = ""
         self._passed = False
+        self._cells: dict[str, list[str]] = {}
 
     def content(self) -> dict[str, object]:
         events = self.recorder.events
@@ -163,8 +164,8 @@ class _Program(Numbers):
             self.add("forward", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
-        last["rows"] = {name: self.cells(row) for name, row in event.after.items()}
-        last["output"] = "".join(f"{shown.text}\n" for shown in event.output if shown.rows is None)
+        last.setdefault("rows", {}).update(self.changed(event.after))
+        last["output"] = last.get("output", "") + "".join(f"{shown.text}\n" for shown in event.output if shown.rows is None)
         turn = ", ".join(f"{name} = {value}" for name, value in event.indices.items())
         for scene in self.scenes[self._begin :]:
             scene["line"], scene["turn"] = span, turn
@@ -206,7 +207,7 @@ class _Program(Numbers):
         if not as_sum and row.is_leaf and terms:
             words.append(f"A hook changed the gradient, which was {written}, before it was stored.")
         self.add("end", f"The gradient of {name}", words, event.tree.span, node=called, equations=[equation])
-        self.scenes[-1]["rows"] = {name: self.cells(row)}
+        self.scenes[-1]["rows"] = self.changed({name: row})
 
     # Statements
 
@@ -250,6 +251,12 @@ class _Program(Numbers):
         if tree.kind == "assignment" and tree.children[1].kind == "method":
             method = tree.children[1].children[1].text
         return _CALLS.get(method, "The value is printed." if event.output else "The statement changes no tensor.")
+
+    def changed(self, rows: Mapping[str, TensorRow]) -> dict[str, list[str]]:
+        """Return the cells of the rows that differ from those of the last scene."""
+        new = {name: cells for name, row in rows.items() if (cells := self.cells(row)) != self._cells.get(name)}
+        self._cells.update(new)
+        return new
 
     def cells(self, row: TensorRow) -> list[str]:
         flags = (row.requires_grad, row.is_leaf, row.retains_grad)
