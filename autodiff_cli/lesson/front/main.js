@@ -36,7 +36,10 @@ byId("legend").hidden = listing === null;
 byId("tensors").append(tensors.root);
 slider.max = count - 1;
 
-const fit = () => picture.fit(byId("graph").clientWidth);
+const fit = () => {
+  const graph = byId("graph");
+  picture.fit({ width: graph.clientWidth, height: Number.parseFloat(getComputedStyle(graph).maxHeight) });
+};
 window.addEventListener("resize", fit);
 fit();
 

@@ -4,7 +4,7 @@ import { Outline } from "./groups.js";
 import { HEAD, LINE, Layouts, gradientText, value } from "./layout.js";
 import { element, svg, write } from "./view.js";
 
-const LARGEST = 1.3, SMALLEST = 0.75;
+const LARGEST = 1.3, READABLE = 0.9, SMALLEST = 0.75;
 const NEAREST = { block: "nearest", inline: "nearest" };
 
 /** The picture of the graph.  `show` draws a scene. */
@@ -13,7 +13,7 @@ export class Picture {
     this.lesson = lesson;
     this.outline = new Outline(lesson);
     this.layouts = new Layouts(lesson, timeline, this.outline);
-    this.room = 0;
+    this.room = { width: 0, height: 0 };
     this.content = svg("g", {});
     this.root = svg("svg", { role: this.outline.large ? "group" : "img" });
     this.root.append(
@@ -50,10 +50,11 @@ export class Picture {
     if (focused) this.buttonOf(focused)?.focus({ preventScroll: true });
   }
 
-  /** Scale the graph to a width in pixels, as far as its text stays readable. */
+  /** Scale the graph to a room in pixels, as far as its text stays readable; it scrolls if it is still larger. */
   fit(room) {
     this.room = room;
-    const scale = Math.min(LARGEST, Math.max(SMALLEST, room / this.size.width));
+    const wide = Math.max(SMALLEST, room.width / this.size.width), high = Math.max(READABLE, room.height / this.size.height);
+    const scale = Math.min(LARGEST, wide, high);
     this.root.setAttribute("width", this.size.width * scale);
     this.root.setAttribute("height", this.size.height * scale);
   }
