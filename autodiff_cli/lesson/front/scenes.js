@@ -9,6 +9,9 @@ import { factor, shown, sum } from "./numbers.js";
 
 const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backward", END = "end";
 
+/** The most characters of a product on an edge; of a longer one, only the result is shown there. */
+const LONGEST = 40;
+
 /** Return the key of an edge from an input to an operation. */
 export const edgeKey = (from, to, place) => `${from} ${to} ${place ?? 0}`;
 
@@ -143,7 +146,8 @@ function product(symbol, step, part, show, adds) {
   const derivative = part.formula && part.formula !== number ? `${local} = ${part.formula} = ${number}` : `${local} = ${number}`;
   const numbers = `${factor(upstream)} · ${factor(number)}`;
   const chain = part.broadcast ? `sum of ${numbers}` : `${d(symbol, from)} · ${local} = ${numbers}`;
-  return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: `${factor(upstream)} · ${factor(number)} = ${value}` };
+  const label = `${factor(upstream)} · ${factor(number)} = ${value}`;
+  return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: label.length > LONGEST ? value : label };
 }
 
 const known = new WeakMap();
