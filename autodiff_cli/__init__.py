@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from autodiff_cli import optim as optim
     from autodiff_cli import special as special
     from autodiff_cli import utils as utils
+    from autodiff_cli.cli.notebook import Shell
     from autodiff_cli.public_names import *  # noqa: F403
 else:
     from autodiff_cli.lazy import attach
@@ -23,3 +24,10 @@ else:
     )
 
 __version__ = "0.2.0"
+
+
+def load_ipython_extension(shell: "Shell") -> None:
+    """Add the magics ``%autodiff`` and ``%%autodiff`` to IPython; ``%load_ext autodiff_cli`` calls this function."""
+    from autodiff_cli.lazy import named
+
+    named("autodiff_cli.cli.notebook:register")(shell)

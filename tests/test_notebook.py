@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -12,10 +13,13 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.cli.main import main
+from autodiff_cli.cli.notebook import CommandError
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explain.explain import explain
+from tests.shell import run
 
 
 def tables(html: str) -> list[list[list[str]]]:
@@ -228,3 +232,137 @@ def test_a_lesson_is_its_page_in_a_frame_and_the_explanation_as_text() -> None:
     assert explanation.to_dict() == explain(Evaluation("where(x < 1, x, 2)*cos(x)", {"x": 0.5})).to_dict()
     with pytest.raises(ad.errors.UsageError, match="first derivatives only"):
         ad.Lesson(ad.explain_gradient("x**2", {"x": 1}, order=2))
+
+
+class FakeShell:
+    """A notebook that collects what is displayed."""
+
+    def __init__(self) -> None:
+        self.display_pub = self
+        self.published: list[dict[str, str]] = []
+        ad.load_ipython_extension(self)
+
+    def register_magic_function(self, func: Callable[..., None], magic_kind: str, magic_name: str) -> None:
+        assert (magic_kind, magic_name) == ("line_cell", "autodiff")
+        self.magic = func
+
+    def publish(self, data: dict[str, str]) -> None:
+        self.published.append(data)
+
+    def error(self, line: str, cell: str | None = None) -> str:
+        """The text that IPython shows instead of a traceback."""
+        with pytest.raises(CommandError) as raised:
+            self.magic(line, cell)
+        return "\n".join(raised.value._render_traceback_())
+
+
+@pytest.fixture
+def shell() -> FakeShell:
+    return FakeShell()
+
+
+def test_a_line_is_a_command_of_the_shell(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.magic('eval "log(x**3)" --at x=5')
+    (shown,) = shell.published
+    result = ad.evaluate("log(x**3)", at={"x": 5})
+    assert shown == {"text/plain": str(result), "text/html": result._repr_html_()}
+    shell.magic('grad "x**2" --at x=3 -q')
+    shell.magic('grad "x**2" --at x=3 --json')
+    assert capsys.readouterr().out.startswith('6.0\n{"schema":')
+    assert len(shell.published) == 1
+
+
+def test_options_of_tables_apply(shell: FakeShell) -> None:
+    shell.magic('grad "x/3" --at x=1 --precision 3')
+    assert tables(shell.published[0]["text/html"]) == [[["variable", "gradient"], ["x", "0.333"]]]
+    assert "0.333\n" in shell.published[0]["text/plain"] + "\n"
+
+
+def test_notes_are_displayed_unless_they_are_suppressed(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.magic('grad "abs(x)" --at x=0')
+    assert shell.published[1]["text/plain"].startswith("note: abs at x = 0")
+    shell.magic('grad "abs(x)" --at x=0 --quiet-notes')
+    assert len(shell.published) == 3
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("line", ['graph "log(x**3)" --at x=5', 'plot "sin(x)" --over x=-3:3'])
+def test_graphs_and_plots_are_pictures(line: str, shell: FakeShell) -> None:
+    shell.magic(line)
+    assert ElementTree.fromstring(shell.published[0]["image/svg+xml"]).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "text/html" not in shell.published[0]
+
+
+def test_a_plot_without_matplotlib_is_text(shell: FakeShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shell.magic('plot "sin(x)" --over x=-3:3')
+    assert list(shell.published[0]) == ["text/plain"]
+    assert "━━━━ value" in shell.published[0]["text/plain"]
+
+
+def test_a_cell_without_a_command_continues_a_session(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.magic("", "x = tensor(5, requires_grad=true)\nwith no_grad:\n    a = 2*x\n\n    b = a + 1\ny = log(x**3)\ny.backward()\n")
+    shell.magic("", "x.grad\nb\nshow x\n:grad y\nx + 1\n")
+    assert capsys.readouterr().out == "tensor(0.6000)\ntensor(11.)\ntensor(6., grad_fn=<AddBackward0>)\n"
+    first, second = (tables(each["text/html"])[0] for each in shell.published)
+    assert first[1][:3] == ["x", "tensor(5, requires_grad=true)", "5"]
+    assert second == [["variable", "gradient"], ["x", "0.6"]]
+
+
+def test_repl_begins_another_session(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.magic("", "x = 1")
+    shell.magic("repl --at y=2", "y*3")
+    shell.magic("", "y")
+    assert "'x'" in shell.error("", "x")
+    shell.magic("repl --at z=4")
+    shell.magic("", "z")
+    assert capsys.readouterr().out == (
+        "tensor(6., grad_fn=<MulBackward0>)\ntensor(2., requires_grad=True)\ntensor(4., requires_grad=True)\n"
+    )
+
+
+def test_a_cell_with_a_command_is_its_input(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.magic("grad --at x=5 -q", "y = x**3\nlog(y)\n")
+    shell.magic("--at x=3", "x*2")
+    shell.magic("run --at x=4", "x*2")
+    shell.magic('fit "y = a*x" - --at a=1 -q', "x,y\n1,2\n2,4\n3,6\n")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["0.6", "tensor(6., grad_fn=<MulBackward0>)", "tensor(8., grad_fn=<MulBackward0>)"]
+    assert float(lines[3]) == pytest.approx(2)
+
+
+def test_errors_are_shown_as_on_the_command_line(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        'grad "lgo(x)" --at x=5',
+        'grad "x" --wrong',
+        'grad "x*y" --at x=1',
+        "nonsense",
+        'eval "x" --at x=1 -o /no/such.json',
+    ):
+        assert shell.error(command) + "\n" == re.sub(r"\[exit code \d\]\n", "", run(f"autodiff {command}"))
+    assert shell.error('grad "x').startswith("error: a quote is not closed")
+    assert "did you mean 'backward'?" in shell.error("", "x = tensor(1, requires_grad=true)\nx.backwrd()")
+    capsys.readouterr()
+
+
+def test_a_failed_check_is_displayed_and_ends_the_cell(shell: FakeShell) -> None:
+    assert shell.error('gradcheck "x**2" --at x=3 --claim x=3*x').startswith("error: the claim x=3*x gives 9")
+    assert "fail" in shell.published[0]["text/html"]
+
+
+def test_an_interruption_reaches_ipython(shell: FakeShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autodiff_cli.derivatives.evaluate.evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shell.magic('eval "x" --at x=1')
+
+
+def test_nothing_of_the_notebook_stays_behind(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
+    streams = sys.stdin, sys.stdout, sys.stderr
+    shell.magic('eval "x" --at x=1')
+    shell.error('eval "x')
+    assert (sys.stdin, sys.stdout, sys.stderr) == streams
+    main(["grad", "x**2", "--at", "x=3"])
+    assert "gradient" in capsys.readouterr().out

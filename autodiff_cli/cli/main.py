@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from functools import partial
 from itertools import pairwise
 
 import click
@@ -14,6 +15,8 @@ from autodiff_cli import signals
 from autodiff_cli.cli.commands import cli
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
 _COMPLETE = "_AUTODIFF_COMPLETE"
 """The environment variable with which a shell requests completion."""
 
@@ -38,13 +41,23 @@ def debugging() -> bool:
 
 def run(args: list[str]) -> int | AutodiffError:
     """Run a command, and return its exit code or its error without references to the frames of the command."""
+    return attempt(partial(_invoke, args), args)
+
+
+def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int | AutodiffError:
+    """Return what an action returns, or the error or the exit code for the exception that it raises.
+
+    Args:
+        action: the action, which runs in a copy of the context.
+        args: the command line, which the description of an unforeseen exception names.
+    """
     try:
         # A copied context keeps settings such as the limits local to this command, however the command ends.
-        return copy_context().run(_invoke, args)
+        return copy_context().run(action)
     except AutodiffError as error:
         return error
     except (KeyboardInterrupt, click.Abort):
-        return 130
+        return INTERRUPTED
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:

@@ -7,12 +7,46 @@ the result; the command names only the function for its terminal tables and the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
+from autodiff_cli.errors import MissingPackage
+
 if TYPE_CHECKING:
+    from autodiff_cli.cli.repl_command import InteractiveSession
     from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
+
+
+class Notebook:
+    """A notebook in which commands run.
+
+    Args:
+        display: the function that displays the richest of several forms of an output, which have MIME types as keys; ``None``
+            if the output is a terminal.
+
+    Attributes:
+        session: the session that ``repl`` started.
+    """
+
+    def __init__(self, display: Callable[[Mapping[str, str]], None] | None) -> None:
+        self.display = display
+        self.session: InteractiveSession | None = None
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Let commands write to the notebook inside a ``with`` block."""
+        token = notebook.set(self)
+        try:
+            yield
+        finally:
+            notebook.reset(token)
+
+
+notebook: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
+"""The notebook in which a command runs; ``None`` on the command line."""
 
 View = Callable[[], "str | bytes"]
 """A function that returns a result in one format."""
@@ -56,7 +90,8 @@ class Output(NamedTuple):
             from autodiff_cli.derivatives.evaluate import check_finite
 
             check_finite(result.numbers(), result.notes, result.expression)
-        self.write(self._text(result, views or {}))
+        if not self._displayed(result, views or {}):
+            self.write(self._text(result, views or {}))
         verified = result.verified
         if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
             say(verified.summary())
@@ -76,6 +111,35 @@ class Output(NamedTuple):
         from autodiff_cli.report.records import render
 
         return render(self.style, result)
+
+    def _displayed(self, result: CommandResult, views: Mapping[str, View]) -> bool:
+        """Display a result in a notebook, if the command runs in one and the output is a table; return whether it was displayed."""
+        shown = notebook.get()
+        if shown is None or shown.display is None or self.style != "table" or self.quiet or self.path is not None:
+            return False
+        from autodiff_cli.report.html import of_parts
+        from autodiff_cli.report.table import parts_of, text_of
+
+        forms = {"text/plain": text_of(result, self.precision)}
+        if "svg" in views:
+            with suppress(MissingPackage):
+                picture = views["svg"]()
+                forms["image/svg+xml"] = picture if isinstance(picture, str) else picture.decode()
+        else:
+            forms["text/html"] = of_parts(parts_of(result, self.precision))
+        shown.display(forms)
+        return True
+
+    def show(self, parts: Sequence[Renderable], gap: bool = False) -> None:
+        """Write tables to standard output, after an empty line if ``gap`` is set, or display them in a notebook."""
+        shown = notebook.get()
+        if shown is None or shown.display is None:
+            sys.stdout.write("\n" * gap + self.drawn(parts))
+        else:
+            from autodiff_cli.report.html import of_parts
+            from autodiff_cli.report.table import drawn
+
+            shown.display({"text/plain": drawn(parts, "never"), "text/html": of_parts(parts)})
 
     def drawn(self, parts: Sequence[Renderable]) -> str:
         """Render tables as text."""
@@ -99,6 +163,12 @@ class Output(NamedTuple):
 
     def say_notes(self, notes: Sequence[Record]) -> None:
         """Write notes to standard error, unless ``quiet_notes`` is set."""
+        shown = notebook.get()
+        if shown is not None and shown.display is not None and self.style == "table" and notes and not self.quiet_notes:
+            from autodiff_cli.report.html import of_notes
+
+            shown.display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": of_notes(notes)})
+            return
         for each in () if self.quiet_notes else notes:
             say(each["message"])
 

@@ -9,12 +9,11 @@ import click
 
 from autodiff_cli import signals
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.output import Output, notebook
 from autodiff_cli.cli.parsing import Command
 from autodiff_cli.cli.run_command import Screen, new_interpreter, spoken_warnings, variables
 
 if TYPE_CHECKING:
-    from autodiff_cli.cli.session import Session
     from autodiff_cli.script.interpreter import Interpreter
 
 _ENDS = ("exit", "quit", "exit()", "quit()", ":exit", ":quit", ":q")
@@ -35,39 +34,71 @@ def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output
     autodiff repl --at x=5 --dtype float32
     """
     from autodiff_cli.cli.prompt import lines
-    from autodiff_cli.cli.session import Session
 
     interpreter = new_interpreter(at, const, dtype)
-    interpreter.notes_on_values = True
-    # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
-    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
+    session = InteractiveSession(interpreter, out)
+    shown = notebook.get()
+    if shown is not None:
+        shown.session = session  # its cells are the input
+        return
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("autodiff: type 'help' for help, Ctrl-D to exit\n")
-    session, said = Session(interpreter, out), set[str]()
     for text in lines(interpreter):
         word = text.strip()
         if word in _ENDS and word not in interpreter.names:
             break
-        _run(interpreter, session, screen, text, said)
+        session.answer(text)
 
 
-def _run(interpreter: Interpreter, session: Session, screen: Screen, text: str, said: set[str]) -> None:
-    """Run a statement or a command, and print its errors and notes; each warning is printed once in a session."""
-    from autodiff_cli.cli.mistakes import report
-    from autodiff_cli.errors import AutodiffError
+class InteractiveSession:
+    """A session that runs statements and commands one after the other.
 
-    noted = len(interpreter.notes)
-    try:
-        if session.obey(text):
+    Args:
+        interpreter: the interpreter, which keeps the names.
+        out: the output options.
+    """
+
+    def __init__(self, interpreter: Interpreter, out: Output) -> None:
+        from autodiff_cli.cli.session import Session
+
+        interpreter.notes_on_values = True
+        # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
+        self._screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
+        self._interpreter = interpreter
+        self._commands = Session(interpreter, out)
+        self._said = set[str]()
+        self._noted = 0
+
+    def answer(self, text: str) -> None:
+        """Run a statement or a command, and print its errors and notes."""
+        from autodiff_cli.cli.mistakes import report
+        from autodiff_cli.errors import AutodiffError
+
+        try:
+            self.run(text)
+        except AutodiffError as error:
+            report(error, self._screen.out.style)
+        except KeyboardInterrupt:
+            signals.forget()
+            sys.stderr.write("interrupted\n")
+        self.say_notes()
+
+    def run(self, text: str) -> None:
+        """Run statements or a command; each warning is printed once in a session.
+
+        Raises:
+            AutodiffError: if a statement or the command fails.
+        """
+        if self._commands.obey(text):
             return
-        with spoken_warnings(screen.out.quiet_notes, said):
-            for shown in interpreter.run(text):
-                screen.show(interpreter, shown)
-                screen.finish(interpreter)
-        session.saved.append(text.rstrip("\n"))
-    except AutodiffError as error:
-        report(error, screen.out.style)
-    except KeyboardInterrupt:
-        signals.forget()
-        sys.stderr.write("interrupted\n")
-    screen.out.say_notes(interpreter.notes[noted:])
+        with spoken_warnings(self._screen.out.quiet_notes, self._said):
+            for shown in self._interpreter.run(text):
+                self._screen.show(self._interpreter, shown)
+                self._screen.finish(self._interpreter)
+        self._commands.saved.append(text.rstrip("\n"))
+
+    def say_notes(self) -> None:
+        """Print the notes since the last call."""
+        notes = self._interpreter.notes
+        self._screen.out.say_notes(notes[self._noted :])
+        self._noted = len(notes)

@@ -137,7 +137,7 @@ class Screen:
         elif self.out.style == "table":
             from autodiff_cli.report.table import tensor_table
 
-            sys.stdout.write("\n" * self.begun + self.out.drawn([tensor_table(shown.rows or [], self.out.precision)]))
+            self.out.show([tensor_table(shown.rows or [], self.out.precision)], gap=self.begun)
         else:
             from autodiff_cli.report.records import to_json
             from autodiff_cli.script.transcript import record

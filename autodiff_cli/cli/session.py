@@ -64,7 +64,6 @@ _WORDS = {
     "none": "'none' is the absence of a value, as in x.grad = none.",
     "save": "':save FILE' writes the session as a program for 'autodiff run'.",
 }
-_INTERRUPTED = 130
 _OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
 _BOUND = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 """The names to which an option gives values."""
@@ -118,16 +117,16 @@ class Session:
 
     def _run(self, name: str, rest: str) -> None:
         """Run a command of the program on an expression of the session."""
-        from autodiff_cli.cli.main import run
+        from autodiff_cli.cli.main import INTERRUPTED, run
 
         expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
-        words = [*self._settings(name), *(_words(options[0]) if options else [])]
+        words = [*self._settings(name), *(words_of(options[0]) if options else [])]
         if expression:
             words = [*self._bound(name, expression, words), *words]
         ended = run([name, *words])
         if isinstance(ended, AutodiffError):
             raise ended
-        if ended == _INTERRUPTED:
+        if ended == INTERRUPTED:
             raise KeyboardInterrupt
 
     def _settings(self, name: str) -> list[str]:
@@ -146,7 +145,7 @@ class Session:
 
         if name == "functions":
             return [text]
-        text = " ".join(_words(text)) if text[:1] in "\"'" else text
+        text = " ".join(words_of(text)) if text[:1] in "\"'" else text
         tree = parse(text)
         taken = {each for word in options for each in _BOUND.findall(word)}
         *before, root = tree.children
@@ -183,7 +182,7 @@ class Session:
         texts = [f"{name}: {text}" for text in self._texts(name, last)]
         sys.stdout.write("".join(f"{text}\n" for text in texts))
         if last in FUNCTIONS and not name.startswith(":"):
-            sys.stdout.write(self._out.drawn(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision)))
+            self._out.show(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision))
             texts.append("")
         if last in COMMANDS and not texts:
             from autodiff_cli.cli.main import run
@@ -219,7 +218,7 @@ class Session:
                 yield f"a function of programs, with the parameters {inspect.signature(thing)}"
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Split a text into words as the shell does.
 
     Raises:

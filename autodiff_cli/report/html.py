@@ -35,7 +35,7 @@ _COLORS = {
     "cyan": "#0d819b",
 }
 """The colours of styles, in shades whose contrast is at least 4 to 1 on a white page and on a page of #111111."""
-_STYLES = Console()
+_STYLES = Console(force_jupyter=False)
 """The console that resolves the names of styles."""
 
 

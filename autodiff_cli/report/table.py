@@ -55,6 +55,7 @@ def console(color: str = "auto") -> Console:
     return _Console(
         width=None if terminal else _WIDEST,
         force_terminal=wanted or None,
+        force_jupyter=False,  # a console in a notebook would display captured text too
         no_color=not wanted,
         color_system="auto" if terminal and wanted else "standard" if wanted else None,
         highlight=False,
@@ -73,9 +74,9 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def text_of(result: CommandResult) -> str:
+def text_of(result: CommandResult, precision: int = 6) -> str:
     """Return the output of a result for people as text without colours."""
-    return drawn(parts_of(result), "never").strip("\n")
+    return drawn(parts_of(result, precision), "never").strip("\n")
 
 
 def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
