@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.model import Explanation
 from autodiff_cli.lesson.page import to_html
@@ -264,10 +266,97 @@ def test_moved_inputs_give_the_numbers_of_python(
     assert page.errors() == []
 
 
-def test_arrays_have_no_sliders(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained("sum(x**2)", {"x": [1.0, 2.0]}))
-    assert page.texts("#inputs") == ["at x = [1, 2]"]
+WEIGHTS = [[1.0, -2.0], [0.5, 3.0]]
+ARRAYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("sum(x**2)", {"x": [1.0, 2.0]}, {"x": [-3.0, 0.5]}),
+    (
+        "h = tanh(W@x + b); sum(h**2)*s",
+        {"W": WEIGHTS, "x": [1.0, 2.0], "b": [0.1, 0.2], "s": 2.0},
+        {"W": [[0.2, 1.0], [-1.0, 0.3]], "x": [0.5, -0.4], "b": [0.3, -0.1], "s": -1.5},
+    ),
+    ("sum(where(x > 1, log(x - 1), x**2))", {"x": [0.5, 2.0, 3.0]}, {"x": [4.0, -1.0, 1.0]}),
+    (
+        "trace(A @ A.T) + sum(x*y)",
+        {"A": WEIGHTS, "x": [1.0, 2.0], "y": 3.0},
+        {"A": [[2.0, 1.0], [0.0, -1.0]], "x": [0.0, 1.5], "y": -2.0},
+    ),
+    ("x*x + x[0]*x[2]; sum(x[1:]*x[:-1])/mean(x)", {"x": [1.0, 2.0, 4.0]}, {"x": [-1.0, 0.25, 3.0]}),
+    ("y = relu(x); sum(y*y + abs(x)) + prod(x)", {"x": [1.0, -2.0]}, {"x": [-0.5, 4.0]}),
+]
+NUMBER = re.compile(r"(?<![\w%.])-?(?:\d+\.?\d*(?:e-?\+?\d+)?|inf|nan)(?![\w.])")
+
+
+def equations(page: Page) -> list[str]:
+    """Return the equations of all steps, from the first one on."""
+    return page.browser.execute_script(
+        """const next = document.getElementById("next"), found = [];
+        while (!next.disabled) {
+          next.click();
+          found.push(...[...document.querySelectorAll("#equations code")].map((each) => each.textContent));
+        }
+        return found"""
+    )
+
+
+def fill(page: Page, values: dict[str, Any]) -> None:
+    """Write values into the fields of a page."""
+    for name, value in values.items():
+        for label, element in zip(element_names(name, np.shape(value)), np.ravel(value).tolist(), strict=True):
+            field = page.one(f'input[type="number"][aria-label="value of {label}"]')
+            field.clear()
+            field.send_keys(repr(element))
+
+
+@pytest.mark.parametrize(("source", "values", "others"), ARRAYS, ids=[source for source, _, _ in ARRAYS])
+def test_moved_elements_give_the_steps_of_python(
+    source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
+) -> None:
+    expected = equations(Page(browser, tmp_path, explained(source, others)))
+    page = Page(browser, tmp_path, explained(source, values))
+    fill(page, others)
+    found = equations(page)
+    assert [NUMBER.sub("#", text) for text in found] == [NUMBER.sub("#", text) for text in expected]
+    for one, other in zip(found, expected, strict=True):
+        own, wanted = ([float(text) for text in NUMBER.findall(each)] for each in (one, other))
+        assert own == pytest.approx(wanted, rel=1e-5, abs=1e-12, nan_ok=True), (one, other)
+    gradients = evaluate(source, others).grad
+    assert [text for text in found if ".grad = " in text][-len(gradients) :] == [
+        f"{name}.grad = {human(value, 6)}" for name, value in gradients.items()
+    ]
+    assert page.errors() == []
+
+
+def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained("sum(A**2)", {"A": WEIGHTS}))
+    page.open("#step=last")
+    page.one('[aria-label="value of A[1, 0]"]').click()
+    slider = page.one('[aria-label="slider of A[1, 0]"]')
+    page.browser.execute_script("arguments[0].value = arguments[0].max; arguments[0].dispatchEvent(new Event('input'))", slider)
+    moved = float(slider.get_attribute("value"))
+    assert page.one('[aria-label="value of A[1, 0]"]').get_attribute("value") == slider.get_attribute("value")
+    assert page.texts("#equations code") == [f"A.grad = [[2, -4], [{human(2 * moved, 6)}, 6]]"]
+    page.one("#curve summary").click()
+    assert "over A[1, 0], from" in page.one("#curve p").text
+    assert page.one("#curve p").text.endswith(f"the slope of the tangent is {human(2 * moved, 6)}")
+    assert page.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "reason"),
+    [
+        ("sum(x**2)", {"x": [1.0] * 65}, "the inputs have 65 elements, more than the limit of 64"),
+        ("det(A)", {"A": WEIGHTS}, "'det' has no elementwise formula"),
+        ("gammainc(x, 2)", {"x": 1.0}, "JavaScript has no function 'gammainc'"),
+    ],
+)
+def test_inputs_that_cannot_be_moved_say_why(
+    source: str, values: dict[str, Any], reason: str, browser: Any, tmp_path: Path
+) -> None:
+    page = Page(browser, tmp_path, explained(source, values))
+    assert page.texts("#inputs input") == []
+    assert page.texts("#inputs p")[1] == f"The inputs cannot be moved: {reason}."
     assert not page.one("#curve").is_displayed()
+    assert page.errors() == []
 
 
 def test_a_graph_of_500_operations(browser: Any, tmp_path: Path) -> None:

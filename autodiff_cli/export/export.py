@@ -117,21 +117,20 @@ def _derived(
     )
 
 
-def results_in_javascript(program: str, names: Sequence[str], name: str) -> str:
+def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequence[str], name: str) -> str:
     """Return the source of a JavaScript function of numbers that returns a list of numbers.
 
     Args:
-        program: a program that ends with a list of scalar results.
-        names: the variables of the program, which are the arguments of the function.
+        tape: the tape of the results.
+        results: the instructions or constants to compute.
+        names: the variables of the tape, which are the arguments of the function.
         name: the name of the function.
 
     Raises:
-        NotInTarget: if the program uses a function that JavaScript does not have.
-        NotRecordable: if the program cannot be traced.
+        NotInTarget: if the results need a function that JavaScript does not have.
     """
     target = TARGETS["javascript"]
-    traced = trace(program, names, {}, "float64", ScalarTracingEvaluator, several=True)
-    results = lowered(traced.tape, traced.outputs, lambda primitive, statics: _stays(primitive, statics, target))
+    results = lowered(tape, results, lambda primitive, statics: _stays(primitive, statics, target))
     return javascript_list(name, *_generated(target, names, {f"result_{i}": result for i, result in enumerate(results)}))
 
 

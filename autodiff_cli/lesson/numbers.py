@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.explain.model import CotangentContribution, ExplainedStep
 from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
@@ -18,8 +20,15 @@ class Numbers:
     def text(self, value: Array | float) -> str:
         return human(unsigned_zeros(value), self.precision)
 
-    def number(self, value: Array | None) -> dict[str, str] | None:
-        return None if value is None else {"text": self.text(value)}
+    def known(self, value: Array | None) -> dict[str, object] | None:
+        """Return a number, or ``None`` if it is unknown."""
+        return None if value is None else self.number(value)
+
+    def number(self, value: Array) -> dict[str, object]:
+        """Return the text of a number or an array, the shape of an array, and whether the elements are conditions."""
+        array = np.asarray(value)
+        shape = {"shape": list(array.shape)} if array.shape else {}
+        return {"text": self.text(value), **shape, **({"condition": True} if array.dtype == np.bool_ else {})}
 
     def step(self, step: ExplainedStep) -> dict[str, object]:
         return {
@@ -36,7 +45,7 @@ class Numbers:
             "to": made.to,
             "formula": None if made.formula is None else unparse(made.formula),
             "rule": made.words,
-            "local": self.number(made.local),
+            "local": self.known(made.local),
             "value": self.number(made.value),
             "total": self.number(made.total),
             "broadcast": broadcast_text(made) if made.is_broadcast else None,

@@ -10,8 +10,10 @@ import json
 import re
 from importlib.resources import files
 
+import numpy as np
+
 from autodiff_cli.command_result import Printer, plain
-from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.explain.model import Explanation, ForwardLine
 from autodiff_cli.language.tree import free_in, unparse
 from autodiff_cli.lesson.numbers import Numbers
@@ -75,7 +77,14 @@ def to_html(result: Explanation, precision: int) -> str:
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
     at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
-    return written(result.expression, f"at {at}" if at else "", lesson.content(), code(result) or "")
+    source, fixed = "", None
+    try:
+        source = code(result)
+    except AutodiffError as error:
+        fixed = error.message
+    return written(
+        result.expression, f"at {at}" if at else "", {**lesson.content(), "fixed": fixed if result.given else None}, source
+    )
 
 
 def written(title: str, at: str, data: dict[str, object], source: str = "") -> str:
@@ -122,7 +131,7 @@ class _Lesson(Numbers):
             "symbol": result.symbol,
             "output": result.output,
             "lines": [self.line(line, names) for line in result.forward],
-            "start": None if sweep is None else self.number(sweep.start),
+            "start": None if sweep is None else {**self.number(sweep.start), "values": plain(np.ravel(sweep.start))},
             "steps": [] if sweep is None else [self.step(step) for step in sweep.steps],
             "ends": []
             if sweep is None
@@ -139,7 +148,7 @@ class _Lesson(Numbers):
             "name": line.name,
             "operation": operation,
             "expression": line.expression or None,
-            "value": self.number(line.value),
+            "value": self.known(line.value),
             "leaf": leaf,
             "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
             "grad_fn": None if line.node is None else type(line.node).__name__,

@@ -83,7 +83,7 @@ class _Program(Numbers):
         return {
             "name": line.name,
             "operation": unparse(line.operation),
-            "value": self.number(line.value),
+            "value": self.known(line.value),
             "leaf": not line.traced,
             "requires_grad": line.requires_grad,
             "inputs": line.inputs,

@@ -1,47 +1,188 @@
-"""The function with which a page computes the numbers of a lesson for other inputs."""
+"""The function with which a page computes the numbers of a lesson for other inputs.
+
+All operations of an explanation are traced on one tape, and a backward pass on this tape computes the contributions.  Each use of a
+tensor by an operation is an instruction of its own, whose gradient is the contribution of the operation.
+"""
 
 from __future__ import annotations
 
-from autodiff_cli.errors import AutodiffError
-from autodiff_cli.explain.local_derivatives import filled_in
-from autodiff_cli.explain.model import Explanation
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.gradient import gradient
+from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import Tracer, as_operands, as_tensor
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.evaluation.compile import TracingEvaluator
+from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine, Sweep
 from autodiff_cli.export.export import results_in_javascript
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, name_tree, unparse
+from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.limits import check_count
+
+if TYPE_CHECKING:
+    from autodiff_cli.compiler.tracer import Operands
 
 NAME = "lessonCode"
 """The name of the function in the page."""
+MOST_ELEMENTS = 64
+"""The most elements of inputs, each of which has a field in the page."""
+MOST_INSTRUCTIONS = 30_000
+"""The most instructions of the function, which takes some milliseconds then."""
 
 
-def code(result: Explanation) -> str | None:
-    """Return the source of a JavaScript function of all inputs, in their order.
+def code(result: Explanation) -> str:
+    """Return the source of a JavaScript function of the elements of all inputs, in their order.
 
-    It returns the values of all lines, and then the local derivatives of all contributions.  The result is ``None`` if the
-    numbers are arrays, or a step does not have a formula.
+    It returns the elements of the values of all lines, and then, for each contribution, the elements of the local derivative, if it
+    has one, and of the contribution.
+
+    Raises:
+        LimitError: if the inputs have more than ``MOST_ELEMENTS`` elements, or the function is too long.
+        NotRecordable: if a step cannot be computed by JavaScript.
     """
-    sweep = result.sweep
-    if sweep is None or sweep.start.shape or not result.given or any(value.shape for value in result.given.values()):
-        return None
-    if sweep.start != 1 or any(line.value is None or line.value.shape for line in result.forward):
-        return None
-    parts = [part for step in sweep.steps for part in step.contributions]
-    if any(part.local is None or part.formula is None for part in parts) or any(len(step.names) > 1 for step in sweep.steps):
-        return None
-    definitions = [unparse(each) for each in parse(result.expression).children if each.kind.startswith("definition")]
-    renamed = {line.name: name_tree(f"line_{i}") for i, line in enumerate(result.forward) if line.name not in result.given}
-    statements = [
-        f"{renamed[line.name].children[0].text} = {_written(line.operation, renamed)}"
-        for line in result.forward
-        if line.name in renamed
-    ]
-    values = [_written(name_tree(line.name), renamed) for line in result.forward]
-    locals_ = [_written(part.formula, renamed) for part in parts if part.formula is not None]
-    program = "; ".join([*definitions, *statements, f"[{', '.join([*values, *locals_])}]"])
-    try:
-        return results_in_javascript(program, list(result.given), NAME)
-    except AutodiffError:
-        return None
+    if result.sweep is None:
+        raise NotRecordable("the result does not depend on a variable")
+    elements = sum(value.size for value in map(np.asarray, result.given.values()))
+    check_count(elements, MOST_ELEMENTS, "the inputs have {} elements, more than the limit of {}")
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        tracing = _Tracing(result)
+        results = [*tracing.values(), *tracing.contributions(result.sweep)]
+    check_count(len(tracing.tape.instructions), MOST_INSTRUCTIONS, "the numbers take {} operations, more than the limit of {}")
+    return results_in_javascript(tracing.tape, results, tracing.inputs, NAME)
 
 
-def _written(tree: Syntax, names: dict[str, Syntax]) -> str:
-    return unparse(filled_in(tree, names))
+_USE = Primitive(
+    name=CUSTOM_VJP,
+    forward=lambda value, x, number: value,
+    vjps={"value": None, "x": lambda g: g},
+    parameters=("value", "x", "number"),
+    series="linear",
+    elementwise=True,
+)
+"""The identity; its argument ``number`` tells the uses of an instruction apart."""
+
+
+class _Evaluator(TracingEvaluator):
+    """A tracing evaluator that makes an instruction for each use of the elements of a tensor.
+
+    Attributes:
+        uses: the instructions of each use, by the name of the tensor; ``None`` if uses are not recorded.
+    """
+
+    uses: dict[str, list[Operands]] | None = None
+    _count = 0
+
+    def name(self, node: Syntax) -> Any:
+        value = super().name(node)
+        text = node.children[0].text
+        if self.uses is None or text in self._scope or not isinstance(value, Tracer):
+            return value
+        self._count += 1
+        used = _shaped([_used(operand, self._count) for operand in value._data.flat], value.shape)
+        self.uses.setdefault(text, []).append(used)
+        return as_tensor(value.tape, used)
+
+
+class _Tracing:
+    """The operations of an explanation on a tape.
+
+    Attributes:
+        inputs: the names of the elements of the inputs.
+        uses: the uses of each tensor by the operation of a line, by the name of the line.
+    """
+
+    def __init__(self, result: Explanation) -> None:
+        self.result = result
+        self.tape = Tape("float64")
+        self.inputs: list[str] = []
+        self.uses: dict[str, dict[str, list[Operands]]] = {}
+        self.evaluator = _Evaluator(result.expression, {}, self.tape.dtype)
+        self.evaluator.tensors.listing = False
+        for statement in parse(result.expression).children:
+            if statement.kind.startswith("definition"):
+                self.evaluator.statement(statement)
+
+    def values(self) -> list[Operand]:
+        """Trace all lines, and return the elements of their values."""
+        return [operand for line in self.result.forward for operand in self.traced(line).flat]
+
+    def traced(self, line: ForwardLine) -> Operands:
+        given = line.name in self.result.given
+        tensor = self.input(np.shape(self.result.given[line.name])) if given else self.operation(line)
+        if line.value is None or tensor.shape != np.shape(line.value):
+            raise _unknown(unparse(line.operation))
+        self.evaluator.names[line.name] = tensor
+        return as_operands(tensor)
+
+    def input(self, shape: tuple[int, ...]) -> Tensor:
+        names = [f"input{len(self.inputs) + i}" for i in range(int(np.prod(shape)))]
+        self.inputs += names
+        return as_tensor(self.tape, _shaped([self.tape.variable(name) for name in names], shape))
+
+    def operation(self, line: ForwardLine) -> Tensor:
+        self.evaluator.uses = self.uses[line.name] = {}
+        return self.value(line.operation)
+
+    def value(self, tree: Syntax) -> Tensor:
+        return self.evaluator.tensors.of(self.evaluator.evaluate(tree))
+
+    def contributions(self, sweep: Sweep) -> list[Operand]:
+        """Return the elements of the local derivative and of the value of each contribution."""
+        output = as_operands(self.evaluator.names[self.result.output])
+        total = self.sum([self.tape.of("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
+        parts = [(self.arrived(step, made), step, made) for step in sweep.steps for made in step.contributions]
+        wrt = [operand for uses, _, _ in parts for use in uses for operand in use.flat]
+        if any(type(operand) is not Instruction for operand in wrt):
+            raise _unknown(self.result.expression)
+        slopes = iter(gradient(total, [operand for operand in wrt if type(operand) is Instruction]))
+        self.evaluator.uses = None
+        results: list[Operand] = []
+        for uses, step, made in parts:
+            if made.local is not None:
+                results += self.local(step, made, np.shape(made.local))
+            found = [[next(slopes) for _ in use.flat] for use in uses]
+            results += [self.sum(each) for each in zip(*found, strict=True)]
+        return results
+
+    def arrived(self, step: ExplainedStep, made: CotangentContribution) -> list[Operands]:
+        """Return the uses of an input whose gradients are the parts of a contribution."""
+        uses = self.uses.get(step.names[0], {}).get(made.to, []) if len(step.names) == 1 else []
+        same = [other for other in step.contributions if other.to == made.to]
+        if not uses or len(same) not in (1, len(uses)):
+            raise _unknown(unparse(step.operation))
+        return uses if len(same) == 1 else [uses[same.index(made)]]
+
+    def local(self, step: ExplainedStep, made: CotangentContribution, shape: tuple[int, ...]) -> list[Operand]:
+        if made.formula is None:
+            raise NotRecordable(f"the derivative of {unparse(step.operation)} does not have a formula")
+        return list(np.broadcast_to(as_operands(self.value(made.formula)), shape).flat)
+
+    def sum(self, operands: Sequence[Operand]) -> Operand:
+        total, *rest = operands
+        for operand in rest:
+            total = self.tape.of("add", total, operand)
+        return total
+
+
+def _shaped(operands: Sequence[Operand], shape: tuple[int, ...]) -> Operands:
+    array = np.empty(len(operands), object)
+    array[:] = operands
+    return array.reshape(shape)
+
+
+def _used(operand: Operand, number: int) -> Operand:
+    """Return an instruction with the value of another, for one use of it."""
+    if type(operand) is not Instruction or operand.dtype.kind != "f":
+        return operand
+    return operand.tape.record(_USE, (operand, operand), (number,))
+
+
+def _unknown(operation: str) -> NotRecordable:
+    return NotRecordable(f"{operation} is not a formula of its inputs")

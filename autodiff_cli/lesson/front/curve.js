@@ -1,6 +1,6 @@
-/** The curve of the result over one input, with its tangent. */
+/** The curve of the result over one element of an input, with its tangent. */
 
-import { human } from "./numbers.js";
+import { human, sizeOf } from "./numbers.js";
 import { element, svg } from "./view.js";
 
 const WIDTH = 420, HEIGHT = 230, PAD = 12, POINTS = 240;
@@ -8,8 +8,8 @@ const WIDTH = 420, HEIGHT = 230, PAD = 12, POINTS = 240;
 export class Curve {
   constructor(lesson, compute) {
     this.compute = compute;
-    this.names = lesson.inputs.map(({ name }) => name);
-    this.result = lesson.lines.findIndex((line) => line.name === lesson.output);
+    const result = lesson.lines.findIndex((line) => line.name === lesson.output);
+    this.result = lesson.lines.slice(0, result).reduce((sum, { value }) => sum + sizeOf(value), 0);
     this.line = svg("path", { class: "curve" });
     this.tangent = svg("path", { class: "tangent" });
     this.point = svg("circle", { r: 5, class: "point" });
@@ -19,8 +19,8 @@ export class Curve {
     this.root = element("div", {}, picture, this.words);
   }
 
-  /** Draw the curve over an input, around its value. */
-  show(lesson, values, name) {
+  /** Draw the curve over an element, around its value. */
+  show(lesson, values, { label: name, name: input, index }) {
     const at = values.get(name);
     if (this.name !== name || Math.abs(at - this.middle) > this.span) {
       this.name = name;
@@ -30,7 +30,7 @@ export class Curve {
     const left = this.middle - this.span;
     const xs = Array.from({ length: POINTS + 1 }, (_, i) => left + (2 * this.span * i) / POINTS);
     const ys = xs.map((x) => this.value(values, name, x));
-    const slope = lesson.ends.find((end) => end.name === name)?.value;
+    const gradient = lesson.ends.find((end) => end.name === input)?.value.values[index];
     const own = this.value(values, name, at);
     const finite = ys.filter(Number.isFinite).sort((a, b) => a - b);
     if (!finite.length) return;
@@ -53,7 +53,6 @@ export class Curve {
     this.point.setAttribute("cx", px(at));
     this.point.setAttribute("cy", py(near));
     this.point.classList.toggle("hidden", !Number.isFinite(own));
-    const gradient = slope === undefined ? undefined : slope.value ?? Number(slope.text);
     const known = Number.isFinite(gradient) && Number.isFinite(own);
     const along = (x) => `${px(x).toFixed(2)} ${py(own + gradient * (x - at)).toFixed(2)}`;
     this.tangent.setAttribute("d", known ? `M${along(left)}L${along(left + 2 * this.span)}` : "");
@@ -63,6 +62,6 @@ export class Curve {
   }
 
   value(values, name, x) {
-    return this.compute(...this.names.map((each) => (each === name ? x : values.get(each))))[this.result];
+    return this.compute(...[...values].map(([each, value]) => (each === name ? x : value)))[this.result];
   }
 }

@@ -2,11 +2,11 @@
 
 import { Curve } from "./curve.js";
 import { Inputs } from "./inputs.js";
-import { recomputed, widest } from "./model.js";
+import { elementsOf, recomputed, widest } from "./model.js";
 import { Picture } from "./picture.js";
 import { Listing, States, programScenes } from "./program.js";
 import { scenesOf } from "./scenes.js";
-import { Tensors, printed, tell } from "./view.js";
+import { Tensors, element, printed, tell } from "./view.js";
 
 const MILLISECONDS = 1600, ADDRESS = 250;
 const byId = (id) => document.getElementById(id);
@@ -17,7 +17,7 @@ let lesson = given;
 const timelineOf = given.program === undefined ? scenesOf : programScenes;
 let timeline = timelineOf(lesson);
 const count = timeline.scenes.length;
-const wide = widest(given);
+const wide = compute ? widest(given) : given;
 const picture = new Picture(wide, timelineOf(wide));
 const tensors = given.program === undefined ? new Tensors(lesson) : new States(timeline);
 const listing = given.program === undefined ? null : new Listing(given, byId("program"), byId("output"));
@@ -44,17 +44,20 @@ window.addEventListener("resize", fit);
 fit();
 
 if (compute) {
+  const elements = elementsOf(given);
   const curve = new Curve(given, compute);
-  const inputs = new Inputs(given, (values, name) => {
+  const inputs = new Inputs(elements, (values, chosen) => {
     lesson = recomputed(given, compute, values);
     timeline = timelineOf(lesson);
     show();
-    curve.show(lesson, values, name);
+    curve.show(lesson, values, chosen);
   });
   byId("inputs").replaceChildren(inputs.root);
   byId("curve").append(curve.root);
   byId("curve").hidden = false;
-  curve.show(lesson, inputs.values, given.inputs[0].name);
+  curve.show(recomputed(given, compute, inputs.values), inputs.values, elements[0]);
+} else if (given.fixed) {
+  byId("inputs").append(element("p", {}, `The inputs cannot be moved: ${given.fixed}.`));
 }
 
 function show() {

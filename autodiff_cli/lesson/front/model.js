@@ -1,45 +1,65 @@
 /**
  * The numbers of a lesson, computed again for other inputs.
  *
- * `lesson.code` is a function of the inputs, written by `autodiff export`: it returns the values of all lines, then the local
- * derivatives of all contributions.  The chain rule is applied here.
+ * The function `compute` of the elements of the inputs is written by `autodiff export`.  It returns the elements of the values of all
+ * lines and then, for each contribution, those of its local derivative, if it has one, and of its value.
  */
 
-/** Return the lesson with the numbers at other inputs. */
+import { nested, sizeOf, withValues } from "./numbers.js";
+
+/** Return the elements of the inputs: [{label, name, place (in the array, or null), index, value}]. */
+export function elementsOf(lesson) {
+  const elements = [];
+  for (const { name, value } of lesson.inputs) {
+    const walk = (part, place) => {
+      if (Array.isArray(part)) return part.forEach((each, i) => walk(each, [...place, i]));
+      const index = elements.filter((element) => element.name === name).length;
+      elements.push({ label: place.length ? `${name}[${place.join(", ")}]` : name, name, place, index, value: part });
+    };
+    walk(value, []);
+  }
+  return elements;
+}
+
+/** Return the lesson with the numbers at other inputs: the values of their elements, by label. */
 export function recomputed(lesson, compute, inputs) {
-  const results = compute(...lesson.inputs.map(({ name }) => inputs.get(name)))[Symbol.iterator]();
-  const next = () => ({ value: Number(results.next().value) });
-  const lines = lesson.lines.map((line) => ({ ...line, value: next() }));
-  const gradients = new Map([[lesson.output, { value: 1, taken: true }]]);
+  const results = compute(...inputs.values())[Symbol.iterator]();
+  const next = (number) => withValues(number, Array.from({ length: sizeOf(number) }, () => Number(results.next().value)));
+  const lines = lesson.lines.map((line) => ({ ...line, value: next(line.value) }));
+  const gradients = new Map([[lesson.output, lesson.start]]);
   const parts = new Map();
   const steps = lesson.steps.map((step) => {
     const upstream = gradients.get(step.names[0]);
     const contributions = step.contributions.map((part) => {
-      const local = next();
-      // A branch that was not selected contributes 0, even if its derivatives are infinite or nan.
-      const taken = upstream.taken && !(step.selects && local.value === 0);
-      const value = taken ? upstream.value * local.value : 0;
-      const before = gradients.get(part.to);
-      const total = { value: before ? before.value + value : value, taken: taken || (before?.taken ?? false) };
+      const local = part.local && next(part.local), value = next(part.value), before = gradients.get(part.to);
+      const total = before ? withValues(value, value.values.map((each, i) => each + before.values[i])) : value;
       gradients.set(part.to, total);
-      parts.set(part.to, [...(parts.get(part.to) ?? []), { value }]);
-      return { ...part, rule: null, local, value: { value }, total: { value: total.value }, masked: !taken };
+      parts.set(part.to, [...(parts.get(part.to) ?? []), value]);
+      return { ...part, rule: local ? null : part.rule, local, value, total, masked: isMasked(upstream, local, value) };
     });
-    return { ...step, gradients: [{ value: upstream.value }], contributions };
+    return { ...step, gradients: [upstream], contributions };
   });
   const ends = lesson.ends.map((end) => {
-    const own = end.name === lesson.output ? [{ value: 1 }] : parts.get(end.name) ?? [];
-    return { ...end, parts: own, value: { value: gradients.get(end.name)?.value ?? 0 } };
+    const own = end.name === lesson.output ? [lesson.start] : parts.get(end.name) ?? [];
+    return { ...end, parts: own, value: gradients.get(end.name) ?? withValues(end.value, new Array(sizeOf(end.value)).fill(0)) };
   });
   return { ...lesson, lines, steps, ends };
 }
 
-const WIDE = { text: "-0.123456" };
+/** Return whether an element is 0 because its branch is not selected, and not as a product. */
+function isMasked(upstream, local, { values }) {
+  if (!local || local.values.length !== values.length) return false;
+  return values.some((value, i) => value === 0 && upstream.values[i] * local.values[i] !== 0);
+}
+
+const WIDE = "-0.123456";
 
 /** Return the lesson with numbers as long as any, for a layout that holds for all inputs. */
 export function widest(lesson) {
-  if (!lesson.code) return lesson;
-  const wide = (number) => (number && number.text.length < WIDE.text.length ? WIDE : number);
+  const wide = (number) => {
+    const text = number && nested(new Array(sizeOf(number)).fill(WIDE), number.shape ?? []);
+    return number && number.text.length < text.length ? { ...number, text } : number;
+  };
   return {
     ...lesson,
     lines: lesson.lines.map((line) => ({ ...line, value: wide(line.value) })),

@@ -12,8 +12,37 @@ export function human(value, precision) {
   return trimmed(value.toFixed(Math.max(precision - 1 - power, 0)));
 }
 
-/** Return the text of a number of a lesson: the one that Python wrote, or that of a value computed in the page. */
-export const shown = (lesson, number) => (number ? number.text ?? human(number.value, lesson.precision) : "");
+/** The most elements of an array that is shown completely. */
+const LARGE = 12;
+
+/**
+ * Return the text of a number of a lesson: the one that Python wrote, or that of values computed in the page.
+ *
+ * A number is {text}, or {values}; an array has a shape, and its values are in row-major order.
+ */
+export function shown(lesson, number) {
+  if (!number) return "";
+  if (number.text !== undefined) return number.text;
+  const { shape = [], values, condition } = number;
+  const texts = values.map((value) => human(condition ? Boolean(value) : value, lesson.precision));
+  return nested(texts, shape);
+}
+
+/** Return the text of an array: nested lists, or the first elements and the last one. */
+export function nested(texts, shape) {
+  if (texts.length > LARGE) return `[${texts.slice(0, 3).join(", ")}, ..., ${texts[texts.length - 1]}] (${shape.join(" x ")})`;
+  if (!texts.length) return `[] (${shape.join(" x ")})`;
+  let rows = texts;
+  for (const size of [...shape].reverse()) {
+    rows = Array.from({ length: rows.length / size }, (_, i) => `[${rows.slice(i * size, (i + 1) * size).join(", ")}]`);
+  }
+  return rows.join();
+}
+
+/** Return a number with the values of its elements. */
+export const withValues = ({ shape, condition }, values) => ({ shape, condition, values });
+
+export const sizeOf = ({ shape = [] }) => shape.reduce((product, size) => product * size, 1);
 
 function trimmed(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
