@@ -60,13 +60,6 @@ class RightDigits(Protocol):
         """Return the name, the number of correct digits and the text of each number."""
 
 
-class Printer(Protocol):
-    """The printer of IPython."""
-
-    def text(self, text: str) -> None:
-        """Print a text."""
-
-
 class CommandResult:
     """The result of a command.
 
@@ -126,9 +119,9 @@ class CommandResult:
 
     __str__ = deferred("autodiff_cli.report.table:text_of")
 
-    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
-        """Display the result in IPython as the terminal does."""
-        printer.text(str(self))
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the text that IPython shows instead of ``repr``."""
+        return {"text/plain": str(self)}
 
     _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:of_result")
     """The output in a notebook; ``None`` for results that are displayed as pictures."""

@@ -302,9 +302,12 @@ def test_a_plot_without_matplotlib_is_text(shell: FakeShell, monkeypatch: pytest
 
 def test_a_cell_without_a_command_continues_a_session(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
     shell.magic("", "x = tensor(5, requires_grad=true)\nwith no_grad:\n    a = 2*x\n\n    b = a + 1\ny = log(x**3)\ny.backward()\n")
-    shell.magic("", "x.grad\nb\nshow x\n:grad y\nx + 1\n")
-    assert capsys.readouterr().out == "tensor(0.6000)\ntensor(11.)\ntensor(6., grad_fn=<AddBackward0>)\n"
-    first, second = (tables(each["text/html"])[0] for each in shell.published)
+    shell.magic("", "x.grad\nb\nshow x\n:grad y\n:grad y\nx + 1\nhelp x\n")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:3] == ["tensor(0.6000)", "tensor(11.)", "tensor(6., grad_fn=<AddBackward0>)"]
+    assert printed[3].startswith("x: tensor(5, requires_grad=true)")
+    first, second, again = (tables(each["text/html"])[0] for each in shell.published)
+    assert second == again
     assert first[1][:3] == ["x", "tensor(5, requires_grad=true)", "5"]
     assert second == [["variable", "gradient"], ["x", "0.6"]]
 

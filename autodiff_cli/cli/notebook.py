@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
 from typing import Protocol
 
 from autodiff_cli import signals
@@ -51,23 +50,27 @@ class CommandError(Exception):
 def register(shell: Shell) -> None:
     """Add the magics ``%autodiff`` and ``%%autodiff``."""
     shown = Notebook(None if sys.stdout.isatty() else shell.display_pub.publish)
-    shell.register_magic_function(partial(_magic, shown), "line_cell", "autodiff")
 
+    def autodiff(line: str, cell: str | None = None) -> None:
+        """Run a command of autodiff, or a cell as statements of a session.
 
-def _magic(shown: Notebook, line: str, cell: str | None = None) -> None:
-    """Run a line, or a cell with a line of options.
+        %autodiff COMMAND ...           a line, as in a shell
+        %%autodiff                      a cell of statements; the session continues in the next cell
+        %%autodiff repl OPTIONS         a cell of statements in a new session
+        %%autodiff COMMAND OPTIONS      a cell that is the standard input of a command
 
-    Raises:
-        CommandError: if the command fails.
-    """
-    with _standard_input(cell or ""), guarded(), shown.active():
-        words = _words(line)
-        if cell is None or (words and words[0] != "repl"):
-            _check(run(_arguments(words, cell)))
-            return
-        if words or shown.session is None:
-            _check(run(words or ["repl"]))
-        _check(attempt(partial(_continue, shown, cell), words))
+        %autodiff --help lists the commands.
+        """
+        with _standard_input(cell or ""), guarded(), shown.active():
+            words = _words(line)
+            if cell is None or (words and words[0] != "repl"):
+                _check(run(_arguments(words, cell)))
+                return
+            if words or shown.session is None:
+                _check(run(words or ["repl"]))
+            _check(attempt(partial(_continue, shown, cell), words))
+
+    shell.register_magic_function(autodiff, "line_cell", "autodiff")
 
 
 def _words(line: str) -> list[str]:
@@ -89,12 +92,24 @@ def _continue(shown: Notebook, cell: str) -> int:
     session = shown.session
     assert session is not None
     try:
-        for _, lines in groupby(cell.splitlines(keepends=True), lambda line: line if line.startswith(":") else ""):
-            if text := "".join(lines).strip("\n"):
-                session.run(text)
+        for part in _parts(cell):
+            if part.strip():
+                session.run(part)
     finally:
         session.say_notes()
     return 0
+
+
+def _parts(cell: str) -> Iterator[str]:
+    """Yield the parts of a cell: lines of statements, and each command of the session, which is one line."""
+    statements = ""
+    for line in cell.splitlines(keepends=True):
+        if line.startswith(":") or line.split()[:1] == ["help"]:
+            yield from (statements, line)
+            statements = ""
+        else:
+            statements += line
+    yield statements
 
 
 def _check(ended: int | AutodiffError) -> None:

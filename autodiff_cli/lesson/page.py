@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from autodiff_cli.command_result import Printer, plain
+from autodiff_cli.command_result import plain
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.explain.model import Explanation, ForwardLine
 from autodiff_cli.language.tree import free_in, unparse
@@ -50,9 +50,9 @@ class Lesson:
     def __str__(self) -> str:
         return str(self._explanation)
 
-    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
-        """Display the explanation in IPython as the terminal does."""
-        printer.text(str(self))
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the text that IPython shows instead of ``repr``."""
+        return {"text/plain": str(self)}
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, and the explanation as text, which is visible where frames are removed."""
