@@ -1,44 +1,68 @@
 """Hooks of the MkDocs site."""
 
+from __future__ import annotations
+
+import base64
+import json
 import re
-import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
-from pygments.lexers.shell import BashSessionLexer
-
-# Only "$ " is a prompt on these pages: the csh prompt of Pygments would match the names %1 and %2 in tables.
-BashSessionLexer._ps1rgx = re.compile(r"^(\$ )(.*\n?)")
+if TYPE_CHECKING:
+    from mkdocs.structure.files import Files
 
 _PICTURE = re.compile(r'<picture>\s*<source [^>]*srcset="(.*?)">\s*<img alt="(.*?)" src="(.*?)">\s*</picture>')
+_NOTEBOOK = re.compile(r"\(([\w-]+)\.ipynb\)")
+_ANSI = re.compile(r"\x1b\[[\d;]*m")
 
 
-_PROGRAM = re.compile(r"\((walkthrough/\w+)\.ad\)")
-_SECTION = re.compile(r"^## (\w+): .*$", re.MULTILINE)
+def on_startup(**_: Any) -> None:
+    """Let only "$ " be a prompt: the csh prompt of Pygments would match the names %1 and %2 in tables."""
+    from pygments.lexers.shell import BashSessionLexer
+
+    BashSessionLexer._ps1rgx = re.compile(r"^(\$ )(.*\n?)")
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the lesson of each program of the walk-through."""
-    from autodiff_cli.lesson.program import to_html
-    from autodiff_cli.lesson.recording import Recorder
+def on_files(files: Files, config: Any) -> Files:
+    """Add a page for each notebook, with its outputs."""
+    from mkdocs.structure.files import File
 
-    for path in sorted(Path(config.docs_dir, "walkthrough").glob("*.ad")):
-        recorder = Recorder({}, "float32")
-        with warnings.catch_warnings(action="ignore"):
-            recorder.record(path.read_text(encoding="utf-8"))
-        files.append(File.generated(config, f"walkthrough/{path.stem}.html", content=to_html(path.name, recorder, 6)))
+    for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
+        text = Path(str(file.abs_src_path)).read_text(encoding="utf-8")
+        files.append(File.generated(config, file.src_uri.replace(".ipynb", ".md"), content=page_of_notebook(text)))
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Return the page for the site.
-
-    Pictures follow the colour scheme of the page instead of the system.  Links to programs open their lessons.
-    """
-    if page.file.src_uri == "walkthrough.md":
-        markdown = _SECTION.sub(r"\g<0>\n\n[Play this program step by step](walkthrough/\1.html)", markdown)
-    markdown = _PROGRAM.sub(r"(\1.html)", markdown)
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Return the page with links to the pages of notebooks, and pictures that follow the colour scheme of the page."""
+    own = f"({page.file.name}.ipynb)"  # the page of a notebook links to the notebook itself
+    markdown = _NOTEBOOK.sub(lambda link: link[0] if link[0] == own else f"({link[1]}.md)", markdown)
     return _PICTURE.sub(r"![\2](\3#only-light) ![\2](\1#only-dark)", markdown)
+
+
+def page_of_notebook(text: str) -> str:
+    """Return the Markdown of a notebook."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        else:
+            parts.append(f"```{'text' if source.startswith('%%') else 'python'}\n{source}\n```")
+            parts += map(_output, cell["outputs"])
+    return "\n\n".join(parts) + "\n"
+
+
+def _output(output: dict[str, Any]) -> str:
+    """Return an output in its richest form."""
+    if output["output_type"] == "stream":
+        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    if output["output_type"] == "error":
+        return f"```text\n{_ANSI.sub('', chr(10).join(output['traceback']))}\n```"
+    data = {form: "".join(text) for form, text in output["data"].items()}
+    if "image/svg+xml" in data:
+        picture = base64.b64encode(data["image/svg+xml"].encode()).decode()
+        return f'<img alt="the output of the cell" src="data:image/svg+xml;base64,{picture}">'
+    if "text/html" in data:
+        return f'<div class="output">\n{data["text/html"]}</div>'
+    return f"```text\n{data['text/plain']}\n```"
