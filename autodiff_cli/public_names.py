@@ -104,7 +104,7 @@ from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 if _TYPE_CHECKING:
     from autodiff_cli.explain.explain import explain_gradient as explain_gradient
     from autodiff_cli.graph.draw import draw_graph as draw_graph
-    from autodiff_cli.lesson.page import Lesson as Lesson
+    from autodiff_cli.lesson.frame import Lesson as Lesson
     from autodiff_cli.plot.plot import draw_plot as draw_plot
     from autodiff_cli.solvers.fitting.fit import fit as fit
     from autodiff_cli.solvers.minima.minimize import minimize as minimize
@@ -112,7 +112,7 @@ if _TYPE_CHECKING:
     from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
 else:
     _later = {
-        "Lesson": "autodiff_cli.lesson.page:Lesson",
+        "Lesson": "autodiff_cli.lesson.frame:Lesson",
         "draw_graph": "autodiff_cli.graph.draw:draw_graph",
         "draw_plot": "autodiff_cli.plot.plot:draw_plot",
         "explain_gradient": "autodiff_cli.explain.explain:explain_gradient",

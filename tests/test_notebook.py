@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -369,3 +370,17 @@ def test_nothing_of_the_notebook_stays_behind(shell: FakeShell, capsys: pytest.C
     assert (sys.stdin, sys.stdout, sys.stderr) == streams
     main(["grad", "x**2", "--at", "x=3"])
     assert "gradient" in capsys.readouterr().out
+
+
+def test_a_lesson_of_a_program_is_the_page_of_the_command(tmp_path: Path) -> None:
+    program = "# two paths\nx = tensor(5, requires_grad=true)\ny = log(x**3) + x\ny.backward()\n"
+    (tmp_path / "p.ad").write_text(program)
+    run(f"autodiff run {tmp_path}/p.ad -o {tmp_path}/lesson.html")
+    lesson = ad.Lesson(program)
+    assert lesson.html == (tmp_path / "lesson.html").read_text(encoding="utf-8")
+    text = re.sub(r' srcdoc="[^"]*"', "", lesson._repr_html_())
+    ((_, x, y),) = tables(text)
+    assert (x[0], x[2], x[-1], y[0], y[-2:]) == ("x", "5", "1.6", "y", ["AddBackward0", "None"])
+    assert "y.backward()" in text
+    assert "y.backward()" in str(lesson)
+    assert "error: unknown function" in str(ad.Lesson("x = tensor(5)\ny = lgo(x)"))

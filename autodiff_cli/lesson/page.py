@@ -19,46 +19,10 @@ from autodiff_cli.language.tree import free_in, unparse
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.limits import check_count
-from autodiff_cli.report.html import of_result
 
 MOST_LINES = 1_000
 """The most lines of a page that opens in a few seconds."""
-_FRAME = "width:100%;height:46em;border:1px solid gray"
 _MARK = re.compile(r"\{(title|style|expression|at|lesson|code|script)\}")
-
-
-class Lesson:
-    """An explanation as a page that plays it step by step; a notebook shows the page in a frame.
-
-    Args:
-        explanation: an explanation of order 1.
-        precision: the number of significant digits.
-
-    Attributes:
-        html: the page, which loads nothing from other places.
-
-    Raises:
-        UsageError: if the explanation has second derivatives.
-        LimitError: if it has more than ``MOST_LINES`` lines, unless limits are lifted.
-    """
-
-    def __init__(self, explanation: Explanation, precision: int = 6) -> None:
-        self.html = to_html(explanation, precision)
-        self._explanation = explanation
-        self._precision = precision
-
-    def __str__(self) -> str:
-        return str(self._explanation)
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """Return the text that IPython shows instead of ``repr``."""
-        return {"text/plain": str(self)}
-
-    def _repr_html_(self) -> str:
-        """Return the page in a frame, and the explanation as text, which is visible where frames are removed."""
-        frame = f'<iframe srcdoc="{html.escape(self.html)}" title="lesson" sandbox="allow-scripts" style="{_FRAME}"></iframe>'
-        text = of_result(self._explanation, self._precision)
-        return f"{frame}\n<details><summary>The explanation as text</summary>\n{text}</details>\n"
 
 
 def to_html(result: Explanation, precision: int) -> str:

@@ -1,0 +1,64 @@
+"""Lessons in notebooks: the page in a frame, with its content as text below it."""
+
+from __future__ import annotations
+
+from html import escape
+
+from autodiff_cli.explain.model import Explanation
+from autodiff_cli.lesson import page, program
+from autodiff_cli.lesson.recording import Ended, Recorder
+from autodiff_cli.report.html import of_notes, of_parts
+from autodiff_cli.report.table import Renderable, drawn, parts_of, tensor_table
+
+_STYLE = "width:100%;height:46em;border:1px solid gray"
+
+
+class Lesson:
+    """A page that plays an explanation, or a program statement by statement; a notebook shows the page in a frame.
+
+    Args:
+        source: an explanation of order 1, or a program of statements.  If an error ends the program, the page ends with the error.
+        precision: the number of significant digits.
+
+    Attributes:
+        html: the page, which loads nothing from other places.
+
+    Raises:
+        UsageError: if the explanation has second derivatives.
+        ParseError: if the program has a syntax error.
+        LimitError: if the page would be too long, unless limits are lifted.
+    """
+
+    def __init__(self, source: Explanation | str, precision: int = 6) -> None:
+        if isinstance(source, str):
+            recorder = Recorder({})
+            recorder.record(source)
+            self.html = program.to_html("program", recorder, precision)
+            self._notes = recorder.notes
+            self._parts = _parts(recorder, precision)
+        else:
+            self.html = page.to_html(source, precision)
+            self._notes = source.notes
+            self._parts = parts_of(source, precision)
+
+    def __str__(self) -> str:
+        return drawn(self._parts, "never").strip("\n")
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the text that IPython shows instead of ``repr``."""
+        return {"text/plain": str(self)}
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame, and its content as text, which is visible where frames are removed."""
+        frame = f'<iframe srcdoc="{escape(self.html)}" title="lesson" sandbox="allow-scripts" style="{_STYLE}"></iframe>'
+        text = of_parts(self._parts) + of_notes(self._notes)
+        return f"{frame}\n<details><summary>The lesson as text</summary>\n{text}</details>\n"
+
+
+def _parts(recorder: Recorder, precision: int) -> list[Renderable]:
+    """Return a program, its tensors at the end, and its error."""
+    ends = [event for event in recorder.events if isinstance(event, Ended)]
+    rows = [row.record() for row in ends[-1].after.values()] if ends else []
+    parts: list[Renderable] = [f"{recorder.source.rstrip()}\n"]
+    parts += [tensor_table(rows, precision)] if rows else []
+    return parts if recorder.error is None else [*parts, f"error: {recorder.error}"]
