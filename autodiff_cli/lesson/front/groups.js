@@ -6,14 +6,12 @@
  */
 
 import { title } from "./layout.js";
+import { brief } from "./numbers.js";
 
 /** The number of lines above which operations are grouped. */
 const MANY = 40;
 /** The most items of a group. */
 const FIT = 12;
-const LONGEST = 30;
-
-const shortened = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 /**
  * The items of a lesson, and which of its groups are open.
@@ -86,7 +84,7 @@ export class Outline {
   group(items, expression) {
     const { line } = items[items.length - 1];
     const members = this.fitted(items);
-    const name = expression ? shortened(expression) : `${items[0].line.name} … ${line.name}`;
+    const name = expression ? brief(expression) : `${items[0].line.name} … ${line.name}`;
     const made = { id: `group ${this.groups.length}`, line, first: members[0].first, members, parent: null, title: name };
     made.heading = expression && !line.name.startsWith("%") ? `${line.name} = ${name}` : name;
     for (const member of members) member.parent = made;

@@ -1,7 +1,7 @@
 /** Positions of the nodes and edges of a lesson, by dagre. */
 
 import { Graph, layout } from "@dagrejs/dagre";
-import { shown } from "./numbers.js";
+import { brief, shown } from "./numbers.js";
 import { d, edgeKey } from "./scenes.js";
 
 export const LINE = 18, HEAD = 24;
@@ -111,8 +111,8 @@ function attached(graph, { v, w, name }) {
   return { ...edge, points: [port(from, 1, inner[0]), ...inner, port(to, -1, inner[inner.length - 1])] };
 }
 
-export const title = (line) => (line.leaf ? line.name : line.operation);
-export const value = (lesson, { line, copy }, text = shown(lesson, line.value)) => `${line.leaf || copy ? "" : `${line.name} `}= ${text}`;
-export const gradientText = (symbol, name, text) => `${d(symbol, name)} = ${text}`;
+export const title = (line) => (line.leaf ? line.name : brief(line.operation));
+export const value = (lesson, { line, copy }, text = shown(lesson, line.value)) => `${line.leaf || copy ? "" : `${line.name} `}= ${brief(text)}`;
+export const gradientText = (symbol, name, text) => `${d(symbol, name)} = ${brief(text)}`;
 
 const longestSymbol = ({ scenes }) => scenes.reduce((longest, { symbol }) => (symbol && symbol.length > longest.length ? symbol : longest), "");

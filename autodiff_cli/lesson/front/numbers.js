@@ -39,6 +39,10 @@ export function nested(texts, shape) {
   return rows.join();
 }
 
+/** The most characters of a text in the graph; the words of a step and the table have the whole text. */
+const LONGEST = 32;
+export const brief = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
+
 /** Return a number with the values of its elements. */
 export const withValues = ({ shape, condition }, values) => ({ shape, condition, values });
 
