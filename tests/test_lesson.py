@@ -437,6 +437,16 @@ def test_a_closed_group_shows_the_step_inside(browser: Any, tmp_path: Path) -> N
     assert page.errors() == []
 
 
+def test_the_operations_of_a_call_are_a_group(browser: Any, tmp_path: Path) -> None:
+    source = "f(a) = sin(a)*a; g(a) = f(a) + f(a**2); y = g(x); " + " + ".join(f"f({i}*y)" for i in range(1, 15))
+    page = Page(browser, tmp_path, explained(source, {"x": 0.3}))
+    page.browser.find_element("xpath", "//button[.='Open all groups']").click()
+    groups = shown_groups(page)
+    assert groups["y = g(x), 6 operations"] == "true"
+    assert {f"f({i}*y), 2 operations" for i in range(1, 15)} < set(groups)
+    assert page.errors() == []
+
+
 LARGE: list[tuple[str, dict[str, float]]] = [
     (STATEMENTS, {"x": 0.5, "y": 0.7}),
     (" + ".join(f"sin({i}*x)/{i}" for i in range(1, 41)), {"x": 0.3}),

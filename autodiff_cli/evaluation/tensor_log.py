@@ -35,6 +35,10 @@ _MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "com
 """The sections whose functions move or compare elements without arithmetic."""
 
 
+Call = tuple[int, str]
+"""A call to a function that the program defines: its number and its text."""
+
+
 class TensorLog:
     """The log of a program, which converts values to tensors and lists the tensors.
 
@@ -74,6 +78,18 @@ class TensorLog:
         """Log a call to a function that the program defines; ``mark`` is the number of steps before the call."""
         if self.steps is not None and self.listing:
             self.calls.append((node, mark, len(self.steps)))
+
+    def outermost_calls(self) -> Iterator[Call | None]:
+        """Yield the outermost call that contains each step of the trace; ``None`` for a step outside calls."""
+        at = 0
+        for number, (node, start, end) in enumerate(sorted(self.calls, key=lambda call: (call[1], -call[2]))):
+            if start < at or start == end:
+                continue
+            yield from (None for _ in range(at, start))
+            call = (number, self.text(node.span))
+            yield from (call for _ in range(start, end))
+            at = end
+        yield from (None for _ in range(at, self.mark()))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         """Add the tensor of an expression to the list if it is new, and return the tensor."""

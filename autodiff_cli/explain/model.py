@@ -13,6 +13,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
+from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.language.tree import Syntax, unparse
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ForwardLine:
         node: the node of the tensor; ``None`` for leaves and for operations that are not recorded.
         expression: the text in the program; empty for an operation inside a function.
         meaning: the name of the tensor whose gradient this line computes; ``None`` outside a recorded backward pass.
+        call: the outermost call of a function of the program that contains the operation; ``None`` outside calls.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ForwardLine:
     node: Node | None
     expression: str = ""
     meaning: str | None = None
+    call: Call | None = None
 
     def to_dict(self, conditions: Mapping[str, float | None] | None = None) -> dict[str, object]:
         record: dict[str, object] = {

@@ -15,6 +15,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.evaluation.trace import Step
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -34,11 +35,13 @@ class Names:
     Attributes:
         rows: the tensors that were added, in order.
         steps: the step of the program that recorded each node.
+        calls: the outermost call of a function of the program that computed a tensor, by the ``id`` of the tensor.
     """
 
     def __init__(self) -> None:
         self.rows: list[Named] = []
         self.steps: dict[Node, Step] = {}
+        self.calls: dict[int, Call] = {}
         self._unnamed = 0
         self._used: Counter[str] = Counter()
         self._of_edge: dict[Edge, str] = {}
@@ -50,8 +53,10 @@ class Names:
     def of_evaluation(cls, evaluation: Evaluation) -> Names:
         """Return the names of all tensors of an evaluation."""
         names = cls()
-        for step in evaluation.trace:
+        for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
             names.add_step(step)
+            if call is not None:
+                names.calls.update((id(result), call) for result in step.results)
         for tensor, name, expression in evaluation.evaluator.named():
             names.add(Named(names.another(name), expression, tensor))
         return names

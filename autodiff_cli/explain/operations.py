@@ -78,7 +78,9 @@ class Operations:
         lines = []
         for name, expression, tensor in self.names.rows:
             lines += [self._line(each, node) for each, node in inside.pop(name, [])]
-            lines.append(ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression))
+            line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
+            line.call = self.names.calls.get(id(tensor))
+            lines.append(line)
         return lines
 
     def of_tensor(self, tensor: Tensor, expression: str) -> Syntax:

@@ -13,7 +13,8 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError, UnknownName, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.graph.model import Call, Graph, GraphNode, outermost_calls
+from autodiff_cli.evaluation.tensor_log import Call
+from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.postorder import postorder
 from autodiff_cli.wording import listed
 
@@ -234,7 +235,7 @@ def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | N
     found: dict[Node, Call | None] = {}
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)
-    for step, call in zip(evaluation.trace, outermost_calls(evaluation.evaluator.tensors), strict=True):
+    for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
         edge = step.result._edge if isinstance(step.result, Tensor) else None
         while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
             found[node] = call

@@ -13,8 +13,9 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.phrasing import operands
+from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.evaluation.trace import Step
-from autodiff_cli.graph.model import LEAVES, Call, Graph, GraphNode, leading_to, outermost_calls
+from autodiff_cli.graph.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.tree import Syntax, arguments, names_in, new_tree, unparse
 
@@ -50,7 +51,7 @@ class _Builder:
 
     def graph(self, output: Tensor) -> Graph:
         tensors = self._evaluator.tensors
-        for step, call in zip(tensors.steps or (), outermost_calls(tensors), strict=True):
+        for step, call in zip(tensors.steps or (), tensors.outermost_calls(), strict=True):
             self._add(step, call)
         nodes = leading_to(self._nodes, self._of(output, None))
         if nodes[-1].kind not in LEAVES:

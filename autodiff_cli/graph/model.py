@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.evaluation.tensor_log import TensorLog
+from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.lazy import deferred
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ LEAVES = ("variable", "constant")
 KINDS = (*LEAVES, "operation", "named", "group", "output", "more")
 """The kinds of nodes: a variable, a constant, an operation, an operation whose result has a name, several operations shown
 as one, the operation of the output, and a placeholder for hidden nodes."""
-
-Call = tuple[int, str]
-"""A call to a function that the program defines: its number and its text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -176,16 +173,3 @@ def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
     order = sorted(wanted)
     at = {old: new for new, old in enumerate(order)}
     return [replace(nodes[i], inputs=[None if given is None else at[given] for given in nodes[i].inputs]) for i in order]
-
-
-def outermost_calls(tensors: TensorLog) -> Iterator[Call | None]:
-    """Yield the outermost call that contains each step of a trace; ``None`` for a step outside calls."""
-    at = 0
-    for number, (node, start, end) in enumerate(sorted(tensors.calls, key=lambda call: (call[1], -call[2]))):
-        if start < at or start == end:
-            continue
-        yield from (None for _ in range(at, start))
-        call = (number, tensors.text(node.span))
-        yield from (call for _ in range(start, end))
-        at = end
-    yield from (None for _ in range(at, tensors.mark()))

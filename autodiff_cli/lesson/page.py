@@ -112,6 +112,7 @@ class _Lesson(Numbers):
             "name": line.name,
             "operation": operation,
             "expression": line.expression or None,
+            "call": line.call,
             "value": self.known(line.value),
             "leaf": leaf,
             "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),

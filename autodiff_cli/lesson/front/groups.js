@@ -1,7 +1,7 @@
 /**
  * Groups of operations, which open and close, so that a large graph fits on a screen.
  *
- * The operations of a statement are a group, and so are the operations inside a function.  Of more items than fit, runs of
+ * The operations of a statement are a group, and so are the operations of a call.  Of more items than fit, runs of
  * consecutive items are groups.  The lines of a group are consecutive, so the graph of groups does not have a cycle.
  */
 
@@ -36,18 +36,20 @@ export class Outline {
     const operations = this.members.filter(({ line }) => !line.leaf);
     const owner = (item) => item.line.name.replace(/\.\d+$/, "");
     const functions = this.gathered(operations, (item, next) => !next || owner(item) !== owner(next));
-    const statements = this.gathered(functions, ({ line }) => !line.name.startsWith("%"));
+    const callOf = (item) => item?.line.call?.[0];
+    const calls = this.gathered(functions, (item, next) => callOf(item) === undefined || callOf(item) !== callOf(next), ({ line }) => line.call[1]);
+    const statements = this.gathered(calls, ({ line }) => !line.name.startsWith("%"));
     this.members = this.fitted(statements);
   }
 
-  /** Return items with groups in their place, each of which ends with an item for which `ends(item, next)` holds. */
-  gathered(items, ends) {
+  /** Return items with groups in their place, each of which ends with an item for which `ends(item, next)` holds and has its text. */
+  gathered(items, ends, textOf = ({ line }) => line.expression ?? line.operation) {
     const result = [];
     let run = [];
     items.forEach((item, i) => {
       run.push(item);
       if (!ends(item, items[i + 1])) return;
-      result.push(run.length > 1 ? this.group(run, item.line.expression ?? item.line.operation) : item);
+      result.push(run.length > 1 ? this.group(run, textOf(item)) : item);
       run = [];
     });
     return [...result, ...run];

@@ -103,12 +103,22 @@ function composed(graph) {
 
 /** Return an edge that leaves its input at the bottom and reaches its operation at the top, so that it does not cross others. */
 function attached(graph, { v, w, name }) {
-  const edge = graph.edge({ v, w, name }), from = graph.node(v), to = graph.node(w), inner = edge.points.slice(1, -1);
+  const edge = graph.edge({ v, w, name }), from = graph.node(v), to = graph.node(w);
+  const frames = graph.nodes().map((id) => graph.node(id)).filter((node) => node.inside && node !== from && node !== to);
+  const inner = [...beside(from, frames).slice(2), ...edge.points.slice(1, -1).flatMap((point) => beside(point, frames))];
   const port = (node, side, towards) => {
     const room = Math.max(node.width / 2 - node.height / 2, 0);
     return { x: node.x + Math.max(-room, Math.min(room, towards.x - node.x)), y: node.y + (side * node.height) / 2 };
   };
   return { ...edge, points: [port(from, 1, inner[0]), ...inner, port(to, -1, inner[inner.length - 1])] };
+}
+
+/** Return the points of an edge at the height of a point: beside a frame, it goes straight down, where a curve would cross the frame. */
+function beside(point, frames) {
+  const frame = frames.find(({ y, height }) => Math.abs(point.y - y) <= height / 2);
+  if (!frame) return [point];
+  const [top, bottom] = [-1, 1].map((side) => ({ x: point.x, y: frame.y + (side * frame.height) / 2 }));
+  return [top, top, bottom, bottom];
 }
 
 export const title = (line) => (line.leaf ? line.name : brief(line.operation));
