@@ -35,6 +35,8 @@ _COLORS = {
     "cyan": "#0d819b",
 }
 """The colours of styles, in shades whose contrast is at least 4 to 1 on a white page and on a page of #111111."""
+_MONOSPACED = "font-family:monospace;line-height:1.35"
+"""The style of preformatted text, because the style sheet of Jupyter gives it a proportional font."""
 _STYLES = Console(force_jupyter=False)
 """The console that resolves the names of styles."""
 
@@ -92,7 +94,7 @@ def of_parts(parts: Sequence[Renderable]) -> str:
 def _preformatted(lines: Sequence[Text]) -> str:
     text = Text("\n").join(lines)
     start, end = len(text) - len(text.plain.lstrip("\n")), len(text.plain.rstrip("\n"))
-    return f"<pre>{_spans(text[start:end])}</pre>\n" if start < end else ""
+    return f'<pre style="{_MONOSPACED}">{_spans(text[start:end])}</pre>\n' if start < end else ""
 
 
 def _table(table: FoldingTable) -> str:
@@ -108,7 +110,7 @@ def _table(table: FoldingTable) -> str:
 def _cell(cell: Text, justify: str) -> str:
     text = _spans(cell)
     if "\n" in text or text.startswith(" "):
-        return f'<td style="text-align:left"><pre style="margin:0">{text}</pre></td>'
+        return f'<td style="text-align:left"><pre style="{_MONOSPACED};margin:0">{text}</pre></td>'
     return f'<td style="text-align:{justify}">{text}</td>'
 
 
