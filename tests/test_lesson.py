@@ -346,6 +346,7 @@ def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> No
     [
         ("sum(x**2)", {"x": [1.0] * 65}, "the inputs have 65 elements, more than the limit of 64"),
         ("det(A)", {"A": WEIGHTS}, "'det' has no elementwise formula"),
+        ("x @ A @ x", {"x": [1.0, 2.0], "A": WEIGHTS}, "the page cannot compute squeeze_(%1.2, dim=0) from its inputs"),
         ("gammainc(x, 2)", {"x": 1.0}, "JavaScript has no function 'gammainc'"),
     ],
 )

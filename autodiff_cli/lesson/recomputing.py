@@ -18,7 +18,7 @@ from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, as_operands, as_tensor
-from autodiff_cli.errors import NotRecordable
+from autodiff_cli.errors import AutodiffError, NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine, Sweep
 from autodiff_cli.export.export import results_in_javascript
@@ -131,7 +131,12 @@ class _Tracing:
         return self.value(line.operation)
 
     def value(self, tree: Syntax) -> Tensor:
-        return self.evaluator.tensors.of(self.evaluator.evaluate(tree))
+        try:
+            return self.evaluator.tensors.of(self.evaluator.evaluate(tree))
+        except NotRecordable:
+            raise
+        except AutodiffError:  # an operation inside a function is a description, which may leave out arguments
+            raise _unknown(unparse(tree)) from None
 
     def contributions(self, sweep: Sweep) -> list[Operand]:
         """Return the elements of the local derivative and of the value of each contribution."""
@@ -185,4 +190,4 @@ def _used(operand: Operand, number: int) -> Operand:
 
 
 def _unknown(operation: str) -> NotRecordable:
-    return NotRecordable(f"{operation} is not a formula of its inputs")
+    return NotRecordable(f"the page cannot compute {operation} from its inputs")
