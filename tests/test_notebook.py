@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from rich.text import Text
 
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
@@ -20,6 +21,7 @@ from autodiff_cli.command_result import CommandResult
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explain.explain import explain
+from autodiff_cli.report.html import of_parts
 from tests.shell import run
 
 
@@ -139,6 +141,13 @@ def test_every_result_shows_the_words_of_its_text(result: CommandResult) -> None
 
 def test_titles_keep_their_style() -> None:
     assert "<i><b>second derivatives</b></i>" in shown(ad.evaluate("x**3", at={"x": 1.0}, order=2))
+
+
+def test_styles_and_control_characters() -> None:
+    html = of_parts([Text("a\x1b[31m<b>", "dim"), Text("c", "bold red")])
+    assert "".join(ElementTree.fromstring(html).itertext()) == "a\\x1b[31m<b>\nc"
+    assert '<span style="opacity:0.7">a' in html
+    assert re.search('<span style="color:#[0-9a-f]{6}"><b>c</b></span>', html)
 
 
 def nodes_of(svg: str) -> list[str]:
