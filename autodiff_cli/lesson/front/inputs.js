@@ -6,7 +6,7 @@ const STEPS = 400;
 
 export class Inputs {
   /**
-   * `elements` are those of `elementsOf`.  `changed` is called with the values by label, and the element that changed.
+   * `elements` are those of `elementsOf`.  `changed` is called with the values by label, the chosen element, and whether it moved.
    *
    * A number has a field and a slider.  An array has a field for each element, and a slider for the element that was chosen last.
    */
@@ -32,7 +32,10 @@ export class Inputs {
     };
     const fields = elements.map((each) => {
       const field = element("input", { type: "number", step: "any", value: each.value, "aria-label": `value of ${each.label}` });
-      field.addEventListener("focus", () => current !== each && choose(each, field));
+      field.addEventListener("focus", () => {
+        choose(each, field);
+        this.changed(this.values, each, false);
+      });
       field.addEventListener("input", () => {
         if (field.value === "" || !Number.isFinite(Number(field.value))) return;
         const given = Number(field.value);
@@ -55,7 +58,7 @@ export class Inputs {
 
   set(each, value) {
     this.values.set(each.label, value);
-    this.changed(this.values, each);
+    this.changed(this.values, each, true);
   }
 }
 

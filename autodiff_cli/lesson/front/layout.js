@@ -7,18 +7,32 @@ import { d, edgeKey } from "./scenes.js";
 export const LINE = 18, HEAD = 24;
 const FONT = 13, SMALL = 11.5, CHARACTER = 0.62, PAD = 12;
 
-const longest = (texts, size) => Math.max(...texts.map((text) => text.length * size * CHARACTER));
+const widthOf = (characters, size) => characters * size * CHARACTER;
 
 /**
  * The layouts of a lesson.
  *
  * A closed group is a node.  An open group is a frame with a layout of its own, so opening it costs little.  In a large graph, an item
- * has copies of its inputs from outside of its frame: long edges take time and hide the rest.  Space is kept for every number that a
+ * has copies of its inputs from outside of its frame: long edges take time and hide the rest.  Room is kept for every number that a
  * scene will show, so that nothing moves while the lesson plays.
  */
 export class Layouts {
   constructor(lesson, timeline, outline) {
-    Object.assign(this, { lesson, timeline, outline, known: new Map(), symbol: longestSymbol(timeline) });
+    Object.assign(this, { outline, known: new Map(), rooms: new Map() });
+    this.keepRoom(lesson, timeline);
+  }
+
+  /** Keep room for the texts of a timeline too: the most characters, by the name of a tensor or the key of an edge. */
+  keepRoom(lesson, timeline) {
+    const keep = (name, ...texts) => {
+      const characters = Math.max(...texts.map(({ length }) => length));
+      if (characters <= (this.rooms.get(name) ?? -1)) return;
+      this.rooms.set(name, characters);
+      this.known.clear();
+    };
+    const symbol = longestSymbol(timeline);
+    for (const line of lesson.lines) keep(line.name, value(lesson, { line }), gradientText(symbol, line.name, timeline.gradients.longest(line.name)));
+    for (const key of timeline.labels.texts.keys()) keep(key, timeline.labels.longest(key));
   }
 
   /**
@@ -61,24 +75,22 @@ export class Layouts {
     }
     const edge = { v: from, w: item.id, name: single ? key : "all" };
     // Inside an open group, the label is at the edge from the copy.
-    const text = this.outline.isOpen(item) ? "" : this.timeline.labels.longest(key);
+    const characters = this.outline.isOpen(item) ? 0 : this.rooms.get(key) ?? 0;
     const known = graph.edge(edge) ?? { keys: [], lines: [], width: 0, height: LINE, labelpos: "r", labeloffset: 4, labelled: !this.outline.isOpen(item) };
     known.keys.push(key);
     known.lines.push(line);
-    known.width = Math.max(known.width, longest([text], SMALL) + 16);
+    known.width = Math.max(known.width, widthOf(characters, SMALL) + 12);
     graph.setEdge(edge, known);
   }
 
   node(item) {
-    const { lesson, timeline } = this, { line } = item;
-    const gradient = gradientText(this.symbol, line.name, timeline.gradients.longest(line.name));
-    const width = Math.max(longest([item.title], FONT), longest([value(lesson, item), gradient], SMALL), 40) + 2 * PAD;
+    const width = Math.max(widthOf(item.title.length, FONT), widthOf(this.rooms.get(item.line.name), SMALL), 40) + 2 * PAD;
     return { item, width, height: 3 * LINE + PAD };
   }
 
   frame(item) {
     const inside = this.of(item);
-    return { item, inside, width: Math.max(inside.width, longest([item.heading], FONT) + 4 * PAD), height: inside.height + HEAD };
+    return { item, inside, width: Math.max(inside.width, widthOf(item.heading.length, FONT) + 4 * PAD), height: inside.height + HEAD };
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Curve } from "./curve.js";
 import { Inputs } from "./inputs.js";
-import { elementsOf, recomputed, widest } from "./model.js";
+import { elementsOf, recomputed } from "./model.js";
 import { Picture } from "./picture.js";
 import { Listing, States, programScenes } from "./program.js";
 import { scenesOf } from "./scenes.js";
@@ -17,8 +17,7 @@ let lesson = given;
 const timelineOf = given.program === undefined ? scenesOf : programScenes;
 let timeline = timelineOf(lesson);
 const count = timeline.scenes.length;
-const wide = compute ? widest(given) : given;
-const picture = new Picture(wide, timelineOf(wide));
+const picture = new Picture(given, timeline);
 const tensors = given.program === undefined ? new Tensors(lesson) : new States(timeline);
 const listing = given.program === undefined ? null : new Listing(given, byId("program"), byId("output"));
 const words = { phase: byId("phase"), heading: byId("heading"), words: byId("words"), equations: byId("equations") };
@@ -46,11 +45,14 @@ fit();
 if (compute) {
   const elements = elementsOf(given);
   const curve = new Curve(given, compute);
-  const inputs = new Inputs(elements, (values, chosen) => {
-    lesson = recomputed(given, compute, values);
+  const inputs = new Inputs(elements, (values, chosen, moved) => {
+    const numbers = recomputed(given, compute, values);
+    curve.show(numbers, values, chosen);
+    if (!moved) return;
+    lesson = numbers;
     timeline = timelineOf(lesson);
+    picture.layouts.keepRoom(lesson, timeline);
     show();
-    curve.show(lesson, values, chosen);
   });
   byId("inputs").replaceChildren(inputs.root);
   byId("curve").append(curve.root);

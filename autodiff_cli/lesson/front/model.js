@@ -5,7 +5,7 @@
  * lines and then, for each contribution, those of its local derivative, if it has one, and of its value.
  */
 
-import { nested, sizeOf, withValues } from "./numbers.js";
+import { sizeOf, withValues } from "./numbers.js";
 
 /** Return the elements of the inputs: [{label, name, place (in the array, or null), index, value}]. */
 export function elementsOf(lesson) {
@@ -50,23 +50,4 @@ export function recomputed(lesson, compute, inputs) {
 function isMasked(upstream, local, { values }) {
   if (!local || local.values.length !== values.length) return false;
   return values.some((value, i) => value === 0 && upstream.values[i] * local.values[i] !== 0);
-}
-
-const WIDE = "-0.123456";
-
-/** Return the lesson with numbers as long as any, for a layout that holds for all inputs. */
-export function widest(lesson) {
-  const wide = (number) => {
-    const text = number && nested(new Array(sizeOf(number)).fill(WIDE), number.shape ?? []);
-    return number && number.text.length < text.length ? { ...number, text } : number;
-  };
-  return {
-    ...lesson,
-    lines: lesson.lines.map((line) => ({ ...line, value: wide(line.value) })),
-    steps: lesson.steps.map((step) => ({
-      ...step,
-      gradients: step.gradients.map(wide),
-      contributions: step.contributions.map((part) => ({ ...part, local: wide(part.local), value: wide(part.value), total: wide(part.total) })),
-    })),
-  };
 }

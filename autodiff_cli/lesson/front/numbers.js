@@ -29,7 +29,7 @@ export function shown(lesson, number) {
 }
 
 /** Return the text of an array: nested lists, or the first elements and the last one. */
-export function nested(texts, shape) {
+function nested(texts, shape) {
   if (texts.length > LARGE) return `[${texts.slice(0, 3).join(", ")}, ..., ${texts[texts.length - 1]}] (${shape.join(" x ")})`;
   if (!texts.length) return `[] (${shape.join(" x ")})`;
   let rows = texts;

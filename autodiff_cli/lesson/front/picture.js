@@ -4,7 +4,7 @@ import { Outline } from "./groups.js";
 import { HEAD, LINE, Layouts, gradientText, value } from "./layout.js";
 import { element, svg, write } from "./view.js";
 
-const LARGEST = 1.3, READABLE = 0.9, SMALLEST = 0.75;
+const LARGEST = 1.3, READABLE = 0.9, SMALLEST = 0.75, NARROW = 600;
 const NEAREST = { block: "nearest", inline: "nearest" };
 
 /** The picture of the graph.  `show` draws a scene. */
@@ -53,15 +53,16 @@ export class Picture {
   /** Scale the graph to a room in pixels, as far as its text stays readable; it scrolls if it is still larger. */
   fit(room) {
     this.room = room;
-    const wide = Math.max(SMALLEST, room.width / this.size.width), high = Math.max(READABLE, room.height / this.size.height);
-    const scale = Math.min(LARGEST, wide, high);
+    const smallest = room.width < NARROW ? SMALLEST : READABLE; // more of the graph is visible on a phone
+    const wide = room.width / this.size.width, high = Math.max(READABLE, room.height / this.size.height);
+    const scale = Math.min(LARGEST, wide < SMALLEST ? smallest : wide, high);
     this.root.setAttribute("width", this.size.width * scale);
     this.root.setAttribute("height", this.size.height * scale);
   }
 
   addEdge(edge) {
     const path = svg("path", { d: curve(edge.points), class: "edge" });
-    const label = svg("text", { x: edge.x - edge.width / 2 + 8, y: edge.y + 4, class: "label" });
+    const label = svg("text", { x: edge.x - edge.width / 2 + 6, y: edge.y + 4, class: "label" });
     this.edges.push({ ...edge, path, label });
     this.content.append(path, label);
   }

@@ -5,7 +5,7 @@
  * A timeline has the scenes and, by name, the texts that hold from a scene on: values, gradients, labels of edges, grads of leaves.
  */
 
-import { factor, shown, sum } from "./numbers.js";
+import { brief, factor, shown, sum } from "./numbers.js";
 
 const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backward", END = "end";
 
@@ -102,7 +102,7 @@ export function contribution(timeline, lesson, symbol, step, part, seen) {
   const before = timeline.gradients.last(part.to) || undefined;
   const { equations, label } = product(symbol, step, part, show, before !== undefined);
   if (before !== undefined) equations.push(`${d(symbol, part.to)} = ${sum([before, show(part.value)])} = ${show(part.total)}`);
-  timeline.labels.set(key, at, label);
+  timeline.labels.set(key, at, label.length > LONGEST ? brief(show(part.value)) : label);
   timeline.gradients.set(part.to, at, show(part.total));
   return { phase: BACKWARD, title: `${from} = ${step.operation}`, words: backwardWords(step, part, before !== undefined), equations,
     node: part.to, through: from, edges: [key] };
@@ -147,7 +147,7 @@ function product(symbol, step, part, show, adds) {
   const numbers = `${factor(upstream)} · ${factor(number)}`;
   const chain = part.broadcast ? `sum of ${numbers}` : `${d(symbol, from)} · ${local} = ${numbers}`;
   const label = `${factor(upstream)} · ${factor(number)} = ${value}`;
-  return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label: label.length > LONGEST ? value : label };
+  return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label };
 }
 
 const known = new WeakMap();
