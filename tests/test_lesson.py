@@ -483,6 +483,43 @@ def test_each_step_of_a_large_graph_shows_its_node(source: str, values: dict[str
     assert page.errors() == []
 
 
+OVERLAPS = """
+const box = (each) => ({ ...each.getBoundingClientRect().toJSON(), text: each.textContent });
+const texts = [...document.querySelectorAll("#graph .label")].filter((each) => each.textContent).map(box);
+const nodes = [...document.querySelectorAll("#graph .node")];
+const boxes = nodes.map((node) => ({ ...box([...node.querySelectorAll(".box")].pop()), text: node.dataset.name }));
+const common = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]) > 1;
+const meet = (a, b) => common(a, b, "left", "right") && common(a, b, "top", "bottom");
+const found = [], all = [...texts, ...boxes];
+all.forEach((a, i) => all.slice(i + 1).forEach((b) => meet(a, b) && found.push([a.text, b.text])));
+nodes.forEach((node, i) => [...node.querySelectorAll("text")].map(box).forEach((text) => {
+  if (text.text && (text.left < boxes[i].left || text.right > boxes[i].right)) found.push([text.text, "outside"]);
+}));
+return [texts.length, found]"""
+DRAWN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    *((source, values, {}) for source, values in [*EXPRESSIONS, *LARGE]),
+    *ARRAYS,
+    *((source, values, others[0]) for source, values, others in MOVED),
+]
+
+
+@pytest.mark.parametrize(("source", "values", "others"), DRAWN)
+def test_the_texts_of_a_graph_have_room(
+    source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
+) -> None:
+    page = Page(browser, tmp_path, explained(source, values))
+    last = page.position[1]
+    labels = 0
+    for step in {last, last - 2, last * 2 // 3}:
+        page.open(f"#step={step}")
+        count, overlaps = page.browser.execute_script(OVERLAPS)
+        labels += count
+        assert overlaps == []
+    fill(page, others)
+    assert page.browser.execute_script(OVERLAPS)[1] == []
+    assert labels or source == "x"
+
+
 def test_each_phase_is_printed_on_a_page(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, explained(*FIRST))
     page.open("#step=3")
