@@ -1,4 +1,5 @@
-"""A lesson in Chromium: the time to open it, and the time of a step and of a moved input, for three sizes of a program.
+"""A lesson in Chromium: the time to open it, and the time of a step and of a moved input, for three sizes of an expression; and the
+same for a gradient descent as a program, with the time to record it.
 
 python tests/benchmarks/lesson.py
 """
@@ -9,8 +10,20 @@ import tempfile
 import time
 from pathlib import Path
 
+from autodiff_cli.lesson.program import to_html
 from tests.test_lesson import Page, chromium, explained
+from tests.test_program_lesson import recorded
 
+DESCENT = """
+w = tensor([1, 2, 3], requires_grad=true)
+x = tensor([[1, 2, 3], [0.5, -1, 2], [3, 1, 0], [1, 1, 1]])
+for i in range({}):
+    loss = ((sigmoid(x @ w) - 0.5)**2).mean()
+    loss.backward()
+    with no_grad():
+        w -= 0.1*w.grad
+    w.grad.zero_()
+"""
 STEPS = """
 const n = document.getElementById('next'), times = [];
 while (!n.disabled) {
@@ -33,14 +46,23 @@ def main() -> None:
         for count in (10, 50, 166):
             steps = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in range(1, count + 1)), f"a{count}"])
             page = Page(browser, Path(folder), explained(steps, {"x": 0.5, "y": 0.7}))
+            print(f"{3 * count:4} operations: {measured(page)}, moved input {browser.execute_script(MOVES):.1f} ms")
+        for count in (3, 30, 90):
             start = time.perf_counter()
-            page.open()
+            html = to_html("descent.ad", recorded(DESCENT.format(count)), 6)
             took = time.perf_counter() - start
-            size = page.path.stat().st_size / 1024
-            (step, slow), move = browser.execute_script(STEPS), browser.execute_script(MOVES)
-            times = f"step {step:.1f} ms, 99 % below {slow:.1f} ms, moved input {move:.1f} ms"
-            print(f"{3 * count:4} operations: {size:4.0f} KiB, opens in {took:.2f} s; {times}")
+            page = Page(browser, Path(folder), html)
+            print(f"{count:4} turns in {page.position[1] + 1} steps: recorded in {took:.2f} s, {measured(page)}")
     browser.quit()
+
+
+def measured(page: Page) -> str:
+    """Return the size of a page, and the times to open it and to go through all its steps."""
+    start = time.perf_counter()
+    page.open()
+    took = time.perf_counter() - start
+    step, slow = page.browser.execute_script(STEPS)
+    return f"{page.path.stat().st_size / 1024:4.0f} KiB, opens in {took:.2f} s; step {step:.1f} ms, 99 % below {slow:.1f} ms"
 
 
 if __name__ == "__main__":
