@@ -13,6 +13,7 @@ import click
 
 from autodiff_cli import signals
 from autodiff_cli.cli.commands import cli
+from autodiff_cli.cli.parsing import Watched
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
 INTERRUPTED = 130
@@ -28,10 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     signals.forget()
     with guarded():
-        ended = run(args)
-        if signals.received:
-            return 128 + signals.received
-        return ended if isinstance(ended, int) else _fail(ended, args)
+        return _ended(args)
+
+
+def _ended(args: list[str]) -> int:
+    """Run a command, print its error, and return the exit code."""
+    ended = run(args)
+    if signals.received:
+        return 128 + signals.received
+    return ended if isinstance(ended, int) else _fail(ended, args)
 
 
 def debugging() -> bool:
@@ -98,6 +104,10 @@ def _invoke(args: list[str]) -> int:
         return 0
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
+    except Watched as asked:
+        from autodiff_cli.cli.watching import watch
+
+        return watch(args, asked, _ended)
     except click.UsageError as error:
         from autodiff_cli.cli.mistakes import in_plain_words
 

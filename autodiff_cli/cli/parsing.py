@@ -20,7 +20,7 @@ _SECTIONS = {
     "Checks": "claim verify | digits eps atol rtol condition strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify | quiet_notes no_limits h help",
+    "Other": "simplify watch | quiet_notes no_limits h help",
     "Speed": "| compiling fast",
     "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",
 }
@@ -47,8 +47,43 @@ _SHORT_HELP = click.Option(
 )
 
 
+class Watched(Exception):
+    """A command line asks for ``--watch``; see ``watching.watch``.
+
+    Args:
+        path: the path of the file.
+        program: the argument of the command that reads the file.
+    """
+
+    def __init__(self, path: str, program: str) -> None:
+        super().__init__(path)
+        self.path = path
+        self.program = program
+
+
+def _watch(prefix: str) -> click.Option:
+    """Return the option of a command that reads a program from the argument ``prefix + FILE``."""
+
+    def watched(context: click.Context, _: click.Parameter, path: str | None) -> None:
+        if path is None or context.resilient_parsing:
+            return
+        if path == "-":
+            hint = "write the program to a file, and name the file"
+            raise click.UsageError(f"standard input cannot be watched\n  hint: {hint}", context)
+        raise Watched(path, prefix + path)
+
+    text = "Read the program from a file, and run the command again each time the file changes, until Ctrl-C."
+    return click.Option(["--watch"], metavar="FILE", is_eager=True, expose_value=False, callback=watched, help=text)
+
+
 class Command(click.Command):
-    """A command whose help text lists the options by section; ``-h`` shows the most used options, and ``--help`` shows all."""
+    """A command whose help text lists the options by section; ``-h`` shows the most used options, and ``--help`` shows all.
+
+    Attributes:
+        file_prefix: the text before the name of a file in the argument that is a program; ``None`` for a command without one.
+    """
+
+    file_prefix: str | None = None
 
     def get_help_option_names(self, context: click.Context) -> list[str]:
         """Return ``["--help"]``: ``-h`` is an option of its own."""
@@ -56,7 +91,8 @@ class Command(click.Command):
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         """Return the parameters in the order of the help text."""
-        return sorted([*super().get_params(context), _SHORT_HELP], key=_rank)
+        own = [_SHORT_HELP] if self.file_prefix is None else [_SHORT_HELP, _watch(self.file_prefix)]
+        return sorted([*super().get_params(context), *own], key=_rank)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in which the command has options."""
@@ -117,6 +153,7 @@ class ExpressionCommand(Command):
     """
 
     most: int | None = 1
+    file_prefix = "@"
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Reorder the arguments for click: options, ``--``, other arguments."""
@@ -143,6 +180,12 @@ class ExpressionCommand(Command):
 
             raise too_many(positional, takes_value, context)
         return super().parse_args(context, [*words.options, "--", *positional])
+
+
+class ProgramCommand(Command):
+    """A command whose argument is the file of a program."""
+
+    file_prefix = ""
 
 
 class RowsCommand(ExpressionCommand):

@@ -12,7 +12,7 @@ import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.cli.parsing import Command
+from autodiff_cli.cli.parsing import ProgramCommand
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -23,7 +23,7 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 """The options for an ``Interpreter``."""
 
 
-@click.command("run", cls=Command)
+@click.command("run", cls=ProgramCommand)
 @click.argument("file")
 @variables
 @options.output(options.quiet_notes, options.precision, options.full, files="program file")
