@@ -262,6 +262,38 @@ def test_a_graph_grows_and_loses_its_saved_values(browser: Any, tmp_path: Path) 
     assert page.errors() == []
 
 
+LOOP = """\
+x = tensor(0.5, requires_grad=true)
+w = tensor(2.0, requires_grad=true)
+for i in range(12):
+    loss = (sin(w*x) + x**2 - 1)**2
+    loss.backward()
+    with no_grad:
+        w -= 0.1*w.grad
+    w.grad.zero_()
+"""
+
+
+def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+    page = Page(browser, tmp_path, to_html("p.ad", recorded(LOOP), 6))
+    steps = data_of(page.path.read_text())["scenes"]
+    shown = page.browser.execute_script(
+        """const next = document.getElementById("next"), visible = (each) => getComputedStyle(each).visibility === "visible";
+        const active = () => [...document.querySelectorAll(".node.active")].filter(visible).map((each) => each.dataset.name);
+        const found = [active()];
+        while (!next.disabled) {
+          next.click();
+          found.push(active());
+        }
+        return found"""
+    )
+    for step, names in zip(steps, shown, strict=True):
+        node = step["part"]["to"] if "part" in step else step.get("node")
+        assert set(names) == ({node} if node else set())
+    assert len(page.texts("[data-group]")) > 2
+    assert page.errors() == []
+
+
 def test_output_and_errors_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: F811
     page = Page(browser, tmp_path, to_html("p.ad", recorded(STATES), 6))
     assert not page.one("#output").is_displayed()
