@@ -405,6 +405,13 @@ def test_latex_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert done.returncode == 0, done.stdout[-1500:]
 
 
+def test_a_list_that_is_an_argument_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum([x, 2*x]) + stack([x, x])[0]", "-a", "x=3")
+    operations = {line["name"]: line["operation"] for line in answer["forward"]}
+    assert [operations[name] for name in ("%2", "%3", "%4")] == ["[x, %1]", "sum(%2)", "stack([x, x])"]
+    assert [part["to"] for step in answer["steps"] if step["name"] == "%3" for part in step["contributions"]] == ["%2"]
+
+
 def test_operations_are_text_of_the_language(capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, "sum(stack([x, 2*x])[0, 1:]*x.max()) + (x.T @ x if true else 0)", "-a", "x=[1, 2, 3]")
     operations = [line["operation"] for line in answer["forward"]]

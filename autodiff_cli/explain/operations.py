@@ -111,7 +111,7 @@ class Operations:
             trees = tree.children[::2]
         elif not trees and tree.kind in ("call", "list"):
             trees = tree.children if tree.kind == "list" else arguments(tree)
-        if len(trees) == 1 and trees[0].kind == "list":  # stack([x, y])
+        if len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.given), None), (list, tuple)):  # stack([x, y])
             trees = trees[0].children
         if len(trees) != len(values):
             return tree
