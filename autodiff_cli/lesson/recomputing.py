@@ -60,13 +60,13 @@ def code(result: Explanation) -> str:
 
 _USE = Primitive(
     name=CUSTOM_VJP,
-    forward=lambda value, x, number: value,
+    forward=lambda value, x: value,
     vjps={"value": None, "x": lambda g: g},
-    parameters=("value", "x", "number"),
+    parameters=("value", "x"),
     series="linear",
     elementwise=True,
 )
-"""The identity; its argument ``number`` tells the uses of an instruction apart."""
+"""The identity, whose gradient is that of one use of its operand."""
 
 
 class _Evaluator(TracingEvaluator):
@@ -77,15 +77,13 @@ class _Evaluator(TracingEvaluator):
     """
 
     uses: dict[str, list[Operands]] | None = None
-    _count = 0
 
     def name(self, node: Syntax) -> Any:
         value = super().name(node)
         text = node.children[0].text
         if self.uses is None or text in self._scope or not isinstance(value, Tracer):
             return value
-        self._count += 1
-        used = _shaped([_used(operand, self._count) for operand in value._data.flat], value.shape)
+        used = _shaped([_used(value.tape, operand) for operand in value._data.flat], value.shape)
         self.uses.setdefault(text, []).append(used)
         return as_tensor(value.tape, used)
 
@@ -182,11 +180,13 @@ def _shaped(operands: Sequence[Operand], shape: tuple[int, ...]) -> Operands:
     return array.reshape(shape)
 
 
-def _used(operand: Operand, number: int) -> Operand:
-    """Return an instruction with the value of another, for one use of it."""
-    if type(operand) is not Instruction or operand.dtype.kind != "f":
+def _used(tape: Tape, operand: Operand) -> Operand:
+    """Append an instruction with the value of an operand, which may be a constant, for one use of it."""
+    if type(operand) is not float and (type(operand) is not Instruction or operand.dtype.kind != "f"):
         return operand
-    return operand.tape.record(_USE, (operand, operand), (number,))
+    made = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))
+    tape.instructions.append(made)
+    return made
 
 
 def _unknown(operation: str) -> NotRecordable:
