@@ -343,6 +343,25 @@ def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("source", "values", "others"),
+    [
+        ("x**2", {"x": float("nan")}, {"x": 3.0}),
+        ("sum(1/x)", {"x": [float("inf"), 1.0]}, {"x": [-4.0, 0.0]}),
+        ("sum(x**3)", {"x": [i / 4 for i in range(14)]}, {"x": [1 - i / 8 for i in range(14)]}),
+    ],
+)
+def test_inputs_that_are_not_finite_or_are_many(
+    source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
+) -> None:
+    page = Page(browser, tmp_path, explained(source, values))
+    page.open("#step=last")
+    assert page.texts("#equations code") == [f"x.grad = {human(evaluate(source, values).grad['x'] + 0.0, 6)}"]
+    fill(page, others)
+    assert page.texts("#equations code") == [f"x.grad = {human(evaluate(source, others).grad['x'] + 0.0, 6)}"]
+    assert page.errors() == []
+
+
+@pytest.mark.parametrize(
     ("source", "values", "reason"),
     [
         ("sum(x**2)", {"x": [1.0] * 65}, "the inputs have 65 elements, more than the limit of 64"),

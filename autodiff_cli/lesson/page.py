@@ -19,6 +19,7 @@ from autodiff_cli.language.tree import free_in, unparse
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.limits import check_count
+from autodiff_cli.report.numbers import finite_or_text
 
 MOST_LINES = 1_000
 """The most lines of a page that opens in a few seconds."""
@@ -61,7 +62,7 @@ def written(title: str, at: str, data: dict[str, object], source: str = "") -> s
         source: JavaScript that computes the numbers again for other inputs.
     """
     # A "<" inside a script could end it; JSON has another spelling of it.
-    content = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    content = json.dumps(finite_or_text(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     parts = {
         "title": html.escape(title),
         "style": _asset("page.css"),

@@ -5,7 +5,7 @@
  * lines and then, for each contribution, those of its local derivative, if it has one, and of its value.
  */
 
-import { sizeOf, withValues } from "./numbers.js";
+import { numberOf, sizeOf, withValues } from "./numbers.js";
 
 /** Return the elements of the inputs: [{label, name, place (in the array, or null), index, value}]. */
 export function elementsOf(lesson) {
@@ -14,7 +14,7 @@ export function elementsOf(lesson) {
     const walk = (part, place) => {
       if (Array.isArray(part)) return part.forEach((each, i) => walk(each, [...place, i]));
       const index = elements.filter((element) => element.name === name).length;
-      elements.push({ label: place.length ? `${name}[${place.join(", ")}]` : name, name, place, index, value: part });
+      elements.push({ label: place.length ? `${name}[${place.join(", ")}]` : name, name, place, index, value: numberOf(part) });
     };
     walk(value, []);
   }
@@ -26,7 +26,8 @@ export function recomputed(lesson, compute, inputs) {
   const results = compute(...inputs.values())[Symbol.iterator]();
   const next = (number) => withValues(number, Array.from({ length: sizeOf(number) }, () => Number(results.next().value)));
   const lines = lesson.lines.map((line) => ({ ...line, value: next(line.value) }));
-  const gradients = new Map([[lesson.output, lesson.start]]);
+  const start = withValues(lesson.start, lesson.start.values.map(numberOf));
+  const gradients = new Map([[lesson.output, start]]);
   const parts = new Map();
   const steps = lesson.steps.map((step) => {
     const upstream = gradients.get(step.names[0]);
@@ -40,7 +41,7 @@ export function recomputed(lesson, compute, inputs) {
     return { ...step, gradients: [upstream], contributions };
   });
   const ends = lesson.ends.map((end) => {
-    const own = end.name === lesson.output ? [lesson.start] : parts.get(end.name) ?? [];
+    const own = end.name === lesson.output ? [start] : parts.get(end.name) ?? [];
     return { ...end, parts: own, value: gradients.get(end.name) ?? withValues(end.value, new Array(sizeOf(end.value)).fill(0)) };
   });
   return { ...lesson, lines, steps, ends };

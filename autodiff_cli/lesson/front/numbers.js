@@ -43,6 +43,11 @@ function nested(texts, shape) {
 const LONGEST = 32;
 export const brief = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
+const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+
+/** Return a number of the data, where a number that is not finite is a text. */
+export const numberOf = (value) => (typeof value === "string" ? SPECIAL[value] : value);
+
 /** Return a number with the values of its elements. */
 export const withValues = ({ shape, condition }, values) => ({ shape, condition, values });
 
