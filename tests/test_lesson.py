@@ -342,6 +342,19 @@ def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> No
     assert page.errors() == []
 
 
+def test_an_initial_gradient_is_kept(browser: Any, tmp_path: Path) -> None:
+    def lesson(values: dict[str, Any]) -> Page:
+        return Page(browser, tmp_path, explain(Evaluation("sin(x)*y + x[0]", values, gradient=[1.0, -2.0])))
+
+    others = {"x": [0.5, -1.0], "y": 3.0}
+    expected = equations(lesson(others))
+    page = lesson({"x": [1.0, 2.0], "y": 2.0})
+    fill(page, others)
+    assert equations(page) == expected
+    assert not page.one("#curve").is_displayed()
+    assert page.errors() == []
+
+
 @pytest.mark.parametrize(
     ("source", "values", "others"),
     [

@@ -56,7 +56,7 @@ if (compute) {
   });
   byId("inputs").replaceChildren(inputs.root);
   byId("curve").append(curve.root);
-  byId("curve").hidden = false;
+  byId("curve").hidden = given.start.values.join() !== "1"; // with another initial gradient, the gradients are not slopes of the curve
   curve.show(recomputed(given, compute, inputs.values), inputs.values, elements[0]);
 } else if (given.fixed) {
   byId("inputs").append(element("p", {}, `The inputs cannot be moved: ${given.fixed}.`));
