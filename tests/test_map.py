@@ -425,7 +425,7 @@ def test_rows_without_a_value() -> None:
         ("{}", "line 2: column 'x' is empty"),
         ('{"x": null}', "line 2: column 'x' is empty"),
         ('{"x": "1.5"}', "line 2: column 'x' contains '1.5', which is not a number"),
-        ('{"x": true}', "line 2: column 'x' contains True, which is not a number"),
+        ('{"x": "true"}', "line 2: column 'x' contains 'true', which is not a number"),
         ('{"x": [1]}', "line 2: column 'x' contains [1], which is not a number"),
         ("[1]", "line 2: not a JSON object"),
         ('{"x": 1', "line 2: not JSON ("),

@@ -10,6 +10,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.mapping import Done, run_map
@@ -231,3 +232,32 @@ def test_missing_fields(style: str) -> None:
 def test_cells_of_text_have_no_fields() -> None:
     assert "only columns of NDJSON, Parquet and Arrow have fields" in refused("no column 'x.z'", "u", "--let", "u=x.z").err
     refused("has no column 'b.z'", "u", "--let", "u=b.z")
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+@pytest.mark.parametrize("style", ["csv", "ndjson", "npz", "parquet"])
+def test_columns_of_truths(style: str, rows: int) -> None:
+    """They are read as 1 and 0: small files by Python, large ones by Arrow."""
+    x, flag = np.arange(rows) + 0.5, np.arange(rows) % 3 == 0
+    if style == "csv":
+        Path("in.csv").write_text("x,flag\n" + "".join(f"{a},{str(b).lower()}\n" for a, b in zip(x, flag, strict=True)))
+    elif style == "ndjson":
+        Path("in.ndjson").write_text("".join(json.dumps({"x": a, "flag": bool(b)}) + "\n" for a, b in zip(x, flag, strict=True)))
+    elif style == "npz":
+        np.savez("in.npz", x=x, flag=flag)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"x": x, "flag": flag}), "in.parquet")
+    done = run_map("where(flag, x**2, -x)", f"in.{style}", "--wrt", "x", "--format", "csv", "--no-keep")
+    assert done.code == 0, done.err
+    value, slope = np.loadtxt(done.out.splitlines(), delimiter=",", skiprows=1).T
+    assert np.array_equal(value, np.where(flag, x**2, -x))
+    assert np.array_equal(slope, np.where(flag, 2 * x, -1))
+    done = run_map("x", f"in.{style}", "--where", "flag", "--format", "csv", "--no-keep")
+    assert np.array_equal(np.loadtxt(done.out.splitlines(), delimiter=",", skiprows=1, ndmin=2)[:, 0], x[flag])
+
+
+def test_words_that_are_read_as_truths() -> None:
+    done = run_map("x", stdin=b"x\nTrue\n FALSE\n2\nfalse\n")
+    assert [line.split(b",")[1] for line in done.out.splitlines()[1:]] == [b"1.0", b"0.0", b"2.0", b"0.0"]
+    assert "contains 'yes', which is not a number" in run_map("x", stdin=b"x\ntrue\nyes\n").err

@@ -30,9 +30,7 @@ def watch(args: list[str], asked: Watched, run: Callable[[list[str]], int]) -> i
         asked: the file, and the argument that takes its place.
         run: the function that runs a command line and prints its error.
     """
-    at = next(i for i, arg in enumerate(args) if arg == "--watch" or arg.startswith("--watch="))
-    rest = args[1:at] + args[at + (1 if "=" in args[at] else 2) :]
-    command = [args[0], asked.program, *rest]
+    command = without(args, asked.program)
     while True:
         seen = _state(asked.path)
         if sys.stdout.isatty():
@@ -45,6 +43,12 @@ def watch(args: list[str], asked: Watched, run: Callable[[list[str]], int]) -> i
             sys.stderr.write(f"[{time.strftime('%H:%M:%S')}] watching {asked.path}; Ctrl-C ends\n")
         while _settled(asked.path, seen) == seen:
             time.sleep(_POLL)
+
+
+def without(args: list[str], program: str) -> list[str]:
+    """Return a command line with a program in place of ``--watch FILE``."""
+    at = next(i for i, arg in enumerate(args) if arg == "--watch" or arg.startswith("--watch="))
+    return [args[0], program, *args[1:at], *args[at + (1 if "=" in args[at] else 2) :]]
 
 
 def _state(path: str) -> tuple[int, int, int] | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 from autodiff_cli.report.numbers import finite_or_text
+
+TRUTHS = {**dict.fromkeys(("false", "False", "FALSE"), "0"), **dict.fromkeys(("true", "True", "TRUE"), "1")}
+"""The numbers for the words of CSV that stand for false and true."""
 
 
 def python_values(column: Column) -> list[Any]:
@@ -71,6 +75,21 @@ def dense(column: ArrowArray) -> ArrowArray:
     if types.is_dictionary(column.type):
         return without_views(column.dictionary).take(column.indices)
     return without_views(column)
+
+
+def truths(cells: ArrowArray, words: Sequence[str]) -> Array:
+    """Return 0 for each text in the first half of ``words``, and 1 for each in the second half, as float64.
+
+    Raises:
+        ArrowInvalid: if a text is not one of the words.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    found = compute.index_in(cells, pa.array(words))
+    if found.null_count:
+        raise pa.ArrowInvalid("not true or false")
+    return np.where(found.to_numpy() < len(words) // 2, 0.0, 1.0)
 
 
 def without_views(column: ArrowArray) -> ArrowArray:

@@ -27,7 +27,7 @@ from autodiff_cli.evaluation.coercion import (
     weak_operand,
 )
 from autodiff_cli.evaluation.trace import Step, Trace
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
@@ -170,9 +170,10 @@ class TensorLog:
             return static(value, op, parameter)
         if value is None:
             if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
-                raise ArgumentError(
-                    f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
+                hint = next(
+                    (f"{unparse(part)} is none: {_NO_GRAD}" for part in node.children if _is_grad(part)), f"it is {op.signature}"
                 )
+                raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
             return None
         if is_plain(value):
             return value
@@ -218,6 +219,13 @@ class TensorLog:
         if op.spread and op.parameters[-1] in keywords:
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
+
+
+_NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
+
+
+def _is_grad(node: Syntax) -> bool:
+    return node.kind == "attribute" and node.children[1].text == "grad"
 
 
 def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:

@@ -13,7 +13,7 @@ from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.page import written
-from autodiff_cli.lesson.recording import Contributed, Ended, Event, Hooked, Line, Recorder, Started
+from autodiff_cli.lesson.recording import Contributed, Ended, Event, Hooked, Line, Recorder, Started, Stored
 from autodiff_cli.wording import listed
 
 Scene = dict[str, Any]
@@ -145,9 +145,8 @@ class _Program(Numbers):
             if scene["phase"] == "backward":
                 scene["span"] = span
         backward = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
-        stored = [name for name in event.after if _is_stored(event, name)] if backward else []
-        for name in stored:
-            self.stored(name, event)
+        for one in event.stored:
+            self.stored(one, event)
         if event.freed:
             freed = f"The backward pass freed the saved values of {listed([f'`{name}`' for name in event.freed])}: "
             freed += "a second backward() through them is an error. retain_graph=True keeps the saved values."
@@ -155,16 +154,17 @@ class _Program(Numbers):
         elif event.kept and backward:
             kept = "The saved values are kept, so another backward pass through the graph can follow. It adds to `.grad`."
             self.add("backward", "The saved values are kept", [kept], span)
-        words, equations, values = self.effects(event, stored)
+        words, equations, values = self.effects(event)
         new = len(self.scenes) > self._begin
-        if backward and not stored and not event.failed:
+        if backward and not event.stored and not event.failed:
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if words or not (new or event.failed):
             words = words or [self.plain(event)]
             self.add("forward", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
-        last.setdefault("rows", {}).update(self.changed(event.after))
+        rows = last.setdefault("rows", {})
+        rows |= {**self.changed(event.after), **dict.fromkeys(event.before.keys() - event.after.keys())}
         last["output"] = last.get("output", "") + "".join(f"{shown.text}\n" for shown in event.output if shown.rows is None)
         turn = ", ".join(f"{name} = {value}" for name, value in event.indices.items())
         for scene in self.scenes[self._begin :]:
@@ -187,35 +187,40 @@ class _Program(Numbers):
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
 
-    def stored(self, name: str, event: Ended) -> None:
+    def stored(self, one: Stored, event: Ended) -> None:
         """Add the scene in which a gradient arrives in ``.grad``."""
-        row, old = event.after[name], event.before[name].grad if name in event.same else None
-        parts, called = list(event.parts.get(event.called[name], [])), event.called[name]
-        assert row.grad is not None
-        terms = [*([] if old is None else [old]), *parts]
-        total = self.text(row.grad)
+        name, old = one.name, one.before
+        terms = [*([] if old is None else [old]), *event.parts.get(name, [])]
+        total = self.text(one.after)
         expected = sum(np.asarray(term) for term in terms) if terms else None
-        as_sum = expected is not None and np.allclose(expected, row.grad, rtol=1e-4, equal_nan=True)
+        as_sum = expected is not None and np.allclose(expected, one.after, rtol=1e-4, equal_nan=True)
         written = _sum([self.text(term) for term in terms])
         equation = f"{name}.grad = {written} = {total}" if as_sum and len(terms) > 1 else f"{name}.grad = {total}"
-        if row.is_leaf:
-            words = [f"`{called}` is a leaf, so its gradient is stored in `{name}.grad`."]
+        if one.leaf:
+            words = [f"`{name}` is a leaf, so its gradient is stored in `{name}.grad`."]
         else:
-            words = [f"`{called}` is not a leaf, but it keeps its gradient in `{name}.grad`, because of retain_grad()."]
+            words = [f"`{name}` is not a leaf, but it keeps its gradient in `{name}.grad`, because of retain_grad()."]
         if old is not None:
             words.append(f"`{name}.grad` had the value {self.text(old)} from before, and a backward pass adds to it.")
-        if not as_sum and row.is_leaf and terms:
+            if np.any(old):
+                words.append(f"So it is not the gradient of `{self._symbol}` alone.")
+        if not as_sum and one.leaf and terms:
             words.append(f"A hook changed the gradient, which was {written}, before it was stored.")
-        self.add("end", f"The gradient of {name}", words, event.tree.span, node=called, equations=[equation])
-        self.scenes[-1]["rows"] = self.changed({name: row})
+        if name not in event.called.values():
+            words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
+        self.add("end", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
+        self.scenes[-1]["rows"] = self.changed({label: row for label, row in event.after.items() if event.called[label] == name})
 
     # Statements
 
-    def effects(self, event: Ended, stored: Sequence[str]) -> tuple[list[str], list[str], dict[str, str]]:
+    def effects(self, event: Ended) -> tuple[list[str], list[str], dict[str, str]]:
         """Return what a statement changed, in sentences and equations, and the new values."""
         words: list[str] = []
         equations: list[str] = []
         values: dict[str, str] = {}
+        stored = {one.name for one in event.stored}
+        lost = [name for name in event.before if name not in event.after]
+        words += [f"`{name}` does not refer to a tensor any more." for name in lost]
         for name, new in event.after.items():
             old = event.before.get(name)
             if name not in event.same or old is None:
@@ -235,7 +240,7 @@ class _Program(Numbers):
                 equations.append(f"{name} = {self.text(old.value)}  →  {after}")
                 why = ", because recording is off" if new.requires_grad and not event.recording else ""
                 words.append(f"`{name}` changes in place. The change is not recorded{why}.")
-            if name not in stored and not _same(old.grad, new.grad):
+            if event.called[name] not in stored and not _same(old.grad, new.grad):
                 words.append(_reset(name, new.grad))
                 equations.append(f"{name}.grad = {'None' if new.grad is None else self.text(new.grad)}")
         return words, equations, values
@@ -298,13 +303,6 @@ def _reset(name: str, gradient: Array | None) -> str:
     if not np.any(gradient):
         return f"`{name}.grad` is 0 now, so the next backward pass adds to 0."
     return f"`{name}.grad` changes without a backward pass."
-
-
-def _is_stored(event: Ended, name: str) -> bool:
-    """Return whether a backward pass of a statement stored a gradient in the ``.grad`` of a name."""
-    new, old = event.after[name], event.before[name].grad if name in event.same else None
-    reached = event.called[name] in event.parts and (event.accumulates or new.retains_grad)
-    return new.grad is not None and (reached or not _same(old, new.grad))
 
 
 def _same(one: Array | None, other: Array | None) -> bool:

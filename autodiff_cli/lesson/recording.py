@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.graph import observing
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import Node, input_nodes
+from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.memory import SavedMemory, text_of
@@ -94,6 +95,21 @@ class Contributed:
     part: CotangentContribution
 
 
+class Stored(NamedTuple):
+    """A gradient that a backward pass stored in the ``.grad`` of a tensor.
+
+    Attributes:
+        name: the name of the tensor in the lesson; the program may have given its name to another tensor.
+        leaf: whether the tensor is a leaf, and not one that keeps its gradient.
+        before, after: the gradient before and after the statement.
+    """
+
+    name: str
+    leaf: bool
+    before: Array | None
+    after: Array
+
+
 @dataclass(slots=True, eq=False)
 class Ended:
     """The end of a statement.
@@ -111,7 +127,7 @@ class Ended:
         failed: whether an error ended the statement.
         indices: the indices of the loops around the statement.
         recording: whether operations are recorded.
-        accumulates: whether a backward pass added to the ``.grad`` of leaves.
+        stored: the gradients that the backward passes of the statement stored.
     """
 
     tree: Syntax
@@ -127,7 +143,7 @@ class Ended:
     failed: bool = False
     indices: Mapping[str, int] = field(default_factory=dict)
     recording: bool = True
-    accumulates: bool = False
+    stored: list[Stored] = field(default_factory=list)
 
 
 Event = Line | Started | Hooked | Contributed | Ended
@@ -157,6 +173,7 @@ class Recorder(Interpreter):
         self._lines: set[str] = set()
         self._tensors: dict[str, Tensor] = {}
         self._labels: dict[str, str] = {}
+        self._gradients: dict[str, Array | None] = {}
         self._shown: dict[Node, Syntax] = {}
         self._recorded = True
         self._steps: Steps | None = None
@@ -206,8 +223,23 @@ class Recorder(Interpreter):
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
         ended = Ended(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
         ended.output, ended.failed, ended.indices = [*self._output], failed, {name: self.names[name] for name in self._loops}
-        ended.recording, ended.accumulates = self._recorded, self._accumulates
+        ended.recording, ended.stored = self._recorded, self._stored()
         self._happened(ended)
+
+    def _stored(self) -> list[Stored]:
+        """Return the gradients that the backward passes of this statement stored, and remember all gradients."""
+        found = []
+        for name, tensor in self._tensors.items() if self._visited or self._parts else ():
+            if not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
+                continue
+            before, after = self._gradients.get(name), np.array(tensor.grad._data)
+            reached = name in self._parts and (self._accumulates or tensor.retains_grad)
+            if reached or before is None or not np.array_equal(before, after, equal_nan=True):
+                found.append(Stored(name, tensor.is_leaf, before, after))
+            self._gradients[name] = after
+        for name, row in self._state.items():
+            self._gradients[self.called[name]] = row.grad
+        return found
 
     def turns(self, node: Syntax) -> Generator[Syntax]:
         if node.kind != "for":
@@ -267,7 +299,12 @@ class Recorder(Interpreter):
     def _add(self, tensor: Tensor, label: str, operation: Syntax, expression: str, span: Span) -> None:
         """Add a tensor, after the nodes behind it that no tensor of the program has."""
         name, own, step = self._new_name(label), tensor.grad_fn, self._known.step(tensor)
-        for i, node in enumerate([] if own is None else self._new_nodes(own)[:-1], 1):
+        nodes = [] if own is None else self._new_nodes(own)
+        below = [edge[0] for node in nodes for edge in node._edges if edge is not None]
+        for leaf in [end.variable for end in below if isinstance(end, AccumulateGrad)]:
+            if not self._known.of_tensor(leaf):
+                self._add(leaf, "", name_tree("tensor"), "", span)
+        for i, node in enumerate(nodes[:-1], 1):
             self._add_node(node, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
         if own is not None and self._known.of_tensor(tensor):  # an operation changed the tensor in place
             operation = self._operations_of.of(own)

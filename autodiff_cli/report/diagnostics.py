@@ -44,11 +44,16 @@ def folded(text: str, columns: int | None) -> str:
 
 
 def _columns() -> int | None:
-    """Return the width of the terminal on standard error, or ``None`` if standard error is not a terminal."""
+    """Return the width of the terminal on standard error, or ``None`` if standard error is not a terminal.
+
+    ``COLUMNS`` has precedence, and a terminal that does not know its width has 80 columns, as for tables.
+    """
     try:
-        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
+        own = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError, AttributeError):
         return None
+    given = os.environ.get("COLUMNS", "")
+    return max(20, int(given) if given.isdecimal() and int(given) else own or 80)
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:

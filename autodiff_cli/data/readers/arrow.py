@@ -218,7 +218,8 @@ class ArrowReader(Reader):
         with library_errors(f"cannot read {self.name}: column '{name}'"):
             column = dense(column)
         kind = column.type
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)):
+        is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
+        if not (is_number or types.is_null(kind)):
             raise DataError(f"{self.name}: column '{name}' contains {kind}, not numbers")
         for position in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else ():
             bad.add_cell(int(position), lines[position], name, None)

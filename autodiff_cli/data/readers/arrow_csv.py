@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autodiff_cli.data.column_values import TRUTHS, truths
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
-from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
+from autodiff_cli.data.row_blocks import ArrowArray, Block, Floats, ReadRequest
 from autodiff_cli.formats import Dialect
 
 
@@ -60,8 +61,11 @@ def parsed(
     try:
         if not data.isascii():
             data.decode()
+        firsts = dict(zip(columns, data[: data.index(b"\n")].decode().split(delimiter), strict=False))
+        truths_in = [name for name in request.numbers if firsts.get(name, "").strip(' \t"') in TRUTHS]
         places = {name: str(i) for i, name in enumerate(columns)}
         types = {places[name]: pa.string() for name in kept if request.text or name not in request.numbers}
+        types |= {places[name]: pa.string() for name in truths_in}
         both = [name for name in request.numbers if places[name] in types]
         types |= {places[name]: pa.float64() for name in request.numbers if name not in both}
         table = csv.read_csv(
@@ -80,7 +84,7 @@ def parsed(
         if rows != lines_in(data):
             return None
         found = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
-        numbers = {n: (_cast(found[n]) if n in both else found[n]).to_numpy() for n in request.numbers}
+        numbers = {n: _cast(found[n], n in truths_in) if n in both else found[n].to_numpy() for n in request.numbers}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     passed = {name: numbers[name] if name in numbers and not request.text else found[name] for name in kept}
@@ -88,8 +92,10 @@ def parsed(
     return Block(rows, numbers, passed, raw, f"{name}, line", range(first, first + rows))
 
 
-def _cast(cells: ArrowArray) -> ArrowArray:
+def _cast(cells: ArrowArray, are_truths: bool) -> Floats:
     """Convert texts to numbers, after removing the spaces and tabs around them."""
     from pyarrow import compute
 
-    return compute.cast(compute.ascii_trim(cells, " \t"), "float64")
+    trimmed = compute.ascii_trim(cells, " \t")
+    found: Floats = truths(trimmed, [*TRUTHS]) if are_truths else compute.cast(trimmed, "float64").to_numpy()
+    return found

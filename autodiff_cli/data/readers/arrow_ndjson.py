@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autodiff_cli.data.column_values import json_text
+from autodiff_cli.data.column_values import json_text, truths
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Block, Floats, ReadRequest
@@ -113,14 +113,16 @@ def _values(cells: ArrowArray, begin: str, is_last: bool) -> ArrowArray:
 
 
 def _converted(values: ArrowArray) -> Floats:
-    """Convert texts of JSON numbers.
+    """Convert texts of JSON numbers, or of ``true`` and ``false``.
 
     Raises:
-        ArrowInvalid: if a text is not a number, or is a number that only Arrow reads: ``+1``, ``.5``, ``5.``, ``5.e1``, ``01``.
+        ArrowInvalid: if a text is neither, or is a number that only Arrow reads: ``+1``, ``.5``, ``5.``, ``5.e1``, ``01``.
     """
     pa = pyarrow_if_there()
     bounds, characters = _text_of(values)
     ends = bounds[1:]
+    if characters[0] in b"tf":
+        return truths(values, ("false", "true"))
     if not (ends > bounds[:-1]).all():
         raise pa.ArrowInvalid("no value")
     is_digit = (characters - np.uint8(ord("0"))) < 10

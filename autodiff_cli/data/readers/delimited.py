@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autodiff_cli.data.column_values import is_number
+from autodiff_cli.data.column_values import TRUTHS, is_number
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
@@ -253,10 +253,15 @@ def _with_points(cells: list[str], dialect: Dialect) -> list[str]:
 
 
 def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:
-    """Convert cells to float64; return the array, with nan for invalid cells, and the positions of the invalid cells."""
+    """Convert cells to float64, with 1 and 0 for true and false, and with nan for invalid cells.
+
+    Returns:
+        the array, and the positions of the invalid cells.
+    """
     try:
         array = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
+        cells = [TRUTHS.get(cell.strip(), cell) for cell in cells]
         wrong = [i for i, cell in enumerate(cells) if not is_number(cell)]
         array = np.array([float(cell) if is_number(cell) else np.nan for cell in cells], np.float64)
         return array, wrong

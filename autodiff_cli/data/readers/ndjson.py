@@ -137,7 +137,7 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) ->
         return np.array(cells, np.float64)
     array = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
-        if type(cell) is float or type(cell) is int or cell in NOT_FINITE:
+        if type(cell) in (float, int, bool) or cell in NOT_FINITE:
             array[i] = as_float(cell)
         elif i not in bad.found:
             bad.add_cell(i, lines[i], name, cell)

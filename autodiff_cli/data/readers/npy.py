@@ -143,7 +143,7 @@ class _NumpyReader(Reader):
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
             array = arrays[name]
-            if array.dtype.kind not in "fiu":
+            if array.dtype.kind not in "fiub":
                 raise DataError(f"{self.name}: column '{name}' contains {described(array.dtype)}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
         columns = {name: self._checked(name, arrays[name]) for name in request.kept}

@@ -73,7 +73,7 @@ export class Picture {
     const box = svg("rect", { x: left, y: top, width, height, rx: line.leaf || item.copy ? height / 2 : 7, class: "box" });
     const texts = ["title", "value", "gradient"].map((kind) => svg("text", { x, class: kind }));
     texts[0].textContent = item.title;
-    const kind = item.copy && !line.leaf ? "copy" : line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : "operation";
+    const kind = item.copy && !line.leaf ? "copy" : line.leaf ? (line.requires_grad ? "variable" : "constant") : line.name === this.lesson.output ? "output" : line.recorded === false ? "unrecorded" : "operation";
     const group = svg("g", { class: `node ${kind}`, "data-name": line.name }, svg("title", {}, line.expression ?? line.name), box, ...texts);
     if (item.members.length) {
       group.prepend(svg("rect", { x: left + 6, y: top + 6, width, height, rx: 7, class: "box" }));

@@ -17,9 +17,10 @@ export function programScenes(lesson) {
   for (const given of lesson.scenes) {
     const at = timeline.scenes.length;
     const setAll = (track, texts) => Object.entries(texts ?? {}).forEach(([name, text]) => track.set(name, at, text));
-    if (given.symbol) {
+    const moves = given.values && !lines.has(given.node);  // in place: the gradients were those at the old values
+    if (given.symbol || moves) {
       for (const track of [timeline.gradients, timeline.labels]) for (const name of track.texts.keys()) track.set(name, at, "");
-      symbol = given.symbol;
+      symbol = given.symbol ?? symbol;
     }
     let scene = given;
     if (given.part) {
@@ -100,11 +101,11 @@ export class States {
   show(timeline, at) {
     for (const { name, cells, row } of this.rows) {
       const now = timeline.rows.at(name, at), before = timeline.rows.at(name, at - 1);
-      row.hidden = now === undefined;
+      row.hidden = !now;
       cells.forEach((cell, i) => {
         const text = now?.[i] ?? "";
         if (cell.textContent !== text) cell.textContent = text;
-        cell.classList.toggle("changed", now !== undefined && before?.[i] !== text);
+        cell.classList.toggle("changed", now && before?.[i] !== text);
       });
     }
   }

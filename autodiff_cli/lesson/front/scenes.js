@@ -128,7 +128,7 @@ function backwardWords(step, part, adds) {
     ? [`${step.grad_fn} multiplies the incoming gradient by the local derivative.`]
     : [`${step.grad_fn} applies its rule to the incoming gradient${part.rule ? `: ${part.rule}` : ""}.`];
   if (part.local && part.rule) said.push(`At this point by convention: ${part.rule}.`);
-  if (part.broadcast) said.push(part.broadcast);
+  if (part.broadcast) said.push(`${part.broadcast}.`);
   if (part.masked) said.push("Elements that are not selected contribute 0.");
   if (adds) said.push(`Another path to \`${part.to}\` arrived before, so this contribution is added.`);
   return said.join(" ");
@@ -138,14 +138,17 @@ function backwardWords(step, part, adds) {
 function product(symbol, step, part, show, adds) {
   const from = step.names[0], upstream = show(step.gradients[0]), value = show(part.value);
   const total = d(symbol, part.to), sign = adds ? "+=" : "=";
+  const arriving = d(symbol, from), formula = part.formula?.replaceAll("%gradient", arriving);
   if (!part.local) {
-    const sides = [total, ...(part.formula ? [part.formula] : []), value];
+    const sides = [total, ...(formula ? [formula] : []), value];
     return { equations: [`${sides[0]} ${sign} ${sides.slice(1).join(" = ")}`], label: value };
   }
   const number = show(part.local), local = d(from, part.to);
-  const derivative = part.formula && part.formula !== number ? `${local} = ${part.formula} = ${number}` : `${local} = ${number}`;
+  const derivative = formula && formula !== number ? `${local} = ${formula} = ${number}` : `${local} = ${number}`;
   const numbers = `${factor(upstream)} · ${factor(number)}`;
-  const chain = part.broadcast ? `sum of ${numbers}` : `${d(symbol, from)} · ${local} = ${numbers}`;
+  // At the start of the pass, the local derivative has the symbol of the total one.
+  const factors = symbol === from ? `${arriving} · ${/[ +-]/.test(formula ?? number) ? `(${formula ?? number})` : formula ?? number}` : `${arriving} · ${local}`;
+  const chain = part.broadcast ? `sum of ${numbers}` : `${factors} = ${numbers}`;
   const label = `${factor(upstream)} · ${factor(number)} = ${value}`;
   return { equations: [derivative, `${total} ${sign} ${chain} = ${value}`], label };
 }
