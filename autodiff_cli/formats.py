@@ -8,7 +8,7 @@ module imports only small modules, because every command imports it at startup.
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.suggest import suggestion
@@ -26,6 +26,7 @@ class Dialect(NamedTuple):
         skip_lines: the number of lines before the header.
         na_values: the cells that are read as nan.
         compression: the codec of the columns; empty for the usual one.
+        types: the types of columns that are copied to an output with types, as ``NAME=TYPE``.
     """
 
     delimiter: str = ""
@@ -34,6 +35,7 @@ class Dialect(NamedTuple):
     skip_lines: int = 0
     na_values: tuple[str, ...] = ()
     compression: str = ""
+    types: tuple[str, ...] = ()
 
 
 class Format(NamedTuple):
@@ -128,7 +130,8 @@ class _Formats(dict[str, Format]):
         import json
 
         given = json.loads(brace + details)
-        dialect = Dialect(**{**given, "na_values": tuple(given.get("na_values", ()))})
+        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        dialect = Dialect(**fields)
         found = self[base]
         self[name] = found._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or found.delimiter)
         return self[name]

@@ -17,6 +17,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
 @row_options.input_style
+@click.option("--types", metavar="NAME=TYPE,...", help="Types of CSV columns in an output with types; the others are text.")
 @row_options.let
 @row_options.columns
 @row_options.on_error
@@ -38,6 +39,7 @@ def command(
     files: tuple[str, ...],
     lets: tuple[str, ...],
     input_style: row_options.InputStyle,
+    types: str | None,
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
@@ -73,7 +75,7 @@ def command(
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    source, target, form = row_options.opened(given.expr, files, rows, input_style, columns, unbuffered)
+    source, target, form = row_options.opened(given.expr, files, rows, input_style._replace(types=types), columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
     keywords = given.keywords()
     del keywords["gradient"]

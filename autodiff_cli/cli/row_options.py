@@ -58,7 +58,7 @@ class Rows(NamedTuple):
         read = style_of(source.paths[0], source.style)
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
-            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=()))
+            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=(), types=()))
         if self.in_place and (dialect.comment or dialect.skip_lines):
             raise UsageError("--in-place would remove the lines that are not read", hint="write to another file: -o FILE")
         if self.in_place:
@@ -107,6 +107,7 @@ class InputStyle(NamedTuple):
     comment: str | None
     skip_lines: int
     na_values: str | None
+    types: str | None = None
 
     def style(self, files: Sequence[str]) -> str | None:
         """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
@@ -119,7 +120,7 @@ class InputStyle(NamedTuple):
         style = self.input_format and formats.check_known(self.input_format, formats.READ, "input_format")
         delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
         values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
-        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values)
+        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values, types=self._types())
         if dialect == formats.Dialect():
             return style
         base = style or (
@@ -128,7 +129,8 @@ class InputStyle(NamedTuple):
         base = base or "csv"
         if not formats.FORMATS[base].delimiter:
             raise UsageError(
-                f"--delimiter, --decimal, --comment, --skip-lines and --na-values describe CSV, not {base}", hint="remove them"
+                f"--delimiter, --decimal, --comment, --skip-lines, --na-values and --types describe CSV, not {base}",
+                hint="remove them",
             )
         if (
             len(delimiter) > 1
@@ -142,6 +144,23 @@ class InputStyle(NamedTuple):
         if self.decimal == (delimiter or formats.FORMATS[base].delimiter):
             raise UsageError(f"{self.decimal!r} cannot be both the delimiter and the decimal separator", hint="set --delimiter ';'")
         return formats.variant(base, dialect)
+
+    def _types(self) -> tuple[str, ...]:
+        """Return the types of columns as ``NAME=TYPE``.
+
+        Raises:
+            UsageError: if a type is unknown.
+        """
+        from autodiff_cli.data.column_values import arrow_type
+        from autodiff_cli.errors import UsageError
+
+        given = tuple(options.names(self.types) or ())
+        for text in given:
+            name, equals, kind = text.rpartition("=")
+            if not (name and equals):
+                raise UsageError(f"--types: '{text}' is not a name with a type", hint="write it as in --types id=int64,day=date")
+            arrow_type(kind)
+        return given
 
 
 _NAMED = {"tab": "\t", "\\t": "\t"}

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
+from autodiff_cli.errors import UsageError
 from autodiff_cli.report.numbers import finite_or_text
 
+ArrowType = Any
+"""A type of pyarrow, which does not have type annotations."""
 TRUTHS = {**dict.fromkeys(("false", "False", "FALSE"), "0"), **dict.fromkeys(("true", "True", "TRUE"), "1")}
 """The numbers for the words of CSV that stand for false and true."""
 
@@ -90,6 +94,50 @@ def truths(cells: ArrowArray, words: Sequence[str]) -> Array:
     if found.null_count:
         raise pa.ArrowInvalid("not true or false")
     return np.where(found.to_numpy() < len(words) // 2, 0.0, 1.0)
+
+
+_SHORT = {"int": "int64", "float": "float64", "text": "string", "date": "date32", "timestamp": "timestamp[us]"}
+
+
+def arrow_type(name: str) -> ArrowType:
+    """Return the type with a name of Arrow, such as ``int64`` or ``timestamp[s]``, or with one of our short names.
+
+    Raises:
+        UsageError: if the type is unknown.
+        MissingPackage: if pyarrow is not installed.
+    """
+    pa = pyarrow("column types")
+    try:
+        return pa.type_for_alias(_SHORT.get(name, name))
+    except ValueError:
+        hint = f"use {', '.join(_SHORT)}, bool, or a type of Arrow such as int32, float32 or timestamp[s]"
+        raise UsageError(f"'{name}' is not a type", hint=hint) from None
+
+
+def typed(cells: list[str] | ArrowArray, kind: ArrowType, missing: Sequence[str]) -> ArrowArray:
+    """Convert text to a type; empty cells and the cells in ``missing`` become null.
+
+    Raises:
+        ArrowInvalid: if a cell cannot be converted.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = compute.ascii_trim(pa.array(cells, pa.string()), " \t")
+    known = compute.invert(compute.is_in(texts, pa.array(["", *missing])))
+    return compute.if_else(known, texts, None).cast(kind)
+
+
+def first_wrong(cells: Sequence[str], kind: ArrowType, missing: Sequence[str]) -> int:
+    """Return the position of the first cell that cannot be converted."""
+    from pyarrow import ArrowInvalid
+
+    for position, cell in enumerate(cells):
+        try:
+            typed([cell], kind, missing)
+        except ArrowInvalid:
+            return position
+    raise AssertionError("every cell can be converted")
 
 
 def without_views(column: ArrowArray) -> ArrowArray:
