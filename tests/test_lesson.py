@@ -569,3 +569,14 @@ def test_each_phase_is_printed_on_a_page(browser: Any, tmp_path: Path) -> None:
     assert printed.startswith(b"%PDF")
     assert printed.count(b"/Type /Page\n") >= 3
     assert page.errors() == []
+
+
+def test_notes_are_in_the_last_step(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, explained("log(x**3)", {"x": -1.0}))
+    page.open("#step=last")
+    assert "Note: log(-1.0) is nan" in page.one("#words").text
+    field = page.one('input[aria-label="value of x"]')
+    field.clear()
+    field.send_keys("2")
+    assert "Note" not in page.one("#words").text
+    assert page.errors() == []

@@ -204,6 +204,9 @@ def test_cells_that_do_not_have_the_type(rows: int, monkeypatch: pytest.MonkeyPa
     [
         ("id", "'id' is not a name with a type"),
         ("id=integer", "'integer' is not a type"),
+        ("id=duration[s]", "'duration[s]' is not a type"),
+        ("id=null", "'null' is not a type"),
+        ("id=int,id=float", "--types names 'id' twice"),
         ("i=int", "has no column 'i', whose type is given\n  hint: did you mean 'id'?"),
     ],
 )
@@ -215,3 +218,14 @@ def test_wrong_types(types: str, message: str, monkeypatch: pytest.MonkeyPatch, 
     assert message in done.err
     assert done.code in (2, 5)
     assert "and --types describe CSV, not ndjson" in run_map("x", "in.ndjson", "--types", "id=int").err
+
+
+@pytest.mark.parametrize("rows", [3, 3000])
+def test_types_with_decimal_commas_and_of_text(rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("x;v;c\n" + "1;2,5; a \n" * rows + "1;;\n")
+    options = ["--delimiter", ";", "--decimal", ",", "--types", "v=float,c=text", "--format", "ndjson"]
+    pytest.importorskip("pyarrow")
+    *found, last = [json.loads(line) for line in run_map("x", path, *options).out.splitlines()]
+    assert {(row["v"], row["c"]) for row in found} == {(2.5, " a ")}
+    assert (len(found), last["v"], last["c"]) == (rows, None, "")

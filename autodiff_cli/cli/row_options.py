@@ -160,6 +160,10 @@ class InputStyle(NamedTuple):
             if not (name and equals):
                 raise UsageError(f"--types: '{text}' is not a name with a type", hint="write it as in --types id=int64,day=date")
             arrow_type(kind)
+        names = [text.rpartition("=")[0] for text in given]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(f"--types names '{twice}' twice", hint="give one type for each column")
         return given
 
 

@@ -200,7 +200,7 @@ class RowMap:
         if hidden is not None:
             raise UsageError(
                 f"'{hidden}' is a column of {source} and a constant of the language",
-                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or {setting('const')} to rename the constant",
+                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or write the constant as a number",
             )
         for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in given:
@@ -255,7 +255,7 @@ class RowMap:
         raw = writer.raw if unchanged else ""
         twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
         if twice is not None and not raw:
-            hint = f"use {setting('no_keep')} to drop the input columns"
+            hint = f"copy other columns with {setting('keep_columns')} or {setting('drop')}, or none with {setting('no_keep')}"
             raise UsageError(f"{reader.name} has more than one column '{twice}'", hint=hint)
         return ReadRequest(self.used, self.read, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
 

@@ -116,7 +116,9 @@ def constant(text: str, name: str, variable: str = "") -> Array:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
-        if error.message == "unexpected ','":
+        if error.message == "unexpected ':'":
+            error.hint = f"give one value; a command with a range has {setting('over', 'x=-1:1')}"
+        elif error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
             error.hint = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
         elif ".." in text:

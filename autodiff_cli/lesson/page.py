@@ -95,6 +95,7 @@ class _Lesson(Numbers):
             "inputs": [{"name": name, "value": plain(value)} for name, value in result.given.items()],
             "symbol": result.symbol,
             "output": result.output,
+            "notes": [note["message"] for note in result.notes],
             "lines": [self.line(line, names) for line in result.forward],
             "start": None if sweep is None else {**self.number(sweep.start), "values": plain(np.ravel(sweep.start))},
             "steps": [] if sweep is None else [self.step(step) for step in sweep.steps],

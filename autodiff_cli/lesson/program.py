@@ -178,7 +178,8 @@ class _Program(Numbers):
         words = "These gradients are stored." if equations else "No gradient is stored."
         if not self._passed:
             words = "No backward pass ran, so no tensor has a gradient."
-        self.add("end", "The program has ended", [words], equations=equations)
+        notes = [f"Note: {note['message']}." for note in self.recorder.notes]
+        self.add("end", "The program has ended", [words, *notes], equations=equations)
 
     def stopped(self, error: AutodiffError) -> None:
         """Add the scene of the error that ended the program."""

@@ -95,7 +95,7 @@ def parsed(
         numbers = {n: _cast(found[n], n in truths_in) if n in both else found[n].to_numpy() for n in request.numbers}
         passed = {name: numbers[name] if name in numbers and not request.text else found[name] for name in kept}
         if not request.text:
-            passed |= {name: typed(found[name], kind, dialect.na_values) for name, kind in types_of.items() if name in kept}
+            passed |= {name: typed(found[name], kind, dialect) for name, kind in types_of.items() if name in kept}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     raw = data if request.raw == delimiter else None

@@ -247,11 +247,11 @@ class DelimitedReader(TextReader):
         """
         from pyarrow import ArrowInvalid
 
-        kind, missing = self._types[name], self._dialect.na_values
+        kind = self._types[name]
         try:
-            return typed(cells, kind, missing)
+            return typed(cells, kind, self._dialect)
         except ArrowInvalid:
-            wrong = first_wrong(cells, kind, missing)
+            wrong = first_wrong(cells, kind, self._dialect)
             message = f"{self.name}, line {lines[wrong]}: column '{name}' contains '{cells[wrong]}', which is not of type {kind}"
             raise DataError(message, hint=f"choose another type with {setting('types')}, or leave the column as text") from None
 
@@ -262,9 +262,8 @@ class DelimitedReader(TextReader):
             if len(row) == width:
                 continue
             hint = None
-            if len(row) > width and bad.on_error == "nan":
-                skip = setting("on_error", "skip")
-                bad.on_error, hint = "stop", f"use {skip} to skip rows with too many cells"
+            if len(row) > width and bad.on_error != "skip":
+                bad.on_error, hint = "stop", f"use {setting('on_error', 'skip')} to skip rows with too many cells"
             bad.add(i, rows.lines[i], f"{plural(len(row), 'cell')}, but there are {width} columns", hint)
             missing = [""] * (width - len(row))
             rows.cells[i] = [*row, *missing][:width]

@@ -44,7 +44,7 @@ export function recomputed(lesson, compute, inputs) {
     const own = end.name === lesson.output ? [start] : parts.get(end.name) ?? [];
     return { ...end, parts: own, value: gradients.get(end.name) ?? withValues(end.value, new Array(sizeOf(end.value)).fill(0)) };
   });
-  return { ...lesson, lines, steps, ends };
+  return { ...lesson, lines, steps, ends, notes: [] };  // notes are on the given inputs
 }
 
 /** Return whether an element is 0 because its branch is not selected, and not as a product. */

@@ -9,6 +9,8 @@ import { brief, factor, shown, sum } from "./numbers.js";
 
 const START = "start", FORWARD = "forward", PAUSE = "pause", BACKWARD = "backward", END = "end";
 
+const FREED = "The gradients of the other tensors and the saved values are freed: a second backward() is an error unless the first one was called with retain_graph=True. It would add to .grad; set .grad to zero in between.";
+
 /** The most characters of a product on an edge; of a longer one, only the result is shown there. */
 const LONGEST = 40;
 
@@ -85,7 +87,7 @@ export function scenesOf(lesson) {
     add({ phase: END, title: `The gradient of ${end.name}`, words, equations: [equation], node: end.name });
   }
   add({ phase: END, title: "Done", node: null, equations: lesson.ends.map(({ name }) => `${name}.grad = ${timeline.grads.last(name)}`),
-    words: "The gradients of the other tensors and the saved values are freed: a second backward() is an error unless the first one was called with retain_graph=True. It would add to .grad; set .grad to zero in between." });
+    words: [FREED, ...lesson.notes.map((text) => `Note: ${text}.`)].join(" ") });
   return timeline;
 }
 
