@@ -302,3 +302,15 @@ def test_a_tied_parameter_has_no_value_of_its_own() -> None:
         ad.fit("y = a + b*x", data, at={"a": 1, "b": 2}, tie={"b": "1 - a"})
     with pytest.raises(UsageError, match="'b' is given a value"):
         ad.fit("y = a + b*x", data, at={"a": 1}, const={"b": 2}, tie={"b": "1 - a"})
+
+
+def test_a_right_side_without_a_column(tmp_path: Path) -> None:
+    """The column has another name than the variable of the model."""
+    path = tmp_path / "peak.csv"
+    path.write_text("Wavelength (nm),y\n500,1.2\n501,3.1\n502,1.4\n")
+    with pytest.raises(AutodiffError) as error:
+        ad.fit("y = h*exp(-(x - 501)**2) + a", str(path), at={"h": 3, "a": 1})
+    assert error.value.message == f"the right side of the model names no column of '{path}', only x"
+    assert "let={'x': COLUMN}" in str(error.value.hint)
+    assert "the columns: Wavelength (nm), y" in str(error.value.hint)
+    assert ad.fit("y = a", str(path)).parameters["a"].value == pytest.approx(1.9)

@@ -86,7 +86,7 @@ def problem_of(
         if not used:
             raise _no_data(source, parameters)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
-        _check_free(parameters, ranges, statements, source)
+        _check_free(parameters, ranges, statements, source, columns)
         table = source.read(used, on_error, threads or 1, by)
     finally:
         source.close()
@@ -211,21 +211,33 @@ def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collectio
     return found
 
 
-def _check_free(parameters: Sequence[str], ranges: Mapping[str, Interval | None], statements: Equations, source: Source) -> None:
-    """Raise an error if a name that has no start looks like a misspelt column or stands alone on the left side.
+def _check_free(
+    parameters: Sequence[str],
+    ranges: Mapping[str, Interval | None],
+    statements: Equations,
+    source: Source,
+    columns: Collection[str],
+) -> None:
+    """Raise an error if a name that has no start must be meant as a column.
+
+    This is the case if it looks like a misspelt column, if it stands alone on the left side, or if the right side has several
+    parameters but no column.
 
     Raises:
-        MissingValue: if it does.
+        MissingValue: if a name is meant as a column.
     """
-    left = statements.equations[0].left
-    for name in parameters:
-        if name in ranges and ranges[name] is None:
-            hint = suggestion(name, source.names)
-            if hint or (left.kind == "name" and left.children[0].text == name):
-                raise MissingValue(
-                    f"'{name}' is neither a column of {source.name} nor given a start",
-                    hint=hint or f"the columns: {', '.join(source.names)}",
-                )
+    left, right, _ = statements.equations[0]
+    free = [name for name in parameters if name in ranges and ranges[name] is None]
+    known = ", ".join(source.names)
+    for name in free:
+        hint = suggestion(name, source.names)
+        if hint or (left.kind == "name" and left.children[0].text == name):
+            message = f"'{name}' is neither a column of {source.name} nor given a start"
+            raise MissingValue(message, hint=hint or f"the columns: {known}")
+    if free and right is not None and len(parameters) > 1 and not {*_names(statements.program(right))} & {*columns}:
+        let = setting("let", f"{free[-1]}=COLUMN")
+        message = f"the right side of the model names no column of {source.name}, only {listed(free)}"
+        raise MissingValue(message, hint=f"use {let} for a column with another name; the columns: {known}")
 
 
 def _loss(text: str | None) -> Loss:
