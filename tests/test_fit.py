@@ -313,4 +313,4 @@ def test_a_right_side_without_a_column(tmp_path: Path) -> None:
     assert error.value.message == f"the right side of the model names no column of '{path}', only x"
     assert "let={'x': COLUMN}" in str(error.value.hint)
     assert "the columns: Wavelength (nm), y" in str(error.value.hint)
-    assert ad.fit("y = a", str(path)).parameters["a"].value == pytest.approx(1.9)
+    assert ad.fit("y = a", str(path)).parameters["a"]["value"] == pytest.approx(1.9)
