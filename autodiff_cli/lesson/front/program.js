@@ -17,7 +17,7 @@ export function programScenes(lesson) {
   for (const given of lesson.scenes) {
     const at = timeline.scenes.length;
     const setAll = (track, texts) => Object.entries(texts ?? {}).forEach(([name, text]) => track.set(name, at, text));
-    const moves = given.values && !lines.has(given.node);  // in place: the gradients were those at the old values
+    const moves = Object.keys(given.values ?? {}).length > 0 && !lines.has(given.node);  // in place: the gradients were those at the old values
     if (given.symbol || moves) {
       for (const track of [timeline.gradients, timeline.labels]) for (const name of track.texts.keys()) track.set(name, at, "");
       symbol = given.symbol ?? symbol;
