@@ -314,3 +314,18 @@ def test_a_right_side_without_a_column(tmp_path: Path) -> None:
     assert "let={'x': COLUMN}" in str(error.value.hint)
     assert "the columns: Wavelength (nm), y" in str(error.value.hint)
     assert ad.fit("y = a", str(path)).parameters["a"]["value"] == pytest.approx(1.9)
+
+
+def test_files_that_seem_to_have_another_format(tmp_path: Path) -> None:
+    for data, option in (("t;y\n1,5;2\n", "delimiter"), ('{"t":1,"y":2}\n', "input_format")):
+        path = tmp_path / "data.csv"
+        path.write_text(data)
+        with pytest.raises(UsageError) as error:
+            ad.fit("y = a*exp(-t)", str(path))
+        assert f"use {option}=" in str(error.value.hint)
+
+
+def test_a_model_without_an_equals_sign_is_fitted_to_0() -> None:
+    with pytest.raises(AutodiffError) as error:
+        ad.fit("a*exp(-x/t) + c", LINE).require()
+    assert "the model does not have an '=', so it is fitted to 0" in str(error.value.hint)

@@ -594,3 +594,9 @@ def test_the_title_is_above_the_legend_of_a_narrow_picture(tmp_path: Path) -> No
     title, *legend = places(svg)
     assert all(y > title + 8 for y in legend)
     assert max(places(wide)) - min(places(wide)) < 5
+
+
+def test_a_file_beside_an_expression_names_the_fit(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("x,y\n1,2\n")
+    assert "autodiff fit" in run(f'autodiff plot "a*x" {tmp_path}/data.csv')
+    assert "several curves as one expression" in run('autodiff plot "x" "x**2" --over x=0:1')

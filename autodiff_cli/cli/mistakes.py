@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -98,6 +99,8 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
     hint = "put the expression in quotes, and write options in full (--at x=1)"
     if context.command.name == "plot":
         hint = f'write several curves as one expression: "{", ".join(positional)}"'
+        if any(os.path.isfile(word) for word in positional):
+            hint = 'plot data with a fitted model: autodiff fit "y = a + b*x" data.csv --plot fit.svg'
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
         hint = f"give values with --at: --at {','.join(values)}"

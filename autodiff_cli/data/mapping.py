@@ -139,6 +139,16 @@ _SEPARATORS = {
     "|": setting("delimiter", "'|'"),
 }
 """The options for reading a file, by the delimiter that the file seems to have."""
+
+
+def other_format(columns: Sequence[str]) -> str | None:
+    """Return a hint for the names of columns of a file that seems to have another format or delimiter; else ``None``."""
+    if columns and columns[0].startswith('{"'):
+        return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
+    found = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0]), None)
+    return None if found is None else f"its delimiter seems to be {found!r}; use {_SEPARATORS[found]}"
+
+
 _SUGGESTED = 5
 """The maximum number of missing columns for which a message suggests another column."""
 _LISTED = 30
@@ -220,10 +230,9 @@ class RowMap:
         if all(is_number(column) for column in columns):
             named = setting("columns", ",".join(names))
             ways = f"its first line contains numbers; if it does not have a header, name the columns with {named}"
-        if len(columns) == 1:
-            found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
-            if found is not None:
-                meant, ways = [], f"its delimiter seems to be {found!r}; use {_SEPARATORS[found]}"
+        other = other_format(columns)
+        if other is not None:
+            meant, ways = [], other
         left = len(columns) - _LISTED
         listed = ", ".join(columns[:_LISTED]) + (f" and {left} more" if left > 0 else "")
         return MissingValue(

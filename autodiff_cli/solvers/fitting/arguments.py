@@ -124,10 +124,11 @@ def _names(tree: Syntax) -> list[str]:
 
 
 def _no_data(source: Source, parameters: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"the model names no column of {source.name}, which has {', '.join(source.names)}",
-        hint=f"use {setting('let', f'{parameters[0]}=COLUMN')} for a column with another name" if parameters else "name columns",
-    )
+    from autodiff_cli.data.mapping import other_format
+
+    let = f"use {setting('let', f'{parameters[0]}=COLUMN')} for a column with another name" if parameters else "name columns"
+    message = f"the model names no column of {source.name}, which has {', '.join(source.names)}"
+    return UsageError(message, hint=other_format(source.names) or let)
 
 
 def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:

@@ -129,6 +129,8 @@ def judge(result: Fit, ended: str, most: int) -> None:
         result.advice = f"use {setting('bounds')}, or fix a parameter with {setting('fix')}"
     else:
         result.reason = f"the steps end before the minimum: the relative offset is {facts.offset:.1g}"
+    if not result.converged and result.problem.statements.equations[0].right is None:
+        result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
 
 
 def _total(problem: Problem) -> float | None:
