@@ -156,13 +156,14 @@ export class Picture {
     return element("div", { class: "groups" }, ...made);
   }
 
-  /** Scroll to the nodes of a scene: of several copies of an input, to the one beside its operation. */
+  /** Scroll to the labels and nodes of a scene: of several copies of an input, to the one beside its operation. */
   reveal(scene) {
     const through = this.nodes.find(({ item }) => item === this.outline.shown(scene.through));
     const distance = (node) => Math.abs(node.y - (through?.y ?? 0));
     const active = this.nodes.filter(({ group }) => group.classList.contains("active"));
     active.sort((a, b) => distance(a) - distance(b));
-    for (const node of [through, active[0]]) node?.group.scrollIntoView(NEAREST);
+    const labels = this.edges.map(({ label }) => label).filter((label) => label.classList.contains("active") && label.textContent);
+    for (const element of [...labels, through?.group, active[0]?.group]) element?.scrollIntoView(NEAREST);
   }
 }
 
