@@ -72,7 +72,8 @@ class Cluster:
             if future.key not in waiting:
                 continue
             i, _ = waiting.pop(future.key)
-            if future.status != "finished":
+            # A result that has arrived here is valid, even if the worker that computed it is lost by now.
+            if future.status in ("error", "cancelled"):
                 raise self._lost(future, made)
             yield i, made
             if failed(made):
