@@ -334,7 +334,7 @@ def test_an_error_ends_a_recording() -> None:
 
 def test_the_index_has_every_lesson() -> None:
     index = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
-    linked = re.findall(r"\[(.*?)\]\(walkthrough/(\w+)\.ad\)", index)
+    linked = [(title, name) for title, name in re.findall(r"\[(.*?)\]\(walkthrough/(\w+)\.ad\)", index) if not title.isdigit()]
     assert sorted(name for _, name in linked) == sorted(PROGRAMS)
     for title, name in linked:
         assert PROGRAMS[name].startswith(f"# {name}: {title[0].lower()}{title[1:]}\n")

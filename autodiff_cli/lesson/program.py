@@ -149,10 +149,10 @@ class _Program(Numbers):
             self.stored(one, event)
         if event.freed:
             freed = f"The backward pass freed the saved values of {listed([f'`{name}`' for name in event.freed])}: "
-            freed += "a second backward() through them is an error. retain_graph=True keeps the saved values."
+            freed += "another backward() through them is an error. retain_graph=True keeps the saved values."
             self.add("backward", "The saved values are freed", [freed], span, freed=event.freed)
         elif event.kept and backward:
-            kept = "The saved values are kept, so another backward pass through the graph can follow. It adds to `.grad`."
+            kept = "The saved values are kept, so another backward pass through the graph can follow. That pass adds to `.grad`."
             self.add("backward", "The saved values are kept", [kept], span)
         words, equations, values = self.effects(event)
         new = len(self.scenes) > self._begin
@@ -252,7 +252,7 @@ class _Program(Numbers):
         if tree.kind.startswith("definition"):
             return "The function is defined. Its operations run, and are recorded, when it is called."
         if tree.kind == "show":
-            return "`show` prints the state of the tensors as a table, such as the table of this page. It changes nothing."
+            return "In a terminal, `show` prints a table such as the one on this page. It changes nothing."
         method = tree.children[1].text if tree.kind == "method" else ""
         if tree.kind == "assignment" and tree.children[1].kind == "method":
             method = tree.children[1].children[1].text
