@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from autodiff_cli import notes
+from tests.browser import chromium
 
 notes.STRICT = True
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
@@ -43,3 +46,13 @@ def pytest_collection_finish() -> None:
     """The items stay until the end: the collector, which many tests call, need not look at them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a driver of Chromium."""
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
+        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
+    driver = chromium()
+    yield driver
+    driver.quit()

@@ -7,10 +7,7 @@ skipped.
 from __future__ import annotations
 
 import base64
-import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.model import Explanation
 from autodiff_cli.lesson.page import to_html
 from autodiff_cli.report.numbers import human
+from tests.browser import Page, data_of
 from tests.shell import ROOT, run
 
 FIRST = ("log(x**3) + sqrt(x**2)", {"x": 5.0})
@@ -45,9 +43,8 @@ def explained(source: str, values: dict[str, Any]) -> Explanation:
     return explain(Evaluation(source, values, {"c": 2.0} if "c" in source else {}))
 
 
-def data_of(page: str) -> dict[str, Any]:
-    (text,) = re.findall(r'<script id="lesson" type="application/json">(.*?)</script>', page, re.DOTALL)
-    return json.loads(text)
+def opened(browser: Any, folder: Path, result: Explanation) -> Page:
+    return Page(browser, folder, to_html(result, 6))
 
 
 def test_a_page_loads_nothing_and_ends_no_script_early() -> None:
@@ -87,70 +84,10 @@ def test_a_program_that_is_too_large_for_a_page(tmp_path: Path) -> None:
     assert not (tmp_path / "lesson.html").exists()
 
 
-def chromium() -> Any:
-    """Return a driver of a headless Chromium without a network."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    switches = ["headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-sync"]
-    for switch in [*switches, "disable-component-update", "disable-quic", "disable-dev-shm-usage", "window-size=1280,900"]:
-        options.add_argument(f"--{switch}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
-        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
-    driver = chromium()
-    yield driver
-    driver.quit()
-
-
-class Page:
-    """A lesson in a browser."""
-
-    def __init__(self, browser: Any, folder: Path, result: Explanation | str) -> None:
-        self.browser = browser
-        self.path = folder / "lesson.html"
-        self.path.write_text(result if isinstance(result, str) else to_html(result, 6), encoding="utf-8")
-        self.open()
-
-    def open(self, step: str = "") -> None:
-        self.browser.get("about:blank")
-        self.browser.get_log("browser")
-        self.browser.get(self.path.as_uri() + step)
-        assert self.one("body").get_attribute("data-ready") == "true"
-
-    def one(self, selector: str) -> Any:
-        return self.browser.find_element("css selector", selector)
-
-    def texts(self, selector: str) -> list[str]:
-        return self.browser.execute_script(
-            "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector
-        )
-
-    def press(self, key: str) -> None:
-        self.one("body").send_keys(key)
-
-    def wait(self, milliseconds: int) -> None:
-        self.browser.execute_script("return new Promise((done) => setTimeout(done, arguments[0]))", milliseconds)
-
-    @property
-    def position(self) -> tuple[int, int]:
-        at, last = self.one("#count").text.split(" / ")
-        return int(at), int(last)
-
-    def errors(self) -> list[str]:
-        return [entry["message"] for entry in self.browser.get_log("browser")]
-
-
 @pytest.mark.parametrize(("source", "values"), EXPRESSIONS, ids=[source for source, _ in EXPRESSIONS])
 def test_every_number_of_an_explanation_appears(source: str, values: dict[str, Any], browser: Any, tmp_path: Path) -> None:
     result = explained(source, values)
-    page = Page(browser, tmp_path, result)
+    page = opened(browser, tmp_path, result)
     data = data_of(page.path.read_text())
     assert page.texts("svg .value") == [""] * len(data["lines"])
     seen: list[str] = []
@@ -175,7 +112,7 @@ def test_every_number_of_an_explanation_appears(source: str, values: dict[str, A
 
 
 def test_steps_are_reached_in_every_way(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(*FIRST))
+    page = opened(browser, tmp_path, explained(*FIRST))
     assert page.position == (0, 16)
     assert "None" not in page.texts("tbody td:last-child")
     page.press("\ue014")  # the right arrow
@@ -205,7 +142,7 @@ def test_steps_are_reached_in_every_way(browser: Any, tmp_path: Path) -> None:
 
 
 def test_a_lesson_plays_and_pauses(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(*FIRST))
+    page = opened(browser, tmp_path, explained(*FIRST))
     page.press(" ")
     assert page.one("#play").text == "Pause"
     page.wait(2000)
@@ -215,7 +152,7 @@ def test_a_lesson_plays_and_pauses(browser: Any, tmp_path: Path) -> None:
 
 
 def test_a_phone_scrolls_only_the_graph(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained("tanh(w1*x + b1)*w2 + exp(-x**2)/(1 + x**2)", dict(x=0.5, w1=2.0, b1=0.1, w2=-1.0)))
+    page = opened(browser, tmp_path, explained("tanh(w1*x + b1)*w2 + exp(-x**2)/(1 + x**2)", dict(x=0.5, w1=2.0, b1=0.1, w2=-1.0)))
     page.browser.set_window_size(500, 900)
     page.open("#step=last")
     wide, visible = page.browser.execute_script(
@@ -241,7 +178,7 @@ MOVED: list[tuple[str, dict[str, float], list[dict[str, float]]]] = [
 def test_moved_inputs_give_the_numbers_of_python(
     source: str, values: dict[str, float], others: list[dict[str, float]], browser: Any, tmp_path: Path
 ) -> None:
-    page = Page(browser, tmp_path, explained(source, values))
+    page = opened(browser, tmp_path, explained(source, values))
     page.open("#step=last")
     for given in others:
         for name, value in given.items():
@@ -312,8 +249,8 @@ def fill(page: Page, values: dict[str, Any]) -> None:
 def test_moved_elements_give_the_steps_of_python(
     source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
 ) -> None:
-    expected = equations(Page(browser, tmp_path, explained(source, others)))
-    page = Page(browser, tmp_path, explained(source, values))
+    expected = equations(opened(browser, tmp_path, explained(source, others)))
+    page = opened(browser, tmp_path, explained(source, values))
     fill(page, others)
     found = equations(page)
     assert [NUMBER.sub("#", text) for text in found] == [NUMBER.sub("#", text) for text in expected]
@@ -328,7 +265,7 @@ def test_moved_elements_give_the_steps_of_python(
 
 
 def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained("sum(A**2)", {"A": WEIGHTS}))
+    page = opened(browser, tmp_path, explained("sum(A**2)", {"A": WEIGHTS}))
     page.open("#step=last")
     page.one("#curve summary").click()
     page.one('[aria-label="value of A[1, 0]"]').click()
@@ -344,7 +281,7 @@ def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> No
 
 def test_an_initial_gradient_is_kept(browser: Any, tmp_path: Path) -> None:
     def lesson(values: dict[str, Any]) -> Page:
-        return Page(browser, tmp_path, explain(Evaluation("sin(x)*y + x[0]", values, gradient=[1.0, -2.0])))
+        return opened(browser, tmp_path, explain(Evaluation("sin(x)*y + x[0]", values, gradient=[1.0, -2.0])))
 
     others = {"x": [0.5, -1.0], "y": 3.0}
     expected = equations(lesson(others))
@@ -366,7 +303,7 @@ def test_an_initial_gradient_is_kept(browser: Any, tmp_path: Path) -> None:
 def test_inputs_that_are_not_finite_or_are_many(
     source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
 ) -> None:
-    page = Page(browser, tmp_path, explained(source, values))
+    page = opened(browser, tmp_path, explained(source, values))
     page.open("#step=last")
     assert page.texts("#equations code") == [f"x.grad = {human(evaluate(source, values).grad['x'] + 0.0, 6)}"]
     fill(page, others)
@@ -386,7 +323,7 @@ def test_inputs_that_are_not_finite_or_are_many(
 def test_inputs_that_cannot_be_moved_say_why(
     source: str, values: dict[str, Any], reason: str, browser: Any, tmp_path: Path
 ) -> None:
-    page = Page(browser, tmp_path, explained(source, values))
+    page = opened(browser, tmp_path, explained(source, values))
     assert page.texts("#inputs input") == []
     assert page.texts("#inputs p")[1] == f"The inputs cannot be moved: {reason}."
     assert not page.one("#curve").is_displayed()
@@ -395,7 +332,7 @@ def test_inputs_that_cannot_be_moved_say_why(
 
 def test_a_graph_of_500_operations(browser: Any, tmp_path: Path) -> None:
     steps = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in range(1, 167)), "a166"])
-    page = Page(browser, tmp_path, explained(steps, {"x": 0.5, "y": 0.7}))
+    page = opened(browser, tmp_path, explained(steps, {"x": 0.5, "y": 0.7}))
     page.open("#step=last")
     assert page.position == (1169, 1169)
     grad = evaluate(steps, {"x": 0.5, "y": 0.7}).grad
@@ -417,7 +354,7 @@ STATEMENTS = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in ran
 
 
 def test_statements_of_a_large_graph_are_groups(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    page = opened(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
     closed = shown_groups(page)
     assert set(closed.values()) == {"false"}
     assert sum(int(re.findall(r", (\d+) operations", label)[0]) for label in closed) == 180
@@ -435,7 +372,7 @@ def test_statements_of_a_large_graph_are_groups(browser: Any, tmp_path: Path) ->
 
 
 def test_groups_open_and_close_by_click_and_key(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    page = opened(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
     before = shown_groups(page)
     page.one("svg [data-group]").click()
     first, *_ = before
@@ -459,7 +396,7 @@ def test_groups_open_and_close_by_click_and_key(browser: Any, tmp_path: Path) ->
 
 
 def test_a_closed_group_shows_the_step_inside(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
+    page = opened(browser, tmp_path, explained(STATEMENTS, {"x": 0.5, "y": 0.7}))
     page.open("#step=100")
     page.one('[aria-label^="a33 = "]').send_keys(" ")
     assert shown_groups(page)["a33 = sin(a32)*y + 33, 3 operations"] == "false"
@@ -473,7 +410,7 @@ def test_a_closed_group_shows_the_step_inside(browser: Any, tmp_path: Path) -> N
 
 def test_the_operations_of_a_call_are_a_group(browser: Any, tmp_path: Path) -> None:
     source = "f(a) = sin(a)*a; g(a) = f(a) + f(a**2); y = g(x); " + " + ".join(f"f({i}*y)" for i in range(1, 15))
-    page = Page(browser, tmp_path, explained(source, {"x": 0.3}))
+    page = opened(browser, tmp_path, explained(source, {"x": 0.3}))
     page.browser.find_element("xpath", "//button[.='Open all groups']").click()
     groups = shown_groups(page)
     assert groups["y = g(x), 6 operations"] == "true"
@@ -491,7 +428,7 @@ LARGE: list[tuple[str, dict[str, float]]] = [
 
 @pytest.mark.parametrize(("source", "values"), LARGE, ids=["statements", "terms", "calls", "a name again"])
 def test_each_step_of_a_large_graph_shows_its_node(source: str, values: dict[str, float], browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(source, values))
+    page = opened(browser, tmp_path, explained(source, values))
     assert shown_groups(page)
     scenes = page.browser.execute_script(
         """const next = document.getElementById("next"), all = (each) => [...document.querySelectorAll(each)];
@@ -540,7 +477,7 @@ DRAWN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_the_texts_of_a_graph_have_room(
     source: str, values: dict[str, Any], others: dict[str, Any], browser: Any, tmp_path: Path
 ) -> None:
-    page = Page(browser, tmp_path, explained(source, values))
+    page = opened(browser, tmp_path, explained(source, values))
     last = page.position[1]
     labels = 0
     for step in {last, last - 2, last * 2 // 3}:
@@ -554,7 +491,7 @@ def test_the_texts_of_a_graph_have_room(
 
 
 def test_each_phase_is_printed_on_a_page(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained(*FIRST))
+    page = opened(browser, tmp_path, explained(*FIRST))
     page.open("#step=3")
     page.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     assert page.texts("#print h2") == ["Forward", "Backward", "Result"]
@@ -572,7 +509,7 @@ def test_each_phase_is_printed_on_a_page(browser: Any, tmp_path: Path) -> None:
 
 
 def test_notes_are_in_the_last_step(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, explained("log(x**3)", {"x": -1.0}))
+    page = opened(browser, tmp_path, explained("log(x**3)", {"x": -1.0}))
     page.open("#step=last")
     assert "Note: log(-1.0) is nan" in page.one("#words").text
     field = page.one('input[aria-label="value of x"]')

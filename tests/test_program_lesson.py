@@ -14,8 +14,8 @@ from autodiff_cli.errors import AutodiffError, LimitError, ParseError
 from autodiff_cli.lesson.program import to_html
 from autodiff_cli.lesson.recording import MOST_EVENTS, Contributed, Ended, Hooked, Line, Recorder, Started
 from autodiff_cli.limits import unlimited
+from tests.browser import Page, data_of
 from tests.shell import ROOT, run
-from tests.test_lesson import Page, browser, data_of  # noqa: F401
 from tests.test_walkthrough import GOLDEN, _compare
 
 PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "walkthrough").glob("*.ad"))}
@@ -222,7 +222,7 @@ def test_a_lesson_may_not_be_written_over_nothing() -> None:
 
 @pytest.mark.filterwarnings("ignore:Using backward")
 @pytest.mark.parametrize("step", PROGRAMS)
-def test_a_program_in_a_browser(step: str, browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_program_in_a_browser(step: str, browser: Any, tmp_path: Path) -> None:
     recorder = recorded(PROGRAMS[step])
     page = Page(browser, tmp_path, to_html(f"{step}.ad", recorder, 6))
     assert page.one("h1").text == PROGRAMS[step].partition("\n")[0].removeprefix("# ")
@@ -245,7 +245,7 @@ def test_a_program_in_a_browser(step: str, browser: Any, tmp_path: Path) -> None
     assert page.errors() == []
 
 
-def test_a_graph_grows_and_loses_its_saved_values(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_graph_grows_and_loses_its_saved_values(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, to_html("p.ad", recorded(PROGRAMS["code08"]), 6))
     visible = (
         "return [...document.querySelectorAll('svg .node')].filter((n) => getComputedStyle(n).visibility === 'visible').length"
@@ -292,7 +292,7 @@ for i in range(12):
 """
 
 
-def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, to_html("p.ad", recorded(LOOP), 6))
     steps = data_of(page.path.read_text())["scenes"]
     shown = page.browser.execute_script(
@@ -312,7 +312,7 @@ def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path
     assert page.errors() == []
 
 
-def test_output_and_errors_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_output_and_errors_in_a_browser(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, tmp_path, to_html("p.ad", recorded(STATES), 6))
     assert not page.one("#output").is_displayed()
     page.open("#step=last")

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from autodiff_cli.lesson.program import to_html
-from tests.test_lesson import Page, chromium, explained
+from tests.browser import Page, chromium
+from tests.test_lesson import explained, opened
 from tests.test_program_lesson import recorded
 
 DESCENT = """
@@ -45,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for count in (10, 50, 166):
             steps = "; ".join(["a0 = x", *(f"a{i} = sin(a{i - 1})*y + {i}" for i in range(1, count + 1)), f"a{count}"])
-            page = Page(browser, Path(folder), explained(steps, {"x": 0.5, "y": 0.7}))
+            page = opened(browser, Path(folder), explained(steps, {"x": 0.5, "y": 0.7}))
             print(f"{3 * count:4} operations: {measured(page)}, moved input {browser.execute_script(MOVES):.1f} ms")
         for count in (3, 30, 90):
             start = time.perf_counter()
