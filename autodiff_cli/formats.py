@@ -95,7 +95,7 @@ _DECLARED = (
     Format("svg", (".svg",), ("graph", "graph file", "plot file")),
     Format("png", (".png",), ("graph file", "plot file"), binary=True),
     Format("pdf", (".pdf",), ("plot file",), binary=True),
-    Format("html", (".html", ".htm"), ("explanation file", "program file")),
+    Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file")),
     Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
     Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
     Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -228,6 +228,15 @@ def test_a_plot_over_two_variables() -> None:
     assert "<svg" in field._repr_svg_()
     with pytest.raises(ad.errors.UsageError):
         ad.draw_plot("sin(x)", {"x": (1, 0)})
+
+
+def test_a_plot_that_moves_is_its_page_in_a_frame() -> None:
+    plot = ad.draw_plot("sin(a*x)", {"x": (0, 2)}, {"a": 3})
+    lesson = ad.Lesson(plot)
+    assert 'id="plot"' in lesson.html
+    assert lesson.html.count("plotCode") > 0
+    assert escape(lesson.html) in lesson._repr_html_()
+    assert str(lesson) == str(plot)
 
 
 def test_a_lesson_is_its_page_in_a_frame_and_the_explanation_as_text() -> None:

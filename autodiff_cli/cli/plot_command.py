@@ -67,6 +67,7 @@ def command(
     autodiff plot "sin(x)/x" --over x=-10:10 --order 2
     autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.svg
     autodiff plot "sin(x)*cos(y)" --over x=-3:3,y=-2:2 -o field.png
+    autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.html
     """
     from autodiff_cli.data.columns import Source
     from autodiff_cli.evaluation.bindings import bindings
@@ -99,10 +100,15 @@ def command(
 
         return picture.drawn(found, picture.Looks(kind, width, height, theme, transparent), shown)
 
+    def page() -> str:
+        from autodiff_cli.lesson.plot import to_html
+
+        return to_html(found, out.precision, shown)
+
     if out.path is not None:
         out = out._replace(quiet=False)
     views: dict[str, View] = {kind: partial(picture, kind) for kind in _PICTURES}
-    out.emit(found, {"table": terminal, **views})
+    out.emit(found, {"table": terminal, "html": page, **views})
 
 
 def _ranges(over: tuple[str, ...], samples: str | None) -> list[Range]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -138,7 +139,8 @@ def _generated(target: Target, names: Sequence[str], results: Mapping[str, Opera
     """Return the code of lowered results, and the helper functions that it calls."""
     arguments: dict[str, str] = {}
     for variable in names:
-        plain = variable if not variable.startswith(target.helper) else f"v{variable}"
+        plain = re.sub(r"\W+", "_", variable)  # an element of an array is a[0]
+        plain = plain if not plain.startswith(target.helper) else f"v{plain}"
         arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
     taken: list[str] = []
     for output in results:

@@ -1,12 +1,13 @@
-"""Lessons in notebooks: the page in a frame, with its content as text below it."""
+"""Lessons and plots that move in notebooks: the page in a frame, with its content as text below it."""
 
 from __future__ import annotations
 
 from html import escape
 
 from autodiff_cli.explain.model import Explanation
-from autodiff_cli.lesson import page, program
+from autodiff_cli.lesson import page, plot, program
 from autodiff_cli.lesson.recording import Ended, Recorder
+from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.report.html import of_notes, of_parts
 from autodiff_cli.report.table import Renderable, drawn, parts_of, tensor_table
 
@@ -14,10 +15,11 @@ _STYLE = "width:100%;height:46em;border:1px solid gray"
 
 
 class Lesson:
-    """A page that plays an explanation, or a program statement by statement; a notebook shows the page in a frame.
+    """A page that plays an explanation, or a program statement by statement, or moves a plot; a notebook shows it in a frame.
 
     Args:
-        source: an explanation of order 1, or a program of statements.  If an error ends the program, the page ends with the error.
+        source: an explanation of order 1, a plot, or a program of statements.  If an error ends the program, the page ends with the
+            error.
         precision: the number of significant digits.
 
     Attributes:
@@ -29,7 +31,7 @@ class Lesson:
         LimitError: if the page would be too long, unless limits are lifted.
     """
 
-    def __init__(self, source: Explanation | str, precision: int = 6) -> None:
+    def __init__(self, source: Explanation | Plot | Field | str, precision: int = 6) -> None:
         if isinstance(source, str):
             recorder = Recorder({})
             recorder.record(source)
@@ -37,7 +39,7 @@ class Lesson:
             self._notes = recorder.notes
             self._parts = _parts(recorder, precision)
         else:
-            self.html = page.to_html(source, precision)
+            self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes
             self._parts = parts_of(source, precision)
 

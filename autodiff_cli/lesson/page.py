@@ -1,6 +1,6 @@
 """A lesson as one HTML page that loads nothing from other places.
 
-The program of the page is in ``front/``; ``npm run build`` writes it into ``assets/``.
+The programs of the pages are in ``front/``; ``npm run build`` writes them into ``assets/``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autodiff_cli.report.numbers import finite_or_text
 
 MOST_LINES = 1_000
 """The most lines of a page that opens in a few seconds."""
-_MARK = re.compile(r"\{(title|style|expression|at|lesson|code|script)\}")
+_MARK = re.compile(r"\{(title|style|at|data|code|script)\}")
 
 
 def to_html(result: Explanation, precision: int) -> str:
@@ -52,27 +52,27 @@ def to_html(result: Explanation, precision: int) -> str:
     )
 
 
-def written(title: str, at: str, data: dict[str, object], source: str = "") -> str:
+def written(title: str, at: str, data: dict[str, object], source: str = "", kind: str = "lesson") -> str:
     """Return a page.
 
     Args:
         title: the heading of the page.
         at: the line below the heading.
-        data: the lesson.
+        data: what the page shows.
         source: JavaScript that computes the numbers again for other inputs.
+        kind: the name of the assets, ``lesson`` or ``plot``.
     """
     # A "<" inside a script could end it; JSON has another spelling of it.
     content = json.dumps(finite_or_text(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     parts = {
         "title": html.escape(title),
-        "style": _asset("page.css"),
-        "expression": html.escape(title),
+        "style": _asset(f"{kind}.css"),
         "at": html.escape(at),
-        "lesson": content,
+        "data": content,
         "code": f"<script>{source}</script>\n" if source else "",
-        "script": _asset("main.js"),
+        "script": _asset(f"{kind}.js"),
     }
-    return _MARK.sub(lambda match: parts[match[1]], _asset("page.html"))
+    return _MARK.sub(lambda match: parts[match[1]], _asset(f"{kind}.html"))
 
 
 def _asset(name: str) -> str:

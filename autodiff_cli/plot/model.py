@@ -24,12 +24,26 @@ class Curve(NamedTuple):
     label: str
 
 
+class Source(NamedTuple):
+    """What a plot is made from.
+
+    Attributes:
+        programs: the program of the value of each curve, or of the field.
+        at, const: the values of the names that have no range.
+    """
+
+    programs: tuple[str, ...]
+    at: Mapping[str, object]
+    const: Mapping[str, object]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot(CommandResult):
     """A plot of a value and its derivatives over one variable.
 
     Attributes:
         expression: the program.
+        source: the program of each value, and the values of the other names.
         over: the range of the variable.
         order: the highest order of derivative.
         curves: the names of the curves: the value and its derivatives, or several values.
@@ -47,6 +61,7 @@ class Plot(CommandResult):
     _repr_svg_ = deferred("autodiff_cli.plot.picture:to_svg")
 
     expression: str
+    source: Source
     over: Range
     order: int
     curves: tuple[Curve, ...]
@@ -91,6 +106,7 @@ class Field(CommandResult):
 
     Attributes:
         expression: the program.
+        source: the program of the value, and the values of the other names.
         over: the ranges of the two variables, the horizontal one first.
         order: 0 for the value alone, 1 to include the gradient.
         x, y: equally spaced points, ``(m,)`` and ``(n,)``.
@@ -110,6 +126,7 @@ class Field(CommandResult):
     _repr_svg_ = deferred("autodiff_cli.plot.picture:to_svg")
 
     expression: str
+    source: Source
     over: Sequence[Range]
     order: int
     x: Floats

@@ -22,7 +22,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
 from autodiff_cli.plot.default_range import default_range
 from autodiff_cli.plot.discontinuities import CENTRAL, Bools, Discontinuity, Floats
-from autodiff_cli.plot.model import Curve, Field, Plot
+from autodiff_cli.plot.model import Curve, Field, Plot, Source
 from autodiff_cli.plot.refine import MOST_POINTS, even, merged, sample, window
 from autodiff_cli.plot.scale import Scale
 from autodiff_cli.wording import listed, shortened
@@ -134,10 +134,11 @@ def plot(
     highest = min(order + 1, 2) if len(over) == 1 else 1
     programs = [_compiled(output.program, over, fixed, highest) for output in outputs]
     steps = _steps(over, path)
+    source = Source(tuple(output.program for output in outputs), at or {}, const or {})
     if len(over) == 1:
         value = _curves(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
-        return _plot(expression, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
-    return _field(expression, over, order, programs[0], notes, steps)
+        return _plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
+    return _field(expression, source, over, order, programs[0], notes, steps)
 
 
 def with_levels(plotted: Plot | Field, text: str) -> Field:
@@ -244,6 +245,7 @@ def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Float
 
 def _plot(
     expression: str,
+    source: Source,
     over: Range,
     order: int,
     outputs: Sequence[_Output],
@@ -283,7 +285,7 @@ def _plot(
         notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     if "y" in log and (table <= 0).any():
         notes.append(note("domain", "values that are not positive are not on the logarithmic axis"))
-    return Plot(expression, over, order, tuple(curves), points, table, samples, path, notes, scale)
+    return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
 
 
 def _on_axes(program: Compiled, name: str, wanted: Sequence[str], scale: Scale, u: Floats) -> Floats:
@@ -292,7 +294,9 @@ def _on_axes(program: Compiled, name: str, wanted: Sequence[str], scale: Scale, 
     return scale.drawn(x, _defined(_curves(program, {name: x}, wanted)))
 
 
-def _field(expression: str, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats) -> Field:
+def _field(
+    expression: str, source: Source, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
+) -> Field:
     counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
     x, y = (even(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
     grid = np.meshgrid(x, y)
@@ -305,7 +309,7 @@ def _field(expression: str, over: Sequence[Range], order: int, program: Compiled
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     shown = np.stack(gradient) if order else None
-    return Field(expression, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, path, notes)
+    return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, path, notes)
 
 
 def _defined(curves: Floats) -> Floats:

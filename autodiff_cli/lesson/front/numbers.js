@@ -1,6 +1,6 @@
 /** Numbers as the tables of the command line write them. */
 
-/** Return a number with a number of significant digits, as Python's format "g" does. */
+/** Return a number with a number of significant digits, as the tables of the command line do. */
 export function human(value, precision) {
   if (typeof value !== "number") return String(value);
   if (Number.isNaN(value)) return "nan";
@@ -8,7 +8,7 @@ export function human(value, precision) {
   if (value === 0) return "0";
   const [digits, exponent] = value.toExponential(precision - 1).split("e");
   const power = Number(exponent);
-  if (power < -4 || power >= precision) return `${trimmed(digits)}e${power}`;
+  if (power < -4 || power >= precision) return `${trimmed(digits)}e${power < 0 ? "" : "+"}${power}`;
   return trimmed(value.toFixed(Math.max(precision - 1 - power, 0)));
 }
 

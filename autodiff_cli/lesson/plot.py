@@ -1,0 +1,156 @@
+"""A plot as a page in which the inputs move, the point with its tangent moves, and the range can be enlarged.
+
+The page computes all numbers with a JavaScript function of the value and its derivatives.  If JavaScript cannot compute them, the
+page shows the samples of the plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.command_result import plain
+from autodiff_cli.compiler.instruction import Operand
+from autodiff_cli.compiler.program import derivatives, terms
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.compile import trace_elements
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.export.export import results_in_javascript
+from autodiff_cli.language.parser import parse
+from autodiff_cli.lesson.page import written
+from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
+from autodiff_cli.limits import check_count
+from autodiff_cli.plot.layout import circles, marks, panels, value_range, vertical
+from autodiff_cli.plot.model import Field, Plot
+
+NAME = "plotCode"
+"""The name of the function in the page."""
+MOST_INSTRUCTIONS = {1: 10_000, 2: 1_000}
+"""The most instructions of the function over one and over two variables, so that a drawing takes less than about 0.2 s."""
+
+
+def to_html(plot: Plot | Field, precision: int, y_range: tuple[float, float] | None = None) -> str:
+    """Return the page of a plot.
+
+    Args:
+        plot: the plot.
+        precision: the number of significant digits.
+        y_range: the range of values that is shown; ``None`` for all values, or most of them near poles.
+    """
+    over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
+    used = {name for program in plot.source.programs for name in free_names(parse(program))}
+    given = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used}
+    function = _function(plot, over, given)
+    data = {
+        "expression": plot.expression,
+        "precision": precision,
+        "over": [{"name": each.name, "low": each.low, "high": each.high} for each in over],
+        "inputs": [{"name": name, "value": plain(value)} for name, value in given.items()] if function.moves else [],
+        "path": plot.path.tolist(),
+        "notes": [note["message"] for note in plot.notes],
+        "fixed": function.fixed,
+        **(_curves(plot, y_range, function.source) if isinstance(plot, Plot) else _field(plot, y_range, function.source)),
+    }
+    at = ", ".join(f"{name} = {plain(value)}" for name, value in given.items())
+    return written(plot.expression, f"at {at}" if at else "", data, function.source, "plot")
+
+
+class _Function(NamedTuple):
+    """The JavaScript function of a page.
+
+    Attributes:
+        source: its source; empty if JavaScript cannot compute the values.
+        moves: whether its arguments include the inputs besides the variables with ranges.
+        fixed: the reason why these inputs, or all numbers, are fixed; ``None`` if they are not.
+    """
+
+    source: str
+    moves: bool
+    fixed: str | None
+
+
+def _function(plot: Plot | Field, over: Sequence[Range], given: Mapping[str, Array]) -> _Function:
+    try:
+        check_count(sum(value.size for value in given.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
+        return _Function(_code(plot, over, given), True, None)
+    except AutodiffError as error:
+        fixed = error.message
+    if given:  # an input that decides the shape of an array, for example, cannot move
+        try:
+            return _Function(_code(plot, over, {}), False, f"The other inputs cannot be moved: {fixed}.")
+        except AutodiffError as error:
+            fixed = error.message
+    return _Function("", False, f"The page shows samples, because it cannot compute other values: {fixed}.")
+
+
+def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:
+    """Return the source of a JavaScript function of the variables with ranges and of the elements of the moved inputs.
+
+    It returns the value and its derivatives with respect to the variables with ranges, for each program.
+
+    Raises:
+        LimitError: if the function is too long.
+        NotRecordable: if it cannot be written in JavaScript.
+    """
+    shapes = {**{each.name: () for each in over}, **{name: value.shape for name, value in moved.items()}}
+    fixed = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}
+    trees = [parse(program) for program in plot.source.programs]
+    elements, values = trace_elements(plot.expression, trees, shapes, variables(fixed, np.dtype("float64"), ()), "float64")
+    wanted = terms([each.name for each in over], _orders(plot))
+    results: list[Operand] = []
+    by = dict(zip(shapes, elements, strict=False))  # the variables with ranges come first, and each of them is one element
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        for value in values:
+            results += derivatives(value, {each.name: by[each.name] for each in over}, wanted)
+    tape = elements[0].tape
+    check_count(len(tape.instructions), MOST_INSTRUCTIONS[len(over)], "the values take {} operations, more than the limit of {}")
+    return results_in_javascript(tape, results, [element.variable for element in elements], NAME)
+
+
+def _orders(plot: Plot | Field) -> int:
+    """Return the highest order of the derivatives that the page computes: the slopes of all curves, except second derivatives."""
+    return min(plot.order + 1, 2) if isinstance(plot, Plot) else 1
+
+
+def _curves(plot: Plot, y_range: tuple[float, float] | None, source: str) -> dict[str, object]:
+    """Return the data of curves; points are in units of the axes."""
+    several = len(plot.source.programs) > 1
+    count = _orders(plot) + 1
+    found = marks(plot)
+    return {
+        "orders": count,
+        "curves": [
+            {"label": curve.label, "order": 0 if several else k, "first": k * count if several else 0}
+            for k, curve in enumerate(plot.curves)
+        ],
+        "log": plot.scale.log,
+        "window": None if y_range is None else list(plot.scale.up(y_range)),
+        "panels": [list(panel.curves) for panel in panels(plot, y_range)],
+        "circles": [
+            {"curve": one.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
+            for one in found
+            for circle in circles(one)
+        ],
+        "lines": [one.at for one in found if vertical(one)],
+        "samples": None if source else {"x": plot.samples.xs.tolist(), "curves": plot.samples.ys.tolist()},
+    }
+
+
+def _field(plot: Field, y_range: tuple[float, float] | None, source: str) -> dict[str, object]:
+    """Return the data of a field; rows of samples are in the order of the second variable."""
+    shown = np.where(plot.discontinuous, np.nan, plot.value)
+    gradient = np.empty((0, 0, 0)) if plot.gradient is None else plot.gradient
+    return {
+        "order": plot.order,
+        "levels": list(plot.levels) if isinstance(plot.levels, tuple) else plot.levels,
+        "window": None if y_range is None else list(value_range(plot, y_range)),
+        "samples": None
+        if source
+        else {"x": plot.x.tolist(), "y": plot.y.tolist(), "value": shown.tolist(), "gradient": gradient.tolist()},
+    }
