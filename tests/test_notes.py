@@ -88,6 +88,13 @@ def test_kinks_that_meet_are_one() -> None:
     assert found["message"] == f"abs at x = 0 and 2 more places: {words}"
 
 
+def test_two_kinks_that_meet_are_both_named() -> None:
+    (found,) = _notes("where(x > 0, sqrt(x), 0)", {"x": 0})
+    assert found["message"].startswith("x > 0 at x = 0 and sqrt at x = 0: the derivative used is 0")
+    (found,) = _notes("abs(x) + abs(2*x)", {"x": 0})
+    assert found["message"].startswith("abs at x = 0 and abs at 2*x = 0: the derivative used is 0")
+
+
 def test_a_function_called_often_says_it_once() -> None:
     found = _notes("f(a) = abs(a); " + " + ".join(["f(x)"] * 30), {"x": 0})
     assert [note["message"].split(":")[0] for note in found] == ["abs at a = 0 and 29 more places"]

@@ -189,7 +189,8 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
     switch = group[0]
     op = switch.step.op
     assert op is not None
-    more = f" and {plural(len(group) - 1, 'more place')}" if len(group) > 1 else ""
+    places = list(dict.fromkeys(_place(evaluation, each) for each in group))
+    where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
     lowest = min([change.order for one in felt for change in one.changes], default=1)
     source = _source(op.convention) if lowest == 1 else ""
     several = len(evaluation.variables) > 1 or any(one.line.element for one in felt)
@@ -207,7 +208,7 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
         said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
         parts.append(f"{begin}{', ' if len(felt) > 1 else '; '}{said}")
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(felt[0].changes[0].used) else "kink"
-    return note(kind, f"{_place(evaluation, switch)}{more}: {'; '.join(parts)}", switch.step.tree.span, order=lowest)
+    return note(kind, f"{where}: {'; '.join(parts)}", switch.step.tree.span, order=lowest)
 
 
 def _place(evaluation: Evaluation, switch: Switch) -> str:
