@@ -263,20 +263,10 @@ def test_a_graph_grows_and_loses_its_saved_values(browser: Any, tmp_path: Path) 
     page.open("#step=10")
     assert page.texts("svg .freed") == []
     assert page.one("#heading").text == "x.grad.zero_()"
+    assert page.one("#phase").text == "Statement"
     assert page.texts("td.changed") == ["0"]
     page.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.texts("#print h2") == [
-        "Forward",
-        "Backward",
-        "Result",
-        "Backward",
-        "Forward",
-        "Backward",
-        "Result",
-        "Backward",
-        "Forward",
-        "Result",
-    ]
+    assert page.texts("#print h2") == ["Forward", "Backward", "Backward", "Result"]
     assert page.errors() == []
 
 

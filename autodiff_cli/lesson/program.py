@@ -160,7 +160,7 @@ class _Program(Numbers):
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if words or not (new or event.failed):
             words = words or [self.plain(event)]
-            self.add("forward", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
+            self.add("statement", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
         rows = last.setdefault("rows", {})
@@ -209,7 +209,7 @@ class _Program(Numbers):
             words.append(f"A hook changed the gradient, which was {written}, before it was stored.")
         if name not in event.called.values():
             words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
-        self.add("end", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
+        self.add("backward", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
         self.scenes[-1]["rows"] = self.changed({label: row for label, row in event.after.items() if event.called[label] == name})
 
     # Statements

@@ -26,14 +26,17 @@ export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-const PHASES = { start: "Start", forward: "Forward", pause: "Between", backward: "Backward", end: "Result", error: "Error" };
+const PHASES = { start: "Start", statement: "Statement", forward: "Forward", pause: "Between", backward: "Backward", end: "Result", error: "Error" };
 
 /** Return an article for each phase, to print: the graph at its end, and all its steps. */
 export function printed(timeline, picture, lesson) {
   const pages = [];
   timeline.scenes.forEach((scene, at) => {
-    if (scene.phase === "start" || scene.phase === "pause") return;
-    if (pages[pages.length - 1]?.phase !== scene.phase) pages.push({ phase: scene.phase, steps: [] });
+    const { phase } = scene, before = timeline.scenes[at - 1]?.phase;
+    if (phase === "start" || phase === "pause") return;
+    const another = phase === "backward" && before === "statement";
+    const goesOn = phase === "statement" || (phase === pages[pages.length - 1]?.phase && !another);
+    if (!goesOn || !pages.length) pages.push({ phase, steps: [] });
     pages[pages.length - 1].steps.push({ ...scene, at });
   });
   return pages.map(({ phase, steps }) => {
