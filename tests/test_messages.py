@@ -68,6 +68,21 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
     [
         ("show z", "'z' has no value here", "assign a value first: z = ..."),
         ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
+        (
+            "x = tensor(5, requires_grad=true)\nx.register_hook(2*grad)",
+            "'grad' has no value here",
+            "a hook is a function of the gradient, such as lambda g: 2*g",
+        ),
+        (
+            "x = tensor(5, requires_grad=true)\nx.register_hook(2*g)",
+            "'g' has no value here",
+            "a hook is a function of the gradient, such as lambda g: 2*g",
+        ),
+        (
+            "x = tensor(5, requires_grad=true)\nx.register_hook(g -> 2*g)",
+            "unexpected '>'",
+            "write a function as f(x) = x**2; in a program, also as lambda x: x**2",
+        ),
         ("x = tensor(5, requires_grad=true)\nx.register_hook(print)", "'print' has no value here", "write lambda g: print(g)"),
         ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
         ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),

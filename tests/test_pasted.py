@@ -142,6 +142,7 @@ def test_imports_name_namespaces_and_functions() -> None:
         ("from numpy import array", 1, "'numpy.array' is not available"),
         ("import torch as", 1, "this import is incomplete"),
         ("for i in [1, 2]: print(i)", 1, "a loop runs over range(...) only"),
+        ("for i in 1..3: print(i)", 1, "a loop runs over range(...) only"),
         ("for i, j in range(3): print(i)", 1, "'for' must be followed by a name and 'in'"),
         ("for i in range([1]): print(i)", 1, "range takes one to three"),
         ("for i in range(1, 2, 0): print(i)", 1, "the step of a range cannot be 0"),

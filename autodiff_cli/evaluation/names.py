@@ -21,7 +21,8 @@ CONSTANTS: dict[str, float | bool | None] = {
     "False": False,
     "None": None,
 }
-_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+"""Python modules whose functions are often called in expressions by mistake."""
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names from programs of statements that are often used in expressions by mistake."""
 CONSTANT = ("detach", "no_grad")
@@ -94,12 +95,17 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
     first, span = next(iter(missing.items()))
     if first in FUNCTIONS:
         message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
-    elif first in _MODULES and source.startswith(".", span[1]):
-        message, hint = f"module '{first}' is not available", f"write functions without '{first}.', as in sin(x)"
+    elif first in MODULES and source.startswith(".", span[1]):
+        message, hint = f"module '{first}' is not available", without_module(first)
     else:
         message = f"no value for {listed(map(repr, missing))}"
         hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
     return MissingValue(message, span=span, source=source, hint=hint)
+
+
+def without_module(name: str) -> str:
+    """Return a hint for a function of a Python module, such as ``np.sin(x)``."""
+    return f"write functions without '{name}.', as in sin(x)"
 
 
 def without_variable(task: str) -> MissingValue:

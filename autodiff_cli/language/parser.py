@@ -296,6 +296,8 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
         hint = "write == to compare, or put 'name = expression' at the start of a statement"
     elif token.kind == "COLON" and _TABLES["literals"][".."] in expected:
         hint = "write the range of an index with two dots: i=1..10"
+    elif text == ">" and before is not None and before.text in ("-", "=") and before.span[1] == token.span[0]:
+        hint = "write a function as f(x) = x**2; in a program, also as lambda x: x**2"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         hint = f"write a value before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):

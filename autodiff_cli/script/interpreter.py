@@ -44,6 +44,7 @@ from autodiff_cli.script.library import (
     TRANSFORMING,
     Transformed,
     call,
+    hint_for_name,
     kind_of,
 )
 from autodiff_cli.script.namespaces import PACKAGE, Namespaces
@@ -286,7 +287,7 @@ class Interpreter(Blocks):
         try:
             return super().name(node)
         except UnknownName as error:
-            error.hint = suggestion(text, DTYPES) or (f"write lambda g: {text}(g)" if text in ACTIONS else error.hint)
+            error.hint = suggestion(text, DTYPES) or hint_for_name(text, self.source, node.span) or error.hint
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:

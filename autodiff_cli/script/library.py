@@ -22,7 +22,7 @@ from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.reverse.engine import Variable
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.pytrees import mapped
-from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
+from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
 from autodiff_cli.nn.parameter import Parameter
@@ -202,6 +202,18 @@ def call(
             raise
         values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
         raise refused(name, values, f"it is {_shown(name, signature)}") from error
+
+
+_IN_HOOK = re.compile(r"\.register_\w*hook\([^()]*\Z")
+
+
+def hint_for_name(name: str, source: str, span: Span) -> str | None:
+    """Return a hint for a name without a value that stands where a function is expected; ``None`` elsewhere."""
+    begin, end = span
+    alone = source[:begin].endswith("(") and source.startswith(")", end)
+    if name in ACTIONS and (alone or not _IN_HOOK.search(source[:begin])):
+        return f"write lambda g: {name}(g)"
+    return "a hook is a function of the gradient, such as lambda g: 2*g" if _IN_HOOK.search(source[:begin]) else None
 
 
 @functools.lru_cache(maxsize=1024)

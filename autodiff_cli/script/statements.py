@@ -255,7 +255,7 @@ class _Reader:
         name, word, *rest = tokens
         if name.kind != "NAME" or word.text != "in" or not rest:
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
-        limits = self._expressions(rest)
+        limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest)
         if len(limits) != 1 or limits[0].kind != "call" or _called(limits[0]) != "range":
             raise self._error("a loop runs over range(...) only", span, f"write it as in 'for i in range(10):'; {PACKAGE}")
         return [name, limits[0]]
