@@ -58,6 +58,8 @@ def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
         ("export x --to", "ja", ["jax", "javascript"]),
         ("graph x --format", "m", ["mermaid", "markdown"]),
         ("eval x --color", "al", ["always"]),
+        ("fit 'y = a*x' --loss", "", ["huber", "soft_l1", "cauchy"]),
+        ("fit 'y = a*x' --loss", "h", ["huber"]),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
         ("eval x --retain-graph", "--retain", ["--retain-grad"]),
         ("eval x --at x=1", "--at", ["--at"]),

@@ -256,6 +256,21 @@ def test_the_parameters_as_a_latex_table(line_csv: str) -> None:
     assert "one fit" in err
 
 
+def test_a_fit_that_runs_away_suggests_another_start(tmp_path: Path) -> None:
+    path = tmp_path / "decay.csv"
+    path.write_text("t,y\n0,5.1\n1,3.7\n2,2.9\n3,2.2\n4,1.9\n5,1.6\n6,1.45\n")
+    _, err, code = streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=-5")
+    assert code == 1
+    assert "choose other starting values with --at, because A, tau and c went far from the start" in err
+    assert streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=3")[2] == 0
+
+
+def test_a_python_module_in_a_model(line_csv: str) -> None:
+    _, err, code = streams(f"autodiff fit 'y = a*np.exp(b*x)' {line_csv}")
+    assert code == 2
+    assert "write functions without 'np.', as in sin(x)" in err
+
+
 def test_an_unverified_fit_ends_with_1_and_prints_no_numbers(line_csv: str) -> None:
     out, err, code = streams(f"autodiff fit 'y = a*b*x' {line_csv} --at a=1,b=1 -q")
     assert (code, out) == (1, "")
@@ -268,6 +283,7 @@ def test_a_row_with_a_missing_cell_is_named_or_skipped(tmp_path: Path) -> None:
     _, err, code = streams(f"autodiff fit 'y = a*x' {path} --at a=1")
     assert code == 5
     assert "line 3" in err
+    assert "use --on-error skip to skip such rows\n" in err
     _, err, code = streams(f"autodiff fit 'y = a*x' {path} --at a=1 --on-error skip")
     assert code == 0
     assert "2 rows left out" in err

@@ -121,7 +121,8 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if metavar == "NAME" and listed:
         return _starting(incomplete, listed.group().split(", "))
     if "|" in metavar:
-        return _starting(incomplete, [word for word in metavar.split("|") if word.islower()])
+        words = (word.partition("[")[0] for word in metavar.split("|"))
+        return _starting(incomplete, [word for word in words if word.islower()])
     return _in_a_list(incomplete, metavar.split(",")) if "," in metavar else []
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 @click.option("--weights", metavar="EXPR", help="Relative weight of each row; the standard errors are scaled by the residuals.")
 @click.option(
     "--loss",
-    metavar="NAME[:SCALE]",
-    help="Robust loss (huber, soft_l1 or cauchy), and the residual from which it differs from the square.",
+    metavar="huber|soft_l1|cauchy[:SCALE]",
+    help="Robust loss, and the residual from which it differs from the square.",
 )
 @row_options.input_style
 @row_options.let

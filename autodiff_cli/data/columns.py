@@ -176,7 +176,7 @@ class Source:
                 if missing:
                     message = f"{reader.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
-                blocks.extend(_blocks(reader, ReadRequest(used, kept, text=True, on_error=on_error), threads))
+                blocks.extend(_blocks(reader, ReadRequest(used, kept, text=True, on_error=on_error, finite=True), threads))
             finally:
                 reader.close()
         columns = {

@@ -100,6 +100,7 @@ class ReadRequest:
         raw: the form of rows that the writer copies unchanged (see ``Reader.form``); empty if it does not copy rows.
         partial: whether the input may have further columns, which are not copied.
         on_error: the treatment of a cell that is not a number: ``stop``, ``nan`` or ``skip``.
+        finite: whether all numbers must be finite, so ``nan`` is not a treatment.
     """
 
     numbers: tuple[str, ...] = ()
@@ -109,6 +110,7 @@ class ReadRequest:
     raw: str = ""
     on_error: str = "stop"
     partial: bool = False
+    finite: bool = False
 
 
 class InputFile(NamedTuple):
@@ -291,12 +293,13 @@ class BadRows:
 
     Attributes:
         where: see ``Block``.
-        on_error: see ``ReadRequest``.
+        on_error, finite: see ``ReadRequest``.
         found: the messages, by position in the block.
     """
 
     where: str
     on_error: str
+    finite: bool
     found: dict[int, str] = field(default_factory=dict)
 
     def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
@@ -308,7 +311,8 @@ class BadRows:
         message = f"{self.where} {line}: {problem}"
         if self.on_error == "stop":
             skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
-            raise DataError(message, hint=hint or f"use {skip} to skip such rows, or {nan} to read such cells as nan")
+            otherwise = "" if self.finite else f", or {nan} to read such cells as nan"
+            raise DataError(message, hint=hint or f"use {skip} to skip such rows{otherwise}")
         self.found.setdefault(position, message)
 
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:

@@ -188,7 +188,7 @@ class ArrowReader(Reader):
         """
         first, batch = piece
         lines = range(first, first + batch.num_rows)
-        bad = BadRows(f"{self.name}, row", request.on_error)
+        bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
         numbers = {name: self._numbers(self._column(batch, name), name, lines, bad) for name in request.numbers}
         columns = {name: batch.column(name) for name in request.kept}
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines))

@@ -215,7 +215,7 @@ class DelimitedReader(TextReader):
 
     def _checked(self, rows: _Rows | _Table, request: ReadRequest) -> Block:
         lines = rows.lines
-        bad = BadRows(f"{self.name}, line", request.on_error)
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         raw: list[str] | bytes | None = None
         if request.raw == self.delimiter:
             raw = rows.raws if isinstance(rows, _Table) else list(rows.raws)

@@ -107,7 +107,7 @@ class HiveReader(Reader):
         if block.raw is not None and self._values:
             block.raw = self._extended(block.raw)
         block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.kept if n in self._values}}
-        return self._with_numbers(block, [name for name in request.numbers if name in self._values], request.on_error)
+        return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
 
     def close(self) -> None:
         self._inside.close()
@@ -119,8 +119,8 @@ class HiveReader(Reader):
         pa = pyarrow_if_there()
         return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
 
-    def _with_numbers(self, block: Block, names: Sequence[str], on_error: str) -> Block:
-        bad = BadRows(block.where, on_error)
+    def _with_numbers(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
+        bad = BadRows(block.where, request.on_error, request.finite)
         for name in names:
             value = self._values[name].value
             known = is_number(str(value))
@@ -129,7 +129,7 @@ class HiveReader(Reader):
                 bad.add_cell(i, line, name, value)
         if not bad.found:
             return block
-        skipped, first = (block.bad, block.first_bad) if on_error == "skip" else (0, "")
+        skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
         bad.found.update(block.problems)
         block = bad.applied_to(block)
         block.bad, block.first_bad = block.bad + skipped, first or block.first_bad

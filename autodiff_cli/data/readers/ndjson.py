@@ -78,7 +78,7 @@ class NdjsonReader(TextReader):
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
-        bad = BadRows(f"{self.name}, line", request.on_error)
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         found = list(map(_object, raws))
         if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
             found = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in found]

@@ -139,7 +139,7 @@ class _NumpyReader(Reader):
         """
         first, arrays = piece
         rows = len(next(iter(arrays.values())))
-        bad = BadRows(f"{self.name}, row", request.on_error)
+        bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
             array = arrays[name]

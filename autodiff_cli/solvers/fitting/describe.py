@@ -30,6 +30,8 @@ MOST_CURVED = 50_000_000
 """The maximum number of operations for the curvature; for longer data, it is small."""
 FEW_DIGITS = 4.0
 """The number of certain digits below which a parameter has not converged."""
+FAR = 1e4
+"""A parameter is far from its start if its size is larger than that of the start, or than 1, by this factor."""
 OUTLIERS = 3
 """The number of residuals that the report lists."""
 
@@ -111,6 +113,10 @@ def judge(result: Fit, ended: str, most: int) -> None:
         result.verdict = "singular"
         result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
         result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
+        far = np.abs(result.point) > FAR * np.maximum(1, np.abs(result.problem.first))
+        if far.any():
+            gone = listed(name for name, moved in zip(result.problem.free, far, strict=True) if moved)
+            result.advice = f"choose other starting values with {setting('at')}, because {gone} went far from the start"
     elif not facts.quadratic.finite:
         result.reason = "the derivatives at the best point are not finite"
     elif ended == "steps":
