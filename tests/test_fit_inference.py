@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -211,6 +212,12 @@ def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path,
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot tell the format" in run(f"{command} p.bmp")
     assert "--plot - draws on the terminal" in run(f"{command} - --json")
+
+
+def test_without_matplotlib_the_plot_is_drawn_on_the_terminal(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --plot {tmp_path / "p.svg"}')
+    assert "hint: pip install matplotlib, or use --plot - to draw on the terminal" in said
 
 
 def test_a_plot_over_several_columns_is_over_the_predicted_values() -> None:

@@ -369,6 +369,7 @@ def test_no_header() -> None:
     refused(2, "if it does not have a header, name the columns with --columns x,y", "x*y", stdin=b"1,2\n3,4\n")
     assert run_map("x*y", "--columns", "x,y", "-q", stdin=b"1,2\n3,4\n").text == "2.0,2.0,1.0\n12.0,4.0,3.0\n"
     refused(5, "line 1: 2 cells, but there are 3 columns", "x*y", "--columns", "x,y,z", stdin=b"1,2\n3,4\n")
+    assert "hint: name a file, or write a header line, even for an empty table" in run_map("x*y", stdin=b"").err
     assert run_map("x*y", "--columns", "x,y", stdin=b"").text == "x,y,value,d_x,d_y\n"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.errors import setting
 from autodiff_cli.plot.layout import ticks
 from autodiff_cli.plot.picture import Looks, Theme, rendered
 from autodiff_cli.plot.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
@@ -112,7 +113,8 @@ def picture(plot: FittedPlot, looks: Looks) -> bytes:
         MissingPackage: if matplotlib is not installed.
     """
     width, height = looks.width or WIDTH, looks.height or HEIGHT
-    return rendered(looks, (width, height), lambda figure, colors: _draw(figure, plot, colors))
+    otherwise = f"use {setting('plot', '-')} to draw on the terminal"
+    return rendered(looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.errors import MissingPackage, setting
+from autodiff_cli.errors import MissingPackage
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import (
@@ -51,6 +51,7 @@ DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
 WIDTH_OF_LETTER = 8.1
 """The width of a letter of the title in CSS pixels."""
 WIDTHS = (2.0, 1.7, 1.9)
+_PAGE = "write an .html file, which needs no library"
 
 
 class Theme(NamedTuple):
@@ -126,18 +127,19 @@ def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None)
     return rendered(looks, (width, height), lambda figure, colors: _field(figure, plot, y_range, alike, colors))
 
 
-def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None]) -> bytes:
+def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None], otherwise: str = _PAGE) -> bytes:
     """Return the contents of a picture file.
 
     Args:
         looks: the appearance.
         pixels: the width and the height in CSS pixels.
         draw: the function that draws on an empty figure with the colours of a theme.
+        otherwise: what to do if matplotlib is not installed.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    mpl = library("matplotlib", "a picture", f"write a table with {setting('format', 'csv')}")
+    mpl = library("matplotlib", "a picture", otherwise)
     from matplotlib.figure import Figure
 
     colors = THEMES[looks.theme]

@@ -19,6 +19,7 @@ from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
+from autodiff_cli.language.source_text import display_name
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
@@ -132,7 +133,8 @@ class DelimitedReader(TextReader):
                         raise DataError(message, hint=_LINE_ENDS) from None
                 self.line += 1
                 position = end
-        raise DataError(f"{self.name} is empty", hint="write a header line, even for an empty table")
+        hint = "write a header line, even for an empty table"
+        raise DataError(f"{self.name} is empty", hint=f"name a file, or {hint}" if self.name == display_name(None) else hint)
 
     def pieces(self) -> Iterator[_Lines]:
         """Yield pieces of whole rows; there is always at least one piece, which may be empty."""
