@@ -186,6 +186,33 @@ def test_many_digits_are_right_where_few_would_not_do(expression: str, x: float,
         assert [abs(a - b) <= abs(b) * mpmath.mpf("1e-19") for a, b in zip(numbers, wanted, strict=True)] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("expression", "x", "true"),
+    [
+        ("x**3", 0.0, lambda x: x**3),
+        ("(x - 1)**3", 1.0, lambda x: (x - 1) ** 3),
+        ("(x - 1)**2 + 5", 1.0, lambda x: (x - 1) ** 2 + 5),
+        ("x**2 + exp(-3)", 0.7, lambda x: x**2 + mpmath.exp(-3)),
+        ("exp(x**2)", 0.0, lambda x: mpmath.exp(x**2)),
+        ("1 + 1e-200*x", 1.0, lambda x: 1 + 1e-200 * x),
+        ("tanh(300*x)", 1.0, lambda x: mpmath.tanh(300 * x)),
+    ],
+)
+def test_only_coefficients_that_are_zero_are_zero(expression: str, x: float, true: Any) -> None:
+    found = json.loads(run(f'autodiff taylor "{expression}" --at x={x} --order 5 --digits 30 --json'))["coefficients"]
+    with mpmath.workdps(1500):
+        exact = [0 if abs(one) < mpmath.mpf("1e-600") else one for one in mpmath.taylor(true, x, 5)]
+        errors = [abs(mpmath.mpf(text) - one) for text, one in zip(found, exact, strict=True)]
+        assert [error <= abs(one) * mpmath.mpf("1e-29") for error, one in zip(errors, exact, strict=True)] == [True] * 6
+
+
+def test_mixed_derivatives_that_are_zero_have_all_digits() -> None:
+    document = json.loads(run('autodiff hessian "sum(sin(x)) + sum(exp(x))" --at "x=[0.1, 0.7, 1.1]" --digits 30 --json'))
+    hessian, right = document["hessian"]["x"]["x"], document["verified"]["hessian"]["x"]["x"]
+    assert [[text == "0.0" for text in row] for row in hessian] == (~np.eye(3, dtype=bool)).tolist()
+    assert np.min(right) > 15
+
+
 def test_powers_of_large_exponents_take_no_memory() -> None:
     math = Arithmetic(50)
     mp = math.mp

@@ -151,11 +151,9 @@ class _Exact:
             numbers = np.ravel(found[place, names]).tolist()
             for given, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
                 slope = reference.differences.slopes(index)[j]
-                zero = bool(abs(slope.value) <= slope.noise)
-                if slope.kind != "smooth" or (zero and math.isfinite(given)):
+                if slope.kind != "smooth" or (not slope.value and math.isfinite(given)):
                     continue
-                exact = 0 * slope.value if zero else slope.value
-                one = self._compared(len(names), _derivative(len(names), labels), given, exact)
+                one = self._compared(len(names), _derivative(len(names), labels), given, slope.value)
                 if one is not None:
                     wrong.append(one)
         return wrong

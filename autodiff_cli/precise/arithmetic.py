@@ -82,7 +82,7 @@ class Arithmetic:
         mp: an mpmath context with that precision, separate from the global context.
         operations: the number of operations computed so far.
         short: whether more digits might give another result, because an addition lost a term or most of its digits, or because a
-            function value near 1 or 2 was rounded to that integer.
+            function value is too close to 1 or 2.
         constants: the values of the parts of a program that derivatives treat as constants; see ``Evaluator``.
     """
 
@@ -208,10 +208,11 @@ class Arithmetic:
     def rounded(self, value: Real, x: Real) -> Real:
         """Return ``value``, the value of a function at ``x``.
 
-        Set ``short`` if ``value`` is 1, -1 or 2, because the exact value may be a nearby number that was rounded.
+        Set ``short`` if ``value`` is 1, -1 or 2, or differs only in the second half of its digits, few of which are correct.
         """
-        if value in (1, -1, 2) and x and not self.mp.isinf(x):
-            self.short = True
+        if x and not self.short and self.finite(value):
+            whole = self.mp.nint(value)
+            self.short = whole in (1, -1, 2) and self.mp.mag(value - whole) < -self._gap and not self.mp.isinf(x)
         return value
 
 

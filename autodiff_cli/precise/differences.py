@@ -30,6 +30,23 @@ MOST_DIGITS = 760
 """The number of digits with which the sum of any two floats is exact."""
 
 
+class Quotient(NamedTuple):
+    """A difference quotient of one output element.
+
+    Attributes:
+        value: the quotient.
+        noise: its absolute error caused by the finite number of digits.
+    """
+
+    value: Real
+    noise: Real
+
+    @property
+    def lost(self) -> bool:
+        """Whether the quotient consists only of rounding errors."""
+        return bool(abs(self.value) <= self.noise)
+
+
 class Slope(NamedTuple):
     """A derivative of one output element, estimated from function values.
 
@@ -98,12 +115,16 @@ class Differences:
     def slopes(self, index: Index) -> list[Slope]:
         """Return the derivative of each element of the output with respect to ``index``."""
         found = self.run.slopes(index)
-        if all(slope.kind == "undefined" or (slope.kind == "smooth" and not self.math.mp.isinf(slope.value)) for slope in found):
+        if all(slope.kind == "undefined" or (slope.kind == "smooth" and self._certain(slope)) for slope in found):
             return found
-        # Confirm a kink with more digits and smaller steps: rounding or too large a step may have caused it.
+        # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
             self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
         return [_confirmed(one, other) for one, other in zip(found, self._second.slopes(index), strict=True)]
+
+    def _certain(self, slope: Slope) -> bool:
+        """Return whether a smooth derivative is finite and more than rounding errors."""
+        return not self.math.mp.isinf(slope.value) and (not slope.central or abs(slope.central) > slope.noise)
 
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
         """Return the largest change of the derivative of each output element when all operations round like float64 operations.
@@ -145,10 +166,13 @@ class _Run:
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
         self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
-        scales = [abs(x) if x and self.math.finite(x) else mp.mpf(1) for x in self._inputs]
+        # Powers of 2, so that shifted inputs are exact.
         self._steps = [
-            [mp.mpf(10) ** -exponent * scale for exponent in (steps if x else at_0)]
-            for x, scale in zip(self._inputs, scales, strict=True)
+            [
+                mp.ldexp(1, (mp.mag(x) if x and self.math.finite(x) else 0) - round(exponent * floats.log2(10)))
+                for exponent in (steps if x else at_0)
+            ]
+            for x in self._inputs
         ]
 
     def value(self, moves: tuple[tuple[int, int, int], ...]) -> list[Real]:
@@ -165,8 +189,8 @@ class _Run:
                 self.math.rounding(None)
         return self._known[moves]
 
-    def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Real]:
-        """Return a difference quotient: one-sided for each element in ``sides``, central for the others."""
+    def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Quotient]:
+        """Return the difference quotients: one-sided for each element in ``sides``, central for the others."""
         size = self.math.mp.mpf(1)
         parts = []
         for i in dict.fromkeys(index):
@@ -180,30 +204,32 @@ class _Run:
             moves = tuple((i, offset, step) for i, offset, _ in choice if offset)
             weight = floats.prod(sign for _, _, sign in choice)
             terms.append([weight * value for value in self.value(moves)])
-        return [sum(several[1:], several[0]) / size for several in zip(*terms, strict=True)]
+        error = self.math.mp.mpf(10) ** (20 - self.math.digits) / size
+        return [
+            Quotient(sum(several[1:], several[0]) / size, max(map(abs, filter(self.math.finite, several)), default=0) * error)
+            for several in zip(*terms, strict=True)
+        ]
 
     def central(self, index: Index) -> list[Real]:
         """Return the derivative computed by central differences."""
-        return self._stencil(index, 0, {}) if index else self.value(())
+        return [quotient.value for quotient in self._stencil(index, 0, {})] if index else self.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
         """Return the derivative computed by central differences, classified by the one-sided differences."""
         mp = self.math.mp
-        central = self.central(index)
+        central = self._stencil(index, 0, {})
         elements = list(dict.fromkeys(index))
         corners = list(itertools.product((1, -1), repeat=len(elements)))
         if len(index) > 2:
             corners = [corners[0], corners[-1]]
         sided = [[self._stencil(index, step, dict(zip(elements, corner, strict=True))) for step in (0, 1)] for corner in corners]
-        scale = floats.prod((self._steps[i][0] for i in index), start=mp.mpf(1))
         ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
         found = []
         for j, value in enumerate(self.value(())):
-            noise = abs(value) * mp.mpf(10) ** (20 - self.math.digits) / scale
             if self.math.finite(value):
-                found.append(_judged(mp, central[j], [(far[j], near[j]) for far, near in sided], noise, ratio))
+                found.append(_judged(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio))
             else:
-                found.append(Slope("undefined", mp.nan, central[j], noise, (mp.nan, mp.nan)))
+                found.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
         return found
 
 
@@ -211,17 +237,20 @@ JUMP = "jump"
 """The marker for quotients of a function that jumps between the two sides."""
 
 
-def _limit(mp: Context, far: Real, near: Real, noise: Real, ratio: Real) -> Real | str | None:
+def _limit(mp: Context, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
     """Return the limit of two one-sided quotients; the first step is ``ratio`` times the second step.
 
     Returns:
         the limit, nan outside of the domain, ``JUMP``, or ``None`` if the limit does not exist.
     """
+    far, near = (quotient.value for quotient in quotients)
     if mp.isnan(far) or mp.isnan(near):
         return mp.nan
     if mp.isinf(far) or mp.isinf(near):
         return JUMP
-    if abs(far - near) <= max(abs(far), abs(near)) * mp.mpf("1e-12") or max(abs(far), abs(near)) <= noise:
+    if all(quotient.lost for quotient in quotients):
+        return mp.mpf(0)
+    if abs(far - near) <= max(abs(far), abs(near)) * mp.mpf("1e-12"):
         return near
     if abs(near) <= abs(far) / 2:
         return mp.mpf(0)
@@ -233,13 +262,13 @@ def _limit(mp: Context, far: Real, near: Real, noise: Real, ratio: Real) -> Real
     return mp.sign(near) * mp.inf if growth > 1 else None
 
 
-def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: Real, ratio: Real) -> Slope:
+def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
     """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step."""
 
     def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
-        return Slope(kind, value, central, noise, sides or (value, value))
+        return Slope(kind, value, *central, sides or (value, value))
 
-    limits = [_limit(mp, far, near, noise, ratio) for far, near in pairs]
+    limits = [_limit(mp, pair, ratio) for pair in pairs]
     inside = [not (limit is not None and not isinstance(limit, str) and mp.isnan(limit)) for limit in limits]
     limits, pairs = list(itertools.compress(limits, inside)), list(itertools.compress(pairs, inside))
     numbers = [limit for limit in limits if limit is not None and not isinstance(limit, str)]
@@ -253,28 +282,32 @@ def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: R
     if mp.isinf(low) or mp.isinf(high):
         return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
     size = max(abs(low), abs(high)) * mp.mpf("1e-12")
-    apart = [max(quotients) - min(quotients) for quotients in zip(*pairs, strict=True)]
+    apart = [max(quotients).value - min(quotients).value for quotients in zip(*pairs, strict=True)]
     if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:
         return slope("kink", sides=(low, high))
-    everywhere = all(inside) and not mp.isnan(central)
+    everywhere = all(inside) and not mp.isnan(central.value)
     if everywhere and low == high == 0:
         # Either the quotient shrinks with the step, or the point is a corner at which both one-sided limits are 0.
-        corner = abs(central) > noise and abs(central) > max(abs(far) for far, _ in pairs) * 1000
+        corner = not central.lost and abs(central.value) > max(abs(far.value) for far, _ in pairs) * 1000
         return slope("kink", sides=(low, high)) if corner else slope("smooth", mp.mpf(0))
     if not everywhere:
         return slope("smooth", numbers[0])
-    if abs(central - low) > max(size, high - low) * 1000 + noise:
+    if abs(central.value - low) > max(size, high - low) * 1000 + central.noise:
         return slope("kink", sides=(low, high))
-    return slope("smooth", central)
+    return slope("smooth", central.value)
 
 
 def _confirmed(one: Slope, other: Slope) -> Slope:
     """Choose between two results, the second of which was computed with more digits.
 
-    If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
+    A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two
+    sides, is much smaller in the second result, it was a rounding error.
     """
-    smooth = one._replace(kind="smooth", value=other.central, central=other.central, sides=(other.central, other.central))
-    if other.kind != "undefined" and abs(one.central) > 0 and abs(other.central) < abs(one.central) * 1e-60:
+    central = other.central * 0 if abs(other.central) <= other.noise else other.central
+    smooth = one._replace(kind="smooth", value=central, central=central, sides=(central, central))
+    if other.kind == "smooth" and not central:
+        return smooth
+    if other.kind != "undefined" and abs(one.central) > 0 and abs(central) < abs(one.central) * 1e-60:
         return smooth
     if one.kind == other.kind == "kink":
         alike = all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(one.sides, other.sides, strict=True))
