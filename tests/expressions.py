@@ -104,7 +104,7 @@ RANGES = (
 LARGEST = 150.0
 """A function with larger values in a range has a pole there."""
 BY_HAND = {"zeta": "zeta(2, 1.5 + sin({}))", "polygamma": "polygamma(1, 1.5 + sin({}))", "sinc": "sinc(1.5 + sin({}))"}
-"""There is no derivative by the first argument; and the formula of the derivative of sinc loses digits near 0."""
+"""The derivative by the first argument does not exist; and the formula of the derivative of sinc loses digits near 0."""
 
 
 def call(op: FunctionInfo) -> str:

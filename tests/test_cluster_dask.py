@@ -158,7 +158,7 @@ def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
     assert sorted(os.listdir()) == ["d.csv", "o.csv"]
 
 
-def test_nobody_else_can_connect(tmp_path: Path) -> None:
+def test_other_clients_cannot_connect(tmp_path: Path) -> None:
     with scheduler.connected(None, 1, 1, str(tmp_path), print) as found:
         assert list(found.each(scan, [(__file__, 0, 10, "")], lambda _: False)) == [(0, (0, 1))]
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]

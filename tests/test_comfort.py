@@ -147,7 +147,7 @@ def test_search_without_a_result() -> None:
     assert "--search cosine', which finds" in run("autodiff functions cosine")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal to open")
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal cannot be opened")
 def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
     def printed(arguments: str, **variables: str) -> str:
         master, terminal = pty.openpty()

@@ -381,7 +381,7 @@ def test_numbers_that_are_only_close_to_a_constant_stay_what_they_are(value: flo
     assert text(Algebra().number(value)) == repr(value)
 
 
-# What there is no formula for
+# Functions without a formula
 
 
 @pytest.mark.parametrize("expression", ["det([[x, 1], [2, x]])", "sort([x, 1])[0]", "softmax([x, 1])[0]", "mean([x > 0, x > 1])*x"])

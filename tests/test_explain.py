@@ -248,7 +248,7 @@ def test_a_function_of_several_operations_shows_what_is_inside(capsys: pytest.Ca
     ("expression", "inside"),
     [("l1_loss(x, 2)", "x - 2"), ("l1_loss(2, x)", "2 - x"), ("l1_loss(c, x)", "2 - x"), ("l1_loss(x, c)", "x - 2")],
 )
-def test_constants_that_nobody_saved(expression: str, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_constants_that_are_not_saved(expression: str, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, expression, "-a", "x=5", "--const", "c=2", "--quiet-notes")
     assert answer["forward"][2]["operation"] == inside
     second = explained(capsys, "tan(x)", "-a", "x=1", "--order", "2")["second"][0]

@@ -145,7 +145,7 @@ def test_only_the_needed_columns_of_parquet_are_requested(web: str) -> None:
 
 
 def test_errors_of_a_web_server(web: str) -> None:
-    refused("there is no such file or folder", "x", f"{web}/none.csv")
+    refused("the file or folder does not exist", "x", f"{web}/none.csv")
     refused("cannot read 'http://127.0.0.1:9/rows.csv'", "x", "http://127.0.0.1:9/rows.csv")
     done = refused("a web server can only be read", "x", "-o", f"{web}/out.csv")
     assert "hint: write to a file, s3://, gs:// or az://" in done.err
@@ -173,7 +173,7 @@ def test_folders_and_patterns_of_objects(store: str) -> None:
 
 
 def test_errors_of_an_object_store(store: str) -> None:
-    refused("there is no such file or folder", "x", f"{store}/none.csv")
+    refused("the file or folder does not exist", "x", f"{store}/none.csv")
     refused("cannot read 's3://no-such-bucket/rows.csv'", "x", "s3://no-such-bucket/rows.csv")
     refused("cannot write 's3://no-such-bucket/out.csv'", "x", "-o", "s3://no-such-bucket/out.csv")
 

@@ -89,7 +89,7 @@ def test_wrong_commands_have_a_way_out() -> None:
         (":grad x +", "the expression is incomplete after '+'"),
         (":grad lgo(x)", "unknown function 'lgo'"),
         (':grad "x', 'a quote is not closed in "x'),
-        ("help xyzzy", "there is no 'xyzzy'"),
+        ("help xyzzy", "unknown name 'xyzzy'"),
     ]:
         out, err = session(line, "x + 1")
         assert err.startswith(f"error: {error}"), err
@@ -193,7 +193,7 @@ def _typed(keys: list[str], environment: dict[str, str]) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal to open")
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal cannot be opened")
 def test_control_c_starts_a_new_line_without_prompt_toolkit(tmp_path: Path) -> None:
     (tmp_path / "prompt_toolkit.py").write_text("raise ImportError\n")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "TERM": "dumb", "XDG_STATE_HOME": str(tmp_path)}

@@ -74,7 +74,7 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     """Convert a data type to a NumPy dtype; ``None`` gives float64.
 
     Raises:
-        DtypeError: if there are no tensors of this type.
+        DtypeError: if tensors cannot have this type.
     """
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
         raise DtypeError(f"unknown type '{dtype}'", hint=USE)
@@ -83,7 +83,7 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     except TypeError:
         raise DtypeError(f"a type must be a data type such as float64, not {type_name(dtype)}", hint=USE) from None
     if found not in TYPES:
-        raise DtypeError(f"there are no tensors of type {found}", hint=USE)
+        raise DtypeError(f"tensors cannot have the type {found}", hint=USE)
     return found
 
 
@@ -95,12 +95,12 @@ def torch_type(dtype: DType) -> dtype:
     """Return the type object for a NumPy dtype.
 
     Raises:
-        DtypeError: if there are no tensors of this type.
+        DtypeError: if tensors cannot have this type.
     """
     try:
         return TYPES[dtype]
     except KeyError:
-        raise DtypeError(f"there are no tensors of type {dtype}", hint=USE) from None
+        raise DtypeError(f"tensors cannot have the type {dtype}", hint=USE) from None
 
 
 def default_type() -> DType:

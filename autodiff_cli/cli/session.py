@@ -169,7 +169,7 @@ class Session:
             if not self._describe(name):
                 known = {*self._interpreter.known(), *COMMANDS, *_WORDS}
                 raise UnknownName(
-                    f"there is no '{name}'", hint=suggestion(name, known) or "':functions --search WORDS' finds functions"
+                    f"unknown name '{name}'", hint=suggestion(name, known) or "':functions --search WORDS' finds functions"
                 )
 
     def _describe(self, name: str) -> bool:

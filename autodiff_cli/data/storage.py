@@ -293,7 +293,7 @@ def _reason(error: Exception) -> str:
     text = str(error).partition("\n")[0].strip()
     if isinstance(error, FileNotFoundError):
         names_place = re.search(r"(bucket|container) .*(exist|found)", text, re.IGNORECASE)
-        return text if names_place else "there is no such file or folder"
+        return text if names_place else "the file or folder does not exist"
     if isinstance(error, PermissionError):
         return f"access denied ({text})" if text else "access denied"
     if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():

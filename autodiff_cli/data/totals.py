@@ -20,7 +20,7 @@ _Codes = NDArray[np.intp]
 class Totals:
     """The sums of results over groups of rows; a group consists of the rows with equal values in all kept columns.
 
-    Without kept columns, all rows are one group, even if there are no rows.
+    Without kept columns, all rows are one group, even without rows.
 
     Args:
         results: the number of results.

@@ -109,7 +109,7 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         vector: the vector for ``jvp`` and ``hvp``, by variable; missing variables have a zero vector.
 
     Raises:
-        MissingValue: if there are no variables, or if ``jvp`` or ``hvp`` is called without a vector.
+        MissingValue: if the expression does not have variables, or if ``jvp`` or ``hvp`` is called without a vector.
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:

@@ -92,7 +92,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
 
     Raises:
         UsageError: if there are several variables, or if the order is negative.
-        MissingValue: if there are no variables.
+        MissingValue: if the expression does not have variables.
         LimitError: if the order is above 1,000 and limits are not lifted.
         NoSeriesError: if an operation does not have a power-series rule and the variable or the output is not a scalar.
     """

@@ -124,7 +124,7 @@ def compile(
     if threads is not None and threads < 1:
         raise UsageError(f"the number of threads must be 1 or more, not {threads}")
     if engine not in ENGINES:
-        raise UsageError(f"there is no engine '{engine}'", hint=f"the engines are {', '.join(ENGINES)}")
+        raise UsageError(f"unknown engine '{engine}'", hint=f"the engines are {', '.join(ENGINES)}")
     if fast and engine == "numpy":
         raise UsageError(f"{setting('fast')} is for machine code, not for NumPy", hint="leave one of the two out")
     expression = with_list(expression)

@@ -34,7 +34,7 @@ def target_for(path: str | None) -> str:
     """Return the target for the suffix of an output file, such as ``c`` for ``f.c``.
 
     Raises:
-        UsageError: if there is no file, or if its suffix does not determine a target.
+        UsageError: if the file is missing, or if its suffix does not determine a target.
     """
     suffix = os.path.splitext(path or "")[1].lower()
     if suffix not in SUFFIXES:

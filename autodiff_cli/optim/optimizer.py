@@ -34,7 +34,7 @@ class Optimizer:
         defaults: the options of groups that do not give them.
 
     Raises:
-        ArgumentError: if there are no parameters, or a parameter is not a leaf, or occurs twice.
+        ArgumentError: if the parameters are missing, or a parameter is not a leaf, or occurs twice.
     """
 
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:

@@ -66,7 +66,7 @@ class Derivatives(CommandResult):
         return [{"name": output_name(term), **self._shown(term)} for term in self.texts]
 
     def bare(self) -> list[object]:
-        """Return the values at the point, or the formulas if there is no point."""
+        """Return the values at the point, or the formulas without a point."""
         return list(self.values.values() or self.texts.values())
 
     def _shown(self, term: Term) -> dict[str, object]:

@@ -236,7 +236,7 @@ def _derivative(f: Function, x: float, order: int) -> Any:
 
 
 def _error(f: Function, x: float, order: int, answer: float) -> Any:
-    """The error in proportion; ``None`` where there is no number to compare with, or one too small or large for floats."""
+    """The error in proportion; ``None`` where a number to compare with is missing, or is too small or large for floats."""
     with mp.workdps(900):
         try:
             true = _derivative(f, x, order)

@@ -269,7 +269,7 @@ def _whole(x: Any) -> Any:
 
 
 def _steps(function: Real) -> Real:
-    """A function of the next whole number; at its jumps there is no truth."""
+    """A function of the next whole number; the truth at its jumps is not defined."""
 
     def here(x: Any) -> Any:
         if _whole(2 * x) or abs(x) > 2**51:

@@ -33,7 +33,7 @@ def _private(place: Path) -> bool:
 
 def read(key: str) -> bytes | None:
     """Return the code of a key; ``None`` if it is not in the cache."""
-    with suppress(OSError, RuntimeError):  # Path.home() raises RuntimeError if there is no home
+    with suppress(OSError, RuntimeError):  # Path.home() raises RuntimeError without a home folder
         place = folder()
         if _private(place):
             content = (place / key).read_bytes()

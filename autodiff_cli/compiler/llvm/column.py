@@ -1,7 +1,7 @@
 """Columns that are not known yet: NumPy's functions of a column append instructions to a kernel.
 
 The forward function of a primitive is written with NumPy.  Called with columns instead of arrays, it describes the kernel
-of the primitive, so there is no second definition of a primitive, and its values at edges are those of ``evaluate``.
+of the primitive, so a primitive is not defined twice, and its values at edges are those of ``evaluate``.
 
 Code that looks at values cannot run: ``Unknown`` is raised.  Only ``np.any`` has an answer, ``True``, because forward
 functions ask it whether some rows need a formula that is right for all of these rows.

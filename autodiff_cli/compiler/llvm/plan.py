@@ -68,7 +68,7 @@ class Plan:
 
     Raises:
         MissingPackage: if llvmlite is not installed.
-        UsageError: if there are no fast functions for this system.
+        UsageError: if this system does not have fast functions.
     """
 
     def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType, fast: bool = False) -> None:

@@ -93,7 +93,7 @@ def run(
         tell: the function that shows a note to the user at once.
 
     Raises:
-        AutodiffError: if any row fails; the error describes the first such row, and there is no output.  After a lost
+        AutodiffError: if any row fails; the error describes the first such row, and nothing is written.  After a lost
             connection or an error of a file, the finished files of an output folder stay, and the run can be continued.
     """
     if settings.dask:

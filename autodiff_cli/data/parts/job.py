@@ -250,7 +250,7 @@ def load(folder: str, run: str) -> Job:
     except OSError as error:
         data, reason = None, error.strerror or str(error)
     else:
-        reason = "there is no job"
+        reason = "the job does not exist"
     if data is None:
         hint = "make the folder available under the same path on all machines"
         raise ClusterError(f"a worker cannot read '{folder}': {reason}", hint=hint)

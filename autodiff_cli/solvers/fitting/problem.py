@@ -141,8 +141,8 @@ class Problem:
         """Check that there are parameters, and enough rows.
 
         Raises:
-            UsageError: if there are no parameters.
-            DataError: if there are no rows, or fewer rows than parameters.
+            UsageError: if the model does not have parameters.
+            DataError: if the data do not have rows, or have fewer rows than parameters.
         """
         n = len(self.free)
         if not self.free:

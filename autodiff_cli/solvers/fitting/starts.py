@@ -45,7 +45,7 @@ def started(problem: Problem) -> Problem:
     """Return the problem with a start for every parameter.
 
     Raises:
-        UsageError, DataError: if there are no parameters, or too few rows.
+        UsageError, DataError: if the model does not have parameters, or the rows are too few.
         NotSolved: if the model is not finite at any point that was tried.
     """
     problem.check_size()

@@ -32,7 +32,7 @@ class Roots:
 
     Attributes:
         checks: the verification of each root, in the order of the unknowns.
-        complete: whether it is proven that there are no other roots.
+        complete: whether it is proven that other roots do not exist.
         undefined: places where an equation is not defined or not continuous, and that are not roots.
         unresolved: places where a root is neither proven nor excluded.
     """

@@ -315,10 +315,8 @@ def _over(
     else:
         result = Root(problem, Found(_absent(problem, found.complete), [], 1))
         where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
-        proven = "there is no root in {}, which is proven with interval arithmetic"
-        result.reason = (proven if found.complete else "no root was found in {}, but it is not proven that there is none").format(
-            where
-        )
+        proven = "{} does not contain a root, which is proven with interval arithmetic"
+        result.reason = (proven if found.complete else "no root was found in {}, but roots may exist there").format(where)
         result.advice = f"search a wider range with {setting('over')}" if found.complete else f"use a start with {setting('at')}"
     result.complete = found.complete
     result.others = max(len(made) - 1, 0)

@@ -144,7 +144,7 @@ def krawczyk(problem: Problem, point: Point, radius: Vector) -> Vector | None:
         radius: the half-widths of the box.
 
     Returns:
-        The half-widths of a box that contains a root, which is the only one in it; ``None`` if there is no proof.
+        The half-widths of a box that contains a root, which is the only one in it; ``None`` if this is not proven.
     """
     if problem.enclosure is None or problem.slopes is None:
         return None
