@@ -83,6 +83,10 @@ class AutodiffError(Exception):
         """Prefix the message with its subject: ``subject: message``."""
         self._message = f"{subject}: {self._message}"
 
+    def besides(self, fact: str) -> None:
+        """Add a fact to the message: ``message; fact``."""
+        self._message = f"{self._message}; {fact}"
+
     def arguments(self) -> dict[str, Any]:
         """Return the constructor arguments of an equal exception, in which settings are still marked."""
         return {"message": self._message, "span": self.span, "hint": self._hint, "source": self.source}

@@ -330,6 +330,16 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 # Data that is not as it should be
 
 
+def test_an_error_says_how_many_rows_are_written() -> None:
+    data = ("x\n" + "1\n" * 300_000 + "abc\n").encode()
+    failed = run_map("x**2", stdin=data)
+    written = failed.text.count("\n") - 1
+    assert written > 0
+    assert f"not a number; the results of {written:,} rows are already on standard output\n" in failed.err
+    assert "standard output" not in run_map("x**2", "--sum", stdin=data).err
+    assert "standard output" not in run_map("x**2", stdin=b"x\nabc\n").err
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -36,6 +36,7 @@ _OTHER_NAMES = {
 """Commands by the words that other programs use for them."""
 _OTHER_OPTIONS = {
     "--gradient": ("--vector", "give the vector with --vector NAME=VALUE"),
+    "--over": ("--bounds", "limit variables with --bounds x=-1:1"),
     "--at": ("--const", "variables become arguments; give constants their values with --const NAME=VALUE"),
 }
 """For options of other commands, the option that a command has instead, and a hint."""

@@ -18,9 +18,10 @@ from autodiff_cli.data.inputs import Path, expanded, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.readers.hive import Values
 from autodiff_cli.data.row_blocks import Reader, Tally, Writer, field_of
-from autodiff_cli.errors import UsageError
+from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from autodiff_cli.language.source_text import display_name
+from autodiff_cli.wording import plural
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -128,6 +129,10 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
                     summary.add(tally)
                     tick(summary.rows, inputs.part_read(i, source))
             writer.finish()
+    except AutodiffError as error:
+        if target is None and summary.rows and task.total is None:
+            error.besides(f"the results of {plural(summary.rows, 'row')} are already on standard output")
+        raise
     finally:
         source.close()
     return summary

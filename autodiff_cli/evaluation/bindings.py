@@ -117,7 +117,7 @@ def constant(text: str, name: str, variable: str = "") -> Array:
         ) from None
     except AutodiffError as error:
         if error.message == "unexpected ':'":
-            error.hint = f"give one value; a command with a range has {setting('over', 'x=-1:1')}"
+            error.hint = f"give one value; for a range, use {setting('over', 'x=-1:1')} or {setting('bounds', 'x=-1:1')}"
         elif error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
             error.hint = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
