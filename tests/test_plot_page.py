@@ -394,6 +394,27 @@ def test_inputs_that_cannot_move_say_why(browser: Any, tmp_path: Path) -> None:
     assert page.readings()[:2] == ["11.25", "15"]
 
 
+FAR = [
+    ("x**2", "x=1e300:1e308", ""),
+    ("tan(x)**2", "x=1e300:1e308", "xy"),
+    ("1e-320*x", "x=0.001:1000", "xy"),
+    ("1e-320*x", "x=-2:2", ""),
+    ("inf*x", "x=-1:1", ""),
+    ("0*x", "x=1e8:100000001", ""),
+]
+
+
+@pytest.mark.parametrize(("source", "over", "log"), FAR)
+def test_numbers_at_the_limits_are_drawn(source: str, over: str, log: str, browser: Any, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, source, over, log=log)
+    for button in ("#closer", "#farther", "#farther"):
+        page.one(button).click()
+        page.drawn()
+        drawn = browser.execute_script("return document.querySelector('#figure').innerHTML")
+        assert not re.search("NaN|Infinity|undefined", drawn)
+    assert page.errors() == []
+
+
 @pytest.mark.parametrize("width", [360, 800])
 def test_a_narrow_page_has_no_horizontal_scrollbar(width: int, browser: Any, tmp_path: Path) -> None:
     for source, over in [("exp(-x)*sin(9*x) + 1e5", "x=0:3"), ("sin(x)*cos(y)", "x=-4:4,y=-30:30")]:

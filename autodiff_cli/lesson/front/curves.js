@@ -2,14 +2,16 @@
 
 import { scaleLinear } from "d3-scale";
 
-import { axes, labelled, roomFor } from "./axes.js";
+import { RIGHT, axes, labelled, labelledAcross, roomFor } from "./axes.js";
 import { human, numberOf } from "./numbers.js";
 import { isUnbounded, panelWindow, sampled, windowOf } from "./sampling.js";
 import { element, svg, write } from "./view.js";
 
-const RIGHT = 16, TOP = 12, BOTTOM = 40, MARGIN = 0.04;
+const TOP = 12, BOTTOM = 40, MARGIN = 0.04;
 /** A larger number is not drawn as finite; differences of such numbers may overflow. */
 const HUGE = 1e306;
+/** The rise across the panel, in pixels, of a tangent that is drawn as vertical. */
+const STEEP = 1e7;
 
 export class Curves {
   /** `compute` returns the numbers at a point and at the other inputs; it is undefined if the plot has samples only. */
@@ -103,11 +105,11 @@ export class Curves {
   }
 
   told(x, { y, slope }) {
-    const [at, value, rise] = [x, y, slope].map((number) => human(number ?? NaN, this.plot.precision));
+    const [value, rise] = [y, slope].map((number) => human(number ?? NaN, this.plot.precision));
     if (slope === undefined) return "";
-    if (!Number.isFinite(y)) return `At ${this.name} = ${at}, the value is ${value}.`;
-    if (!Number.isFinite(slope)) return `At ${this.name} = ${at}, the derivative is ${rise}: the curve has no tangent.`;
-    return `At ${this.name} = ${at}, the slope of the tangent is the derivative, ${rise}.`;
+    if (!Number.isFinite(y)) return `At ${this.name} = ${x}, the value is ${value}.`;
+    if (!Number.isFinite(slope)) return `At ${this.name} = ${x}, the derivative is ${rise}: the curve has no tangent.`;
+    return `At ${this.name} = ${x}, the slope of the tangent is the derivative, ${rise}.`;
   }
 
   /** Return the values of the sample nearest to a position, and its derivatives as slopes. */
@@ -152,7 +154,7 @@ class Panel {
       const [from, to] = panelWindow(this.shown.map((k, i) => windowOf(seen(samples.ys[k]), unbounded[i])), unbounded);
       this.window = [from - (to - from) * MARGIN, to + (to - from) * MARGIN];
     }
-    this.labels = [labelled(log.x, [low, high], Math.max(3, Math.round(width / 90))), labelled(log.y, this.window, Math.max(3, Math.round(this.height / 55)))];
+    this.labels = [labelledAcross(log.x, [low, high], width - RIGHT), labelled(log.y, this.window, Math.max(3, Math.round(this.height / 55)))];
     this.room = roomFor(this.labels[1]);
   }
 
@@ -203,16 +205,23 @@ class Panel {
   }
 
   point(u, { ys, slopes }) {
-    const { left, right, top, bottom } = this.box;
+    const { top, bottom } = this.box;
     this.cursor.setAttribute("d", `M${this.u(u)} ${top}V${bottom}`);
     for (const k of this.shown) {
       const [y, slope] = [ys[k], slopes[k]];
       const point = this.points.get(k);
       point.classList.toggle("hidden", !Number.isFinite(y));
       if (Number.isFinite(y)) point.setAttribute("transform", `translate(${this.u(u)} ${this.v(y)})`);
-      const drawn = this.owner.plot.curves[k].order === 0 && Number.isFinite(y) && Number.isFinite(slope);
-      const along = (at) => `${at} ${this.v(y + slope * (this.u.invert(at) - u))}`;
-      this.tangents.get(k).setAttribute("d", drawn ? `M${along(left)}L${along(right)}` : "");
+      const tangent = this.owner.plot.curves[k].order === 0 ? this.tangent(u, y, slope) : "";
+      this.tangents.get(k).setAttribute("d", tangent);
     }
+  }
+
+  /** Return the path of a line across the panel; it is empty if the slope is not known or not finite. */
+  tangent(u, y, slope) {
+    const { left, right, top, bottom } = this.box;
+    const [from, to] = [left, right].map((at) => this.v(y + slope * (this.u.invert(at) - u)));
+    if (!Number.isFinite(from) || !Number.isFinite(to)) return "";
+    return Math.abs(to - from) > STEEP ? `M${this.u(u)} ${top}V${bottom}` : `M${left} ${from}L${right} ${to}`;
   }
 }

@@ -4,12 +4,12 @@ import { ticks } from "d3-array";
 import { contours } from "d3-contour";
 import { scaleLinear } from "d3-scale";
 
-import { axes, labelled, roomFor } from "./axes.js";
+import { RIGHT, axes, labelled, labelledAcross, roomFor } from "./axes.js";
 import { human, numberOf } from "./numbers.js";
 import { opened, windowOf } from "./sampling.js";
 import { element, svg, write } from "./view.js";
 
-const SAMPLES = 121, BANDS = 12, ACROSS = 18, RIGHT = 16, TOP = 12, BOTTOM = 40, SHADES = 7;
+const SAMPLES = 121, BANDS = 12, ACROSS = 18, TOP = 12, BOTTOM = 40, SHADES = 7;
 /** Two ranges are drawn to the same scale if the ratio of their lengths is at most this factor. */
 const ALIKE = 1.6;
 
@@ -60,7 +60,7 @@ export class Field {
   /** Draw the field over parts of both axes. */
   draw(values, [ends, other], size, given) {
     const others = this.others(values);
-    const grid = ([low, high]) => Array.from({ length: SAMPLES }, (_, i) => low + ((high - low) * i) / (SAMPLES - 1));
+    const grid = ([low, high]) => Array.from({ length: SAMPLES }, (_, i) => low + (high - low) * (i / (SAMPLES - 1)));
     if (this.compute) {
       const [xs, ys] = [grid(ends), grid(other)];
       const rows = ys.map((y) => xs.map((x) => this.numbers(x, y, others)));
@@ -94,7 +94,7 @@ export class Field {
     set(this.inside, { x: left, y: TOP, width: wide, height: tall });
     this.u = scaleLinear([low, high], [left, left + wide]);
     this.v = scaleLinear([from, to], [TOP + tall, TOP]);
-    const across = labelled(false, [low, high], Math.max(3, Math.round(wide / 90)));
+    const across = labelledAcross(false, [low, high], wide);
     const names = [
       svg("text", { class: "name", x: left + wide / 2, y: tall + TOP + BOTTOM - 5 }, this.names[0]),
       svg("text", { class: "name left", x: 4, y: TOP + tall / 2 + 4 }, this.names[1]),
@@ -197,7 +197,7 @@ export class Field {
     const screen = Math.hypot(across, up), known = Number.isFinite(screen) && screen > 0;
     const drawn = known ? arrow(this.u(x), this.v(y), (across / screen) * 56, (up / screen) * 56) : "";
     this.gradient.setAttribute("d", drawn);
-    const at = `At ${this.names[0]} = ${text(x)}, ${this.names[1]} = ${text(y)}`;
+    const at = `At ${this.names[0]} = ${x}, ${this.names[1]} = ${y}`;
     const told = known
       ? `the value is ${text(value)}, as on the whole marked line. The gradient points uphill, and the value rises by ${text(length)} for each unit in this direction.`
       : length === 0 ? "the gradient is 0." : `the value is ${text(value)}, and the gradient is ${text(slopes[0])}, ${text(slopes[1])}.`;

@@ -22,7 +22,7 @@ const whole = view.axes.map(({ ends }) => ends);
 const figure = byId("figure");
 /** The ranges of the axes, and those that the zoom began with. */
 let ends = whole, base = whole;
-let waiting = null, anew = false;
+let waiting = null, anew = false, width = 0;
 
 const points = view.axes.map((axis, i) => {
   const [from, to] = axis.ends;
@@ -56,7 +56,7 @@ function draw(everything = true) {
 function drawNow() {
   const same = elements.every(({ label, axis }) => axis !== undefined || inputs.values.get(label) === given.get(label));
   byId("notes").classList.toggle("hidden", !same); // notes are on the given inputs
-  const width = figure.clientWidth;
+  width = figure.clientWidth;
   view.draw(inputs.values, ends, { width, height: Math.max(260, Math.min(0.62 * width, 0.66 * window.innerHeight)) }, same);
 }
 
@@ -126,6 +126,6 @@ document.addEventListener("keydown", (event) => {
 select(figure).call(zooms).on("dblclick.zoom", buttons.all);
 figure.addEventListener("pointermove", follow);
 figure.addEventListener("pointerdown", follow);
-new ResizeObserver(() => draw()).observe(figure);
+new ResizeObserver(() => figure.clientWidth !== width && draw()).observe(figure);
 drawNow();
 document.body.dataset.ready = "true";

@@ -8,6 +8,8 @@
 const COUNT = 400, HALVINGS = 6, BISECTIONS = 40, MOST = 20_000, MOST_SEARCHED = 400;
 /** The greatest distance between the curve and a line between two samples, as a part of the range of the curve. */
 const SMOOTH = 1e-3;
+/** A smaller number is drawn as 0. */
+const SMALLEST = 1e-300;
 const CENTRAL = [0.1, 0.9];
 
 /**
@@ -18,7 +20,7 @@ const CENTRAL = [0.1, 0.9];
  */
 export function sampled(at, low, high) {
   const row = (u) => ({ u, ...at(u) });
-  let rows = Array.from({ length: COUNT + 1 }, (_, i) => row(low + ((high - low) * i) / COUNT));
+  let rows = Array.from({ length: COUNT + 1 }, (_, i) => row(low + (high - low) * (i / COUNT)));
   const curves = rows[0].ys.map((_, k) => k);
   const sizes = curves.map((k) => sizeOf(rows.map(({ ys }) => ys[k])));
   // A single point without a value is a hole, such as that of sin(x)/x at 0.
@@ -32,7 +34,7 @@ export function sampled(at, low, high) {
   };
   const smooth = (a, b) => curves.every((k) => matches(a, b, k));
   for (let halving = 0; halving < HALVINGS && rows.length < MOST; halving++) {
-    rows = rows.flatMap((each, i) => (i && !smooth(rows[i - 1], each) ? [row((rows[i - 1].u + each.u) / 2), each] : [each]));
+    rows = rows.flatMap((each, i) => (i && !smooth(rows[i - 1], each) ? [row(middleOf(rows[i - 1], each)), each] : [each]));
   }
   const gaps = curves.map(() => new Set());
   const found = [];
@@ -54,7 +56,7 @@ export function sampled(at, low, high) {
 /** Return the ends of the smallest interval that contains the place where a curve does not match its slopes. */
 function enclosed(row, a, b, k) {
   for (let i = 0; i < BISECTIONS; i++) {
-    const middle = row((a.u + b.u) / 2);
+    const middle = row(middleOf(a, b));
     if (middle.u <= a.u || middle.u >= b.u) break;
     const [left, right] = [rise(a, middle, k), rise(middle, b, k)];
     if (left > right || (left === right && !Number.isFinite(middle.ys[k]))) b = middle;
@@ -62,6 +64,9 @@ function enclosed(row, a, b, k) {
   }
   return [a, b];
 }
+
+/** Return the middle of two points, whose sum may overflow. */
+const middleOf = (a, b) => a.u + (b.u - a.u) / 2;
 
 const rise = (a, b, k) => {
   const difference = Math.abs(b.ys[k] - a.ys[k]);
@@ -121,7 +126,7 @@ export function panelWindow(windows, unbounded) {
 /** Return a range for axes or colours; the range of a constant is widened. */
 export function opened(low, high) {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  if (high - low > Math.max(1e-9 * size, 1e-300)) return [low, high];
-  const room = size / 2 || 1;
+  if (high - low > Math.max(1e-9 * size, SMALLEST)) return [low, high];
+  const room = size > SMALLEST ? size / 2 : 1;
   return [low - room, high + room];
 }
