@@ -1,5 +1,5 @@
 """A lesson in Chromium: the time to open it, and the time of a step and of a moved input, for three sizes of an expression; and the
-same for a gradient descent as a program, with the time to record it.
+same for a gradient descent as a program, with the time to record it.  Then pages of plots: the time until a moved input is drawn.
 
 python tests/benchmarks/lesson.py
 """
@@ -10,7 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from autodiff_cli.evaluation.ranges import ranges
+from autodiff_cli.lesson import plot as plots
 from autodiff_cli.lesson.program import to_html
+from autodiff_cli.plot.plot import plot
 from tests.browser import Page, chromium
 from tests.test_lesson import explained, opened
 from tests.test_program_lesson import recorded
@@ -41,6 +44,22 @@ for (let i = 0; i < 10; i++) { f.value = Number(f.min) + i/10; f.dispatchEvent(n
 return (performance.now() - s)/10"""
 
 
+FRAMES = """
+return (async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const f = document.querySelector('[aria-label="slider of a"]'), s = performance.now();
+  for (let i = 1; i <= 20; i++) { f.value = i/10; f.dispatchEvent(new Event('input')); await frame(); await frame(); }
+  return (performance.now() - s)/20;
+})()"""
+TERMS = " + ".join(f"sin({k}*x + a)*exp(-{k}*x/40)" for k in range(1, 150))
+PLOTS = [
+    ("exp(-a*x)*cos(x)", ["x=0:6"]),
+    ("tan(x) + floor(a*x)", ["x=-4:4"]),
+    (TERMS, ["x=0:3"]),
+    ("(1 - x)**2 + a*(y - x**2)**2", ["x=-2:2", "y=-1:3"]),
+]
+
+
 def main() -> None:
     browser = chromium()
     with tempfile.TemporaryDirectory() as folder:
@@ -54,6 +73,13 @@ def main() -> None:
             took = time.perf_counter() - start
             page = Page(browser, Path(folder), html)
             print(f"{count:4} turns in {page.position[1] + 1} steps: recorded in {took:.2f} s, {measured(page)}")
+        for source, over in PLOTS:
+            page = Page(browser, Path(folder), plots.to_html(plot(source, ranges(over), {"a": 1.0}), 6))
+            start = time.perf_counter()
+            page.open()
+            took = time.perf_counter() - start
+            size = page.path.stat().st_size / 1024
+            print(f"{size:4.0f} KiB, opens in {took:.2f} s; moved input {browser.execute_script(FRAMES):.0f} ms: {source[:40]}")
     browser.quit()
 
 
