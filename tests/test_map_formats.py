@@ -19,7 +19,7 @@ from autodiff_cli import formats
 from autodiff_cli.data import column_values, number_text
 from autodiff_cli.data.readers import arrow_ndjson, lines
 from autodiff_cli.data.writers import npy
-from tests.mapping import run_map
+from tests.mapping import Done, run_map
 
 X = [1.5, -0.25, 3e-7, 1e17, 0.1]
 Y = [2.0, 8.0, -1.0, 1 / 3, 5e-324]
@@ -489,6 +489,17 @@ ODD_LINES += ['{"x": 1, "y": 2}{"x": 3, "y": 4}', '{"x": 1, "y": 2, "x": 3}', r'
 ODD_LINES += ['{"x": 1, "y": 2, "value": 3}', r'{"x": 1, "y": 2, "v\u0061lue": null}', '{"x": 1, "y": 2, "s": "\udcff"}']
 
 
+def mapped_alike(monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes) -> Done:
+    """Run ``map`` on NDJSON without and with Arrow, check that both write the same, and return the second run."""
+    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
+        plain = run_map(*arguments, stdin=stdin)
+    monkeypatch.setattr(lines, "FAST_FROM", 1)
+    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
+    found = run_map(*arguments, stdin=stdin)
+    assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
+    return found
+
+
 @pytest.mark.parametrize("options", [[], ["--no-keep"], ["--on-error", "skip"], ["--on-error", "nan"]])
 @pytest.mark.parametrize("odd", [None, *ODD_LINES])
 def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -501,13 +512,8 @@ def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str
     data = "".join(f"{line}\n" for line in given).encode("utf-8", "surrogateescape")
     arguments = ["x/y", "--input-format", "ndjson", "--format", "ndjson", *options]
     monkeypatch.setattr(lines, "CHUNK", 500)
-    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
-        plain = run_map(*arguments, stdin=data)
-    monkeypatch.setattr(lines, "FAST_FROM", 1)
-    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
     with mock.patch.object(arrow_ndjson, "parsed", side_effect=arrow_ndjson.parsed) as fast:
-        found = run_map(*arguments, stdin=data)
-    assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
+        found = mapped_alike(monkeypatch, *arguments, stdin=data)
     assert fast.called
     for line, source in zip(found.text.splitlines(), given, strict=False) if odd is None and not options else ():
         assert line.startswith(source[:-1] + ", ")
@@ -576,13 +582,8 @@ def test_ndjson_with_the_same_keys_is_read_as_ever(odd: str | None, kind: str, p
     rows = [", ".join(f'"{key}": {cell}' for key, cell in row.items()) for row in given]
     data = "".join(f"{{{row}}}\n" for row in rows).encode("utf-8", "surrogateescape")
     arguments = ["x**2", "--input-format", "ndjson", "--format", "ndjson"]
-    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
-        plain = run_map(*arguments, stdin=data)
-    monkeypatch.setattr(lines, "FAST_FROM", 1)
-    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
     with mock.patch.object(arrow_ndjson, "_by_json", side_effect=arrow_ndjson._by_json) as by_json:
-        found = run_map(*arguments, stdin=data)
-    assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
+        mapped_alike(monkeypatch, *arguments, stdin=data)
     assert odd is not None or not by_json.called
 
 
