@@ -68,7 +68,7 @@ def opened(url: str) -> BinaryIO:
         FileError: if the file cannot be read.
         MissingPackage: if the package for the scheme is not installed.
     """
-    with _reading(url):
+    with _one_error(url):
         return cast("BinaryIO", io.BufferedReader(_Remote(_system(url).open(url, "rb", block_size=_AHEAD)), _BUFFER))
 
 
@@ -87,7 +87,7 @@ def inside(url: str) -> list[str] | None:
     scheme = _scheme(url)
     if not _SCHEMES[scheme].written:
         return None
-    with _reading(url):
+    with _one_error(url):
         system = _system(url)
         if has_pattern(url):
             found = system.glob(url)
@@ -104,7 +104,7 @@ def size_of(url: str) -> int | None:
     Raises:
         FileError: if the server does not answer.
     """
-    with _reading(url):
+    with _one_error(url):
         try:
             size: int | None = _system(url).info(url)["size"]
         except FileNotFoundError:
@@ -118,7 +118,7 @@ def stamp(url: str) -> str:
     Raises:
         FileError: if the file cannot be read.
     """
-    with _reading(url):
+    with _one_error(url):
         facts = _system(url).info(url)
     return " ".join(str(facts[name]) for name in ("size", "ETag", "etag", "LastModified", "updated") if facts.get(name))
 
@@ -129,7 +129,7 @@ def content(url: str) -> bytes | None:
     Raises:
         FileError: if the file cannot be read.
     """
-    with _reading(url):
+    with _one_error(url):
         try:
             data: bytes = _system(url).cat_file(url)
         except FileNotFoundError:
@@ -143,7 +143,7 @@ def names(url: str) -> list[str]:
     Raises:
         FileError: if the folder cannot be read.
     """
-    with _reading(url):
+    with _one_error(url):
         try:
             found = _system(url).ls(url, detail=False)
         except FileNotFoundError:
@@ -173,11 +173,11 @@ def created(url: str) -> Iterator[BinaryIO]:
     """
     if not _SCHEMES[_scheme(url)].written:
         raise FileError(f"cannot write '{url}': a web server can only be read", hint="write to a file, s3://, gs:// or az://")
-    with _converted(url, "write"):
+    with _one_error(url, "write"):
         file = _system(url).open(url, "wb", block_size=PART)
     try:
         yield cast("BinaryIO", _Remote(file))
-        with _converted(url, "write"):
+        with _one_error(url, "write"):
             file.close()
     except BaseException:
         with suppress(Exception):
@@ -260,14 +260,8 @@ def _system(url: str) -> Any:
 
 
 @contextmanager
-def _reading(url: str) -> Iterator[None]:
-    with _converted(url, "read"):
-        yield
-
-
-@contextmanager
-def _converted(url: str, verb: str) -> Iterator[None]:
-    """Convert every exception of a library to a ``FileError``."""
+def _one_error(url: str, verb: str = "read") -> Iterator[None]:
+    """Convert every exception of a library to a ``FileError``, which says that the URL cannot be read or written."""
     try:
         yield
     except AutodiffError:
