@@ -179,6 +179,11 @@ def compression_of(path: str) -> str:
     return suffix if suffix in COMPRESSIONS else ""
 
 
+def uncompressed(path: str) -> str:
+    """Return the path of a file without the suffix of a compressed file."""
+    return path[: len(path) - len(compression_of(path))]
+
+
 def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
     """Return the format with the suffix of a file name, or ``None`` if none of ``known`` has this suffix."""
     suffix = os.path.splitext(path)[1].lower()
@@ -215,7 +220,7 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
         UsageError: if none of the known formats has this suffix, or if the file is compressed and its format is not text.
     """
     compression = compression_of(path)
-    plain = path[: len(path) - len(compression)]
+    plain = uncompressed(path)
     found = of_suffix(plain, known)
     if found is not None and not (compression and FORMATS[found].binary):
         return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli import input_options, options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     metavar="huber|soft_l1|cauchy[:SCALE]",
     help="Robust loss, and the residual from which it differs from the square.",
 )
-@row_options.input_style
-@row_options.let
-@row_options.columns
+@input_options.input_style
+@input_options.let
+@input_options.columns
 @click.option(
     "--on-error",
     default="stop",
@@ -80,7 +80,7 @@ def command(
     sigma_x: tuple[str, ...],
     weights: str | None,
     loss: str | None,
-    input_style: row_options.InputStyle,
+    input_style: input_options.InputStyle,
     lets: tuple[str, ...],
     columns: str | None,
     on_error: str,
@@ -123,7 +123,7 @@ def command(
         source,
         at=at,
         const=bindings(const, "const"),
-        let=dict(map(row_options.as_let, lets)),
+        let=dict(map(input_options.as_let, lets)),
         sigma=sigma,
         sigma_x=sigma_x,
         weights=weights,

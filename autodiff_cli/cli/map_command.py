@@ -7,7 +7,7 @@ import sys
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import cluster_options, options, row_options
+from autodiff_cli.cli import cluster_options, input_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 
@@ -16,11 +16,11 @@ from autodiff_cli.cli.parsing import RowsCommand
 @options.evaluated_in_rows
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@row_options.input_style
+@input_options.input_style
 @click.option("--types", metavar="NAME=TYPE,...", help="Types of CSV columns in an output with types; the others are text.")
-@row_options.let
-@row_options.columns
-@row_options.on_error
+@input_options.let
+@input_options.columns
+@input_options.on_error
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.rows
 @row_options.selection
@@ -38,7 +38,7 @@ def command(
     given: options.Given,
     files: tuple[str, ...],
     lets: tuple[str, ...],
-    input_style: row_options.InputStyle,
+    input_style: input_options.InputStyle,
     types: str | None,
     columns: str | None,
     unbuffered: bool,
@@ -82,7 +82,7 @@ def command(
     task = Task(
         **keywords,
         order=order,
-        lets=dict(map(row_options.as_let, lets)),
+        lets=dict(map(input_options.as_let, lets)),
         **selection.keywords(rows.quiet),
         **compiled.keywords(),
         **totals.keywords(rows, selection, unbuffered),

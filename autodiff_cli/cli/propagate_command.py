@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import options, row_options
+from autodiff_cli.cli import input_options, options, row_options
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.lazy import named
@@ -67,7 +67,7 @@ _given = options.together(
     help="Number of random trials that check the result; auto adds trials until the result is stable.",
 )
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
-@row_options.reading
+@input_options.reading
 @row_options.rows
 @options.strict
 @options.no_limits
@@ -81,8 +81,8 @@ def command(
     order: int,
     monte_carlo: str | None,
     seed: int,
-    reading: row_options.Reading,
-    input_style: row_options.InputStyle,
+    reading: input_options.Reading,
+    input_style: input_options.InputStyle,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,
@@ -143,8 +143,8 @@ def _over_rows(
     files: tuple[str, ...],
     given: Given,
     order: int,
-    reading: row_options.Reading,
-    input_style: row_options.InputStyle,
+    reading: input_options.Reading,
+    input_style: input_options.InputStyle,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,
@@ -162,7 +162,7 @@ def _over_rows(
         order=0,
         at=known.values,
         const=bindings(given.const, "const"),
-        lets=dict(map(row_options.as_let, reading.lets)),
+        lets=dict(map(input_options.as_let, reading.lets)),
         keep=reading.keep and not rows.quiet,
         on_error=reading.on_error,
         strict=strict,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli import input_options, options, row_options, solver_options
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
@@ -41,7 +41,7 @@ _given = options.together(
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants with respect to which the root is differentiated.")
 @solver_options.trace
-@row_options.reading
+@input_options.reading
 @row_options.rows
 @options.quiet_notes
 @options.no_limits
@@ -52,8 +52,8 @@ def command(
     all_roots: bool,
     sensitivity: str | None,
     trace: bool,
-    reading: row_options.Reading,
-    input_style: row_options.InputStyle,
+    reading: input_options.Reading,
+    input_style: input_options.InputStyle,
     rows: row_options.Rows,
     quiet_notes: bool,
 ) -> None:
@@ -102,8 +102,8 @@ def command(
 def _over_rows(
     given: Given,
     files: tuple[str, ...],
-    reading: row_options.Reading,
-    input_style: row_options.InputStyle,
+    reading: input_options.Reading,
+    input_style: input_options.InputStyle,
     rows: row_options.Rows,
     quiet_notes: bool,
 ) -> None:
@@ -115,7 +115,7 @@ def _over_rows(
     task = RootTask(
         "",
         const=bindings(given.const, "const"),
-        lets=dict(map(row_options.as_let, reading.lets)),
+        lets=dict(map(input_options.as_let, reading.lets)),
         keep=reading.keep and not rows.quiet,
         on_error=reading.on_error,
         equations=options.read_expression(given.expr),

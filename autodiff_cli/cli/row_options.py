@@ -1,4 +1,4 @@
-"""The options of commands that read rows of files and write columns beside them."""
+"""The options of commands that write rows with columns beside those of files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options
+from autodiff_cli.cli.input_options import InputStyle, keep
 from autodiff_cli.cli.output import say
 from autodiff_cli.wording import listed, plural
 
@@ -35,27 +36,38 @@ class Rows(NamedTuple):
     precision: int
     color: str
 
+    def _chosen(self, read: str) -> str:
+        """Return the format that the options name, or else that of the file names.
+
+        Args:
+            read: the format of the first input.
+
+        Raises:
+            UsageError: if the format is unknown.
+        """
+        from autodiff_cli.data import output
+
+        if self.style is not None or self.as_json:
+            return formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
+        if self.in_place or (output.is_folder(self.target) and "*" not in str(self.target)):
+            return read
+        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
+            return formats.of_path(self.target, formats.WRITTEN, "format")
+        wanted = os.environ.get("AUTODIFF_FORMAT", "")
+        usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
+        return wanted if usable else "csv"
+
     def format(self, source: Inputs) -> str:
         """Return the format of the output.
 
         Raises:
             UsageError: if the format is unknown, or the other options exclude it.
         """
-        from autodiff_cli.data import output
         from autodiff_cli.data.inputs import style_of
         from autodiff_cli.errors import UsageError
 
-        if self.style is not None or self.as_json:
-            chosen = formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
-        elif self.in_place or (output.is_folder(self.target) and "*" not in str(self.target)):
-            chosen = style_of(source.paths[0], source.style)
-        elif self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
-            chosen = formats.of_path(self.target, formats.WRITTEN, "format")
-        else:
-            wanted = os.environ.get("AUTODIFF_FORMAT", "")
-            chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
-            chosen = "csv" if self.quiet and not formats.FORMATS[chosen].delimiter else chosen
         read = style_of(source.paths[0], source.style)
+        chosen = self._chosen(read)
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
             chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=(), types=()))
@@ -96,113 +108,6 @@ rows = options.together(
     options.quiet("Print only the numbers, without a header or input columns."),
     options.drawing,
 )
-
-
-class InputStyle(NamedTuple):
-    """The options for the format of the input."""
-
-    input_format: str | None
-    delimiter: str | None
-    decimal: str
-    comment: str | None
-    skip_lines: int
-    na_values: str | None
-    types: str | None = None
-
-    def style(self, files: Sequence[str]) -> str | None:
-        """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
-
-        Raises:
-            UsageError: if the format is unknown, or if an option that describes CSV is given for another format.
-        """
-        from autodiff_cli.errors import UsageError
-
-        style = self.input_format and formats.check_known(self.input_format, formats.READ, "input_format")
-        delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
-        values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
-        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values, types=self._types())
-        if dialect == formats.Dialect():
-            return style
-        base = style or (
-            formats.of_suffix(files[0].removesuffix(formats.compression_of(files[0])), formats.READ) if files else None
-        )
-        base = base or "csv"
-        if not formats.FORMATS[base].delimiter:
-            raise UsageError(
-                f"--delimiter, --decimal, --comment, --skip-lines, --na-values and --types describe CSV, not {base}",
-                hint="remove them",
-            )
-        if (
-            len(delimiter) > 1
-            or not delimiter.isascii()
-            or delimiter in ('"', "\n", "\r")
-            or (delimiter and delimiter in "0123456789+-eE")
-        ):
-            raise UsageError(f"--delimiter: {self.delimiter!r} is not a delimiter", hint="use one character such as ; or |, or tab")
-        if self.decimal not in (".", ","):
-            raise UsageError(f"--decimal: {self.decimal!r} is not a decimal separator", hint="use . or ,")
-        if self.decimal == (delimiter or formats.FORMATS[base].delimiter):
-            raise UsageError(f"{self.decimal!r} cannot be both the delimiter and the decimal separator", hint="set --delimiter ';'")
-        return formats.variant(base, dialect)
-
-    def _types(self) -> tuple[str, ...]:
-        """Return the types of columns as ``NAME=TYPE``.
-
-        Raises:
-            UsageError: if a type is unknown.
-        """
-        from autodiff_cli.data.column_values import arrow_type
-        from autodiff_cli.errors import UsageError
-
-        given = tuple(options.names(self.types) or ())
-        for text in given:
-            name, equals, kind = text.rpartition("=")
-            if not (name and equals):
-                raise UsageError(f"--types: '{text}' is not a name with a type", hint="write it as in --types id=int64,day=date")
-            arrow_type(kind)
-        names = [text.rpartition("=")[0] for text in given]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"--types names '{twice}' twice", hint="give one type for each column")
-        return given
-
-
-_NAMED = {"tab": "\t", "\\t": "\t"}
-"""The names of delimiters that are hard to type."""
-input_style = options.together(
-    "input_style",
-    InputStyle,
-    click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]"),
-    click.option(
-        "--delimiter", metavar="CHAR", help="Character between the cells of CSV, such as ; or tab.  [default: from the format]"
-    ),
-    click.option("--decimal", default=".", metavar=".|,", help="Decimal separator of CSV.  [default: .]"),
-    click.option("--comment", metavar="TEXT", help="Beginning of lines of CSV that are not read."),
-    click.option("--skip-lines", default=0, metavar="N", type=click.IntRange(0), help="Number of lines before the header of CSV."),
-    click.option("--na-values", metavar="NA,-", help="Cells of CSV that are read as nan."),
-)
-let = click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
-columns = click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
-on_error = click.option(
-    "--on-error",
-    default="stop",
-    show_default=True,
-    type=click.Choice(["stop", "nan", "skip"]),
-    help="Treatment of rows with non-numeric cells: stop, read the cells as nan, or skip the row.",
-)
-keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
-
-
-class Reading(NamedTuple):
-    """The options for reading rows."""
-
-    lets: tuple[str, ...]
-    columns: str | None
-    on_error: str
-    keep: bool
-
-
-reading = options.together("reading", Reading, input_style, let, columns, on_error, keep)
 
 
 class Selection(NamedTuple):
@@ -362,14 +267,6 @@ def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
     if chosen != given:
         message = f"--in-place would change the format of '{path}' from {given} to {chosen}"
         raise UsageError(message, hint=f"omit the format, or write to another file: -o FILE --format {chosen}")
-
-
-def as_let(text: str) -> tuple[str, str]:
-    """Split ``NAME=COLUMN``."""
-    name, equals, column = text.partition("=")
-    if not equals or not name.strip().isidentifier() or not column:
-        raise click.UsageError(f"--let expects NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
-    return name.strip(), column
 
 
 MANY = 1_000
