@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
+import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,10 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 _PICTURE = re.compile(r'<picture>\s*<source [^>]*srcset="(.*?)">\s*<img alt="(.*?)" src="(.*?)">\s*</picture>')
+_PROGRAM = re.compile(r"\((walkthrough/\w+)\.ad\)")
+_SECTION = re.compile(r"^## (\w+): .*$", re.MULTILINE)
+_PLOT = re.compile(r"^(autodiff plot .* -o (\w+\.html))$", re.MULTILINE)
+_PLOTS = re.compile(r"```sh\n((?:autodiff plot .* -o \w+\.html\n)+)```")
 _NOTEBOOK = re.compile(r"\(([\w-]+)\.ipynb\)")
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
 
@@ -24,20 +32,60 @@ def on_startup(**_: Any) -> None:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add a page for each notebook, with its outputs."""
+    """Add a page for each notebook, with its outputs; the lesson of each program of the walk-through; and the pages of plots."""
     from mkdocs.structure.files import File
 
+    docs = Path(config.docs_dir)
+    for name, page in (*_lessons(docs / "walkthrough"), *_plots((docs / "plot.md").read_text(encoding="utf-8"))):
+        files.append(File.generated(config, name, content=page))
     for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
         text = Path(str(file.abs_src_path)).read_text(encoding="utf-8")
         files.append(File.generated(config, file.src_uri.replace(".ipynb", ".md"), content=page_of_notebook(text)))
     return files
 
 
+def _lessons(folder: Path) -> Iterator[tuple[str, str]]:
+    """Return the name and the text of the lesson of each program."""
+    from autodiff_cli.lesson.program import to_html
+    from autodiff_cli.lesson.recording import Recorder
+
+    for path in sorted(folder.glob("*.ad")):
+        recorder = Recorder({}, "float32")
+        with warnings.catch_warnings(action="ignore"):
+            recorder.record(path.read_text(encoding="utf-8"))
+        yield f"walkthrough/{path.stem}.html", to_html(path.name, recorder, 6)
+
+
+def _plots(markdown: str) -> Iterator[tuple[str, str]]:
+    """Return the name and the text of each page that a command of a page writes."""
+    from autodiff_cli.cli.main import main
+
+    for command, name in _PLOT.findall(markdown):
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, name)
+            main([*shlex.split(command)[1:-1], str(target)])
+            yield name, target.read_text(encoding="utf-8")
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Return the page with links to the pages of notebooks, and pictures that follow the colour scheme of the page."""
+    """Return the page for the site.
+
+    Links to notebooks and programs open their pages and lessons, pages of plots have links, and pictures follow the colours
+    of the page.
+    """
+    if page.file.src_uri == "walkthrough.md":
+        markdown = _SECTION.sub(r"\g<0>\n\n[Play this program step by step](walkthrough/\1.html)", markdown)
+    if page.file.src_uri == "plot.md":
+        markdown = _PLOTS.sub(_with_links, markdown)
+    markdown = _PROGRAM.sub(r"(\1.html)", markdown)
     own = f"({page.file.name}.ipynb)"  # the page of a notebook links to the notebook itself
     markdown = _NOTEBOOK.sub(lambda link: link[0] if link[0] == own else f"({link[1]}.md)", markdown)
     return _PICTURE.sub(r"![\2](\3#only-light) ![\2](\1#only-dark)", markdown)
+
+
+def _with_links(block: re.Match[str]) -> str:
+    links = " and ".join(f"[{name}]({name})" for _, name in _PLOT.findall(block[1]))
+    return f"{block[0]}\n\nOpen {links}."
 
 
 def page_of_notebook(text: str) -> str:
