@@ -107,6 +107,26 @@ def test_programs_are_told_what_was_meant(program: str, message: str, hint: str)
     assert (caught.value.hint or "").startswith(hint)
 
 
+@pytest.mark.parametrize("command", ["grad", "diff", "graph", "plot", "map", "root", "minimize", "taylor"])
+@pytest.mark.parametrize(("written", "meant"), [("np.exp", "exp"), ("np.linalg.det", "det"), ("math.pi", "pi")])
+def test_a_python_module_is_not_a_variable(
+    command: str, written: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x\n1\n")
+    expression = f"x - {written}(x)" if meant != "pi" else f"x - {written}"
+    files = [str(rows)] if command == "map" else []
+    assert main([command, expression, *files, *(["--at", "x=1"] if command in ("grad", "root", "minimize", "taylor") else [])]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: module '{written.partition('.')[0]}' is not available\n  {expression}\n      ^")
+    assert f"hint: write '{meant}' instead of '{written}'" in said
+
+
+def test_a_variable_may_have_the_name_of_a_module(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "sp.sum()", "--at", "sp=[1, 2]", "-q"]) == 0
+    assert capsys.readouterr().out == "3.0\n1.0\n1.0\n"
+
+
 @pytest.mark.parametrize(
     ("expression", "message", "hint"),
     [

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, setting
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.evaluation.operations import ATTRIBUTES, Pending
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import Syntax
@@ -45,7 +45,8 @@ class SymbolicEvaluator(Evaluator):
         return self.as_tensor(self._whole(value, self.tree.children[-1]))
 
     def _require_values(self) -> None:
-        """Accept variables without values."""
+        """Accept variables without values, except Python modules."""
+        check_no_module(free_names(self.tree), self.source)
 
     def name(self, node: Syntax) -> Any:
         text = node.children[0].text

@@ -19,7 +19,7 @@ from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, Usage
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.names import element_names, free_names
+from autodiff_cli.evaluation.names import check_no_module, element_names, free_names
 from autodiff_cli.evaluation.rows.outputs import numbers, output_names, with_list
 from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, check_row
 from autodiff_cli.evaluation.user_function import UserFunction
@@ -186,9 +186,12 @@ def names_and_values(
         UnknownName: if a name in ``wrt`` is not a variable.
         UsageError: if a name occurs twice in ``wrt``, or ``dtype`` is unknown.
         ParseError: if the expression cannot be parsed.
+        MissingValue: if the expression contains a Python module.
     """
     _, constants = given_values(None, const, dtype)
-    names = list(free_names(parse(expression), constants, {*variables, *(wrt or ())}))
+    found = free_names(parse(expression), constants, {*variables, *(wrt or ())})
+    check_no_module(found, expression, variables)
+    names = list(found)
     by = list(names if wrt is None else wrt)
     for name in by:
         if name not in names:

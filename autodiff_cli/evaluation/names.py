@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
@@ -21,8 +22,9 @@ CONSTANTS: dict[str, float | bool | None] = {
     "False": False,
     "None": None,
 }
-MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 """Python modules whose functions are often called in expressions by mistake."""
+_IN_MODULE = re.compile(r"(?:\.\w+)+")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names from programs of statements that are often used in expressions by mistake."""
 CONSTANT = ("detach", "no_grad")
@@ -92,20 +94,32 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
         missing: the names, each with its first position.
         source: the program.
     """
+    check_no_module(missing, source)
     first, span = next(iter(missing.items()))
     if first in FUNCTIONS:
         message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
-    elif first in MODULES and source.startswith(".", span[1]):
-        message, hint = f"module '{first}' is not available", without_module(first)
     else:
         message = f"no value for {listed(map(repr, missing))}"
         hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
     return MissingValue(message, span=span, source=source, hint=hint)
 
 
-def without_module(name: str) -> str:
-    """Return a hint for a function of a Python module, such as ``np.sin(x)``."""
-    return f"write functions without '{name}.', as in sin(x)"
+def check_no_module(names: Mapping[str, Span], source: str, given: Iterable[str] = ()) -> None:
+    """Check that no name without a value is a Python module, as in ``np.sin(x)``.
+
+    Args:
+        names: the names, each with its first position.
+        source: the program.
+        given: the names that are columns or parameters, whatever they are called.
+
+    Raises:
+        MissingValue: if a name is that of a module and is followed by a dot.
+    """
+    for name, span in names.items():
+        member = _IN_MODULE.match(source, span[1]) if name in _MODULES and name not in given else None
+        if member is not None:
+            hint = f"write '{member[0].rpartition('.')[2]}' instead of '{name}{member[0]}'"
+            raise MissingValue(f"module '{name}' is not available", span=span, source=source, hint=hint)
 
 
 def without_variable(task: str) -> MissingValue:

@@ -26,7 +26,6 @@ from autodiff_cli.evaluation.coercion import (
     takes_sequence,
     weak_operand,
 )
-from autodiff_cli.evaluation.names import MODULES, without_module
 from autodiff_cli.evaluation.trace import Step, Trace
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
@@ -193,11 +192,11 @@ class TensorLog:
         """
         parameters = op.parameters
         if not op.variadic and not op.spread and len(given) > len(parameters):
-            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=_form(op, node))
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords = _keywords(op, len(given), named)
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
-            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=_form(op, node))
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
         if takes_sequence(op, given):
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
@@ -227,12 +226,6 @@ _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
 
 def _is_grad(node: Syntax) -> bool:
     return node.kind == "attribute" and node.children[1].text == "grad"
-
-
-def _form(op: FunctionInfo, node: Syntax) -> str:
-    """Return a hint for a wrong number of arguments, which the name of a Python module in front of a function causes, too."""
-    module = unparse(node.children[0]) if node.kind == "method" else ""
-    return without_module(module) if module in MODULES else f"it is {op.signature}"
 
 
 def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:

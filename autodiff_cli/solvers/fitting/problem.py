@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.data.columns import Dataset
 from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, setting
-from autodiff_cli.evaluation.names import CONSTANTS, free_names
+from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
 from autodiff_cli.solvers.fitting.engine.loss import Loss
@@ -224,6 +224,11 @@ def unknown_names(statements: Equations, columns: set[str], given: set[str], var
         columns: the names of the columns.
         given: the names that have a value.
         variables: names that are parameters even if the language has a constant with that name, such as ``e``.
+
+    Raises:
+        MissingValue: if the model contains a Python module.
     """
     tree = statements.program(statements.equations[0].residual)
-    return [name for name in free_names(tree, given, {*columns, *variables}) if name not in columns]
+    found = free_names(tree, given, {*columns, *variables})
+    check_no_module(found, statements.source, {*columns, *variables})
+    return [name for name in found if name not in columns]

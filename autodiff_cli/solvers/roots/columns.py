@@ -16,7 +16,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Compiled, Program
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
-from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
@@ -64,7 +64,8 @@ class RootProgram(Compiled):
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
         trees = [parsed.program(each.residual) for each in parsed.equations]
-        found = {name: None for tree in trees for name in free_names(tree, const, [*at, *names]) if name not in at}
+        found = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
+        check_no_module(found, parsed.source, names)
         self._problem = Problem(expression, at, {**const, **dict.fromkeys(found, 1.0)})
         self._arguments = (expression, dict(at), dict(const), max_steps)
         self.labels = self._problem.labels
