@@ -272,6 +272,17 @@ def test_a_python_module_in_a_model(line_csv: str) -> None:
     assert "write 'exp' instead of 'np.exp'" in err
 
 
+def test_a_column_with_the_name_of_a_constant_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "decay.csv"
+    path.write_text("t,e,y\n0,1,2\n1,2,0.74\n2,3,0.27\n3,4,0.1\n")
+    out, err, code = streams(f"autodiff fit 'y = A*e**(-t)' {path}")
+    assert (code, out) == (2, "")
+    assert f"'e' is a column of '{path.name}' and a constant of the language" in err.replace(str(path), path.name)
+    assert "use --let e=e for the column" in err
+    assert streams(f"autodiff fit 'y = A*e' {path} --let e=e")[2] == 0
+    assert streams(f"autodiff fit 'y = A*exp(-t)' {path} --sigma e")[2] == 0
+
+
 def test_an_unverified_fit_ends_with_1_and_prints_no_numbers(line_csv: str) -> None:
     out, err, code = streams(f"autodiff fit 'y = a*b*x' {line_csv} --at a=1,b=1 -q")
     assert (code, out) == (1, "")

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, field_of, without
-from autodiff_cli.data.selection import Condition, copied, named_columns
+from autodiff_cli.data.selection import Condition, constant_or_column, copied, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
@@ -208,10 +208,7 @@ class RowMap:
         free = free_names(parse(self.task.expression), self.task.const, columns)
         hidden = next((name for name in free if name in counts and name not in self.program.variables), None)
         if hidden is not None:
-            raise UsageError(
-                f"'{hidden}' is a column of {source} and a constant of the language",
-                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or write the constant as a number",
-            )
+            raise constant_or_column(hidden, source)
         for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in given:
                 if name in counts and name not in self.task.lets:

@@ -57,6 +57,14 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
     return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in names))
 
 
+def constant_or_column(name: str, source: str) -> UsageError:
+    """Return the error for a name that is a constant of the language, such as ``e``, and a column of the input ``source``."""
+    return UsageError(
+        f"'{name}' is a column of {source} and a constant of the language",
+        hint=f"use {setting('let', f'{name}={name}')} for the column, or write the constant as a number",
+    )
+
+
 class Condition:
     """A condition on rows; rows for which it is false or nan are left out.
 

@@ -10,6 +10,7 @@ import numpy as np
 from autodiff_cli.errors import MissingValue, UsageError, setting
 from autodiff_cli.evaluation.bindings import bindings, constant, named
 from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.evaluation.ranges import COLON, interval
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, pieces, walk
@@ -61,6 +62,7 @@ def problem_of(
     starts, ranges = _starts(at or {})
     _, constants = given_values(None, const, "float64")
     from autodiff_cli.data.columns import Source
+    from autodiff_cli.data.selection import constant_or_column
 
     lets = dict(let or {})
     ties = _ties(tie)
@@ -76,6 +78,11 @@ def problem_of(
         _check_ties(ties, columns, {*starts, *ranges, *constants})
         statements = parsed(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
+        hidden = next(
+            (name for name in free_names(model, (), columns) if name in CONSTANTS and name in columns and name not in lets), None
+        )
+        if hidden is not None:
+            raise constant_or_column(hidden, source.name)
         given = tuple(ranges)
         occurring = _names(model)
         parameters = unknown_names(statements, {*columns}, {*constants}, {*starts, *ranges})
