@@ -145,6 +145,8 @@ def test_search_finds_names_and_descriptions() -> None:
 def test_search_without_a_result() -> None:
     assert run("autodiff functions --search xyzzy").startswith("error: no function matches 'xyzzy'\n")
     assert "--search cosine', which finds" in run("autodiff functions cosine")
+    assert "--search bess', which finds" in run("autodiff functions bess")
+    assert "did you mean 'sqrt'?" in run("autodiff functions sqr")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal cannot be opened")

@@ -31,9 +31,9 @@ def command(name: str | None, search: str | None, out: Output) -> None:
 
     functions = list({function.name: function for function in FUNCTIONS.values()}.values())
     if name is not None and name not in FUNCTIONS:
+        count = len(found(functions, name))
         hint = suggestion(name, FUNCTIONS)
-        if hint is None:
-            count = len(found(functions, name))
+        if hint is None or (name not in hint and any(name in known for known in FUNCTIONS)):
             hint = (
                 f"use 'autodiff functions --search {name}', which finds {count}"
                 if count
