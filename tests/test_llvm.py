@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
-from autodiff_cli.compiler.llvm import libmvec
+from autodiff_cli.compiler.llvm import libmvec, plan
 from autodiff_cli.compiler.llvm.kernel import uncomputable
 from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
@@ -73,8 +74,9 @@ def test_every_operation_at_its_edges(primitive: Primitive, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_answer_of_a_row_depends_on_nothing_else(dtype: str) -> None:
+def test_the_answer_of_a_row_depends_on_nothing_else(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not on the rows beside it, the number of rows, the threads, or the layout in memory."""
+    monkeypatch.setattr(plan, "LEAST", 1)
     x, y = np.random.default_rng(2).uniform(-4, 4, (2, 20_011)).astype(dtype)
     compiled = ad.compile("sin(x)*exp(-y**2) + log(x**2 + y**2 + 1) + relu(x)*erf(y)", order=2, dtype=dtype, engine="llvm")
     whole = compiled(x=x, y=y)
@@ -89,6 +91,13 @@ def test_the_answer_of_a_row_depends_on_nothing_else(dtype: str) -> None:
         for name, column in whole.items():
             np.testing.assert_array_equal(some[name], column[5 : 5 + rows])
             np.testing.assert_array_equal(strided[name], column[5 : 5 + rows])
+
+
+@pytest.mark.parametrize(("rows", "workers"), [(100, 1), (10_000, 1), (200_000, 2), (1_000_000, 3)])
+def test_threads_are_used_if_each_has_enough_work(rows: int, workers: int) -> None:
+    with mock.patch.object(plan, "in_threads", side_effect=plan.in_threads) as taken:
+        ad.compile("(x - 1)**3*x + sin(x)*exp(x)", order=1, engine="llvm", threads=3)(x=np.ones(rows))
+    assert taken.call_args.args[1] == workers
 
 
 def test_no_rows_and_one_number() -> None:

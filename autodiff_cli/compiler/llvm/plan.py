@@ -28,6 +28,8 @@ LARGEST: Final = 500
 """The number of instructions of a kernel; the time to compile longer functions grows faster than their length."""
 SHARE: Final = 65_536
 """The number of rows that a thread takes at a time."""
+LEAST: Final = 1_000_000
+"""The least number of rows times instructions for a thread; fewer do not repay the time to wake it, 30 to 60 µs."""
 
 
 class Stage(NamedTuple):
@@ -145,6 +147,7 @@ class Plan:
         given = {variable: columns[variable.variable] for variable in self._parts.columns}
         ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in given.values())
         share = SHARE if ready and len(self._stages) == 1 else BLOCK
+        threads = max(min(threads, rows * len(self._parts.rows) // LEAST), 1)
         step = max(min(share, -(-rows // threads)), 1)
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
