@@ -154,6 +154,7 @@ def test_names_with_commas_are_quoted() -> None:
         (["--where", "x = 1"], "--where 'x = 1' ends with an assignment, which is not a condition\n  hint: write == "),
         (["--where", "z, w = [x, y]"], "ends with an assignment"),
         (["--where", "x > mean(x)"], "--where: 'mean' takes an array"),
+        (["--where", "id == 'a'"], "\n  hint: a condition compares numbers; select rows by a text beforehand, or number the texts"),
         (["--drop", "nothing"], "has no column 'nothing', which --drop names"),
         (["--keep-columns", "idd"], "has no column 'idd', which --keep-columns names"),
         (["--keep-columns", "x", "--drop", "y"], "--keep-columns and --drop exclude each other"),

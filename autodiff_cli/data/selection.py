@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.data.row_blocks import Block, only
-from autodiff_cli.errors import AutodiffError, UsageError, setting
+from autodiff_cli.errors import ArgumentError, AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import walk
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Condition:
             self._program = compile.compile(expression, (), 0, const=const, threads=1, variables=variables, engine="numpy")
         except AutodiffError as error:
             error.about(setting("where"))
+            if isinstance(error, ArgumentError) and any(node.kind == "string" for node in walk(parse(expression))):
+                error.hint = "a condition compares numbers; select rows by a text beforehand, or number the texts in the file"
             raise
         if self._program.named:
             message = f"{setting('where')} '{expression}' is several expressions"
