@@ -93,7 +93,7 @@ def test_the_answer_of_a_row_depends_on_nothing_else(dtype: str, monkeypatch: py
             np.testing.assert_array_equal(strided[name], column[5 : 5 + rows])
 
 
-@pytest.mark.parametrize(("rows", "workers"), [(100, 1), (10_000, 1), (200_000, 2), (1_000_000, 3)])
+@pytest.mark.parametrize(("rows", "workers"), [(100, 1), (10_000, 1), (150_000, 2), (1_000_000, 3)])
 def test_threads_are_used_if_each_has_enough_work(rows: int, workers: int) -> None:
     with mock.patch.object(plan, "in_threads", side_effect=plan.in_threads) as taken:
         ad.compile("(x - 1)**3*x + sin(x)*exp(x)", order=1, engine="llvm", threads=3)(x=np.ones(rows))
