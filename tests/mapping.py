@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,11 @@ class Done:
     @property
     def text(self) -> str:
         return self.out.decode()
+
+    @property
+    def reason(self) -> str:
+        """Standard error without the number of rows that are written before an error, which depends on the size of pieces."""
+        return re.sub(r"; the results of [\d,]+ rows? are already on standard output", "", self.err)
 
 
 class Stream(io.TextIOWrapper):

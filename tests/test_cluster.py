@@ -330,7 +330,7 @@ def test_the_first_error_in_the_order_of_rows(style: str, switches: str) -> None
             pyarrow.parquet.write_table(pa.table({"x": cells}), files[-1], row_group_size=4)
     local = run_map("x", *files, *switches.split())
     spread = run_map("x", *files, *switches.split(), *SMALL)
-    assert (spread.code, spread.err) == (local.code, local.err)
+    assert (spread.code, spread.reason) == (local.code, local.reason)
     assert "'b." in local.err
     if not local.code:
         assert spread.out == local.out

@@ -474,7 +474,7 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
         assert parsed[0] is not None
     monkeypatch.setattr(lines, "CHUNK", 500)
     chunks = run_map("x*y", *options, "--threads", 2, stdin=data)
-    assert (chunks.code, chunks.err) == (plain.code, plain.err)
+    assert (chunks.code, chunks.reason) == (plain.code, plain.reason)
     assert any(block is not None for block in parsed)
     if plain.code == 0:
         assert chunks.out == plain.out
