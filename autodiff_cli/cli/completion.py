@@ -20,7 +20,9 @@ Items = list[CompletionItem[str]]
 _WORD = re.compile(r"(?<![\w])[^\W\d]\w*$")
 _LISTED = re.compile(r"(?:\w+, )+\w+(?=\.)")
 """A list of values in the help text of an option, such as ``table, plain, json.``"""
-_NAMES = ("wrt", "inputs", "retain_grad")
+_CHOICE = re.compile(r"[a-z]\w+")
+"""A value in the metavar of an option, such as ``chains``; single letters and words in capitals stand for other values."""
+_NAMES = ("wrt", "inputs", "retain_grad", "fix", "share", "sensitivity")
 """The options whose value is a list of names from the expression."""
 
 
@@ -109,7 +111,7 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if parameter.name in _NAMES:
         every = ["all"] if "all" in metavar else []
         return _in_a_list(incomplete, [*every, *_variables(line)])
-    if metavar.strip("[]. ").upper() in ("FILE", "FILES"):
+    if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):
         return _files(incomplete)
     if metavar == "EXPR":
         return _files(incomplete[1:], "@") if incomplete.startswith("@") else _functions(incomplete, _steps(incomplete))
@@ -118,12 +120,11 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if isinstance(parameter, click.Argument):
         return _functions(incomplete, call="") if parameter.name == "name" else []
     listed = _LISTED.search(getattr(parameter, "help", None) or "")
-    if metavar == "NAME" and listed:
+    if metavar in ("NAME", "CODEC") and listed:
         return _starting(incomplete, listed.group().split(", "))
-    if "|" in metavar:
-        words = (word.partition("[")[0] for word in metavar.split("|"))
-        return _starting(incomplete, [word for word in words if word.islower()])
-    return _in_a_list(incomplete, metavar.split(",")) if "," in metavar else []
+    words = re.split("[|,]", metavar.partition("[")[0])
+    choices = [word for word in words if len(words) > 1 and _CHOICE.fullmatch(word)]
+    return _in_a_list(incomplete, choices) if "," in metavar else _starting(incomplete, choices)
 
 
 def _starting(incomplete: str, values: Iterable[str | tuple[str, str]]) -> Items:

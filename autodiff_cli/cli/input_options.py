@@ -81,7 +81,9 @@ _NAMED = {"tab": "\t", "\\t": "\t"}
 input_style = options.together(
     "input_style",
     InputStyle,
-    click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]"),
+    click.option(
+        "--input-format", metavar="NAME", help=f"Input format: {', '.join(formats.READ)}.  [default: from the file name, or csv]"
+    ),
     click.option(
         "--delimiter", metavar="CHAR", help="Character between the cells of CSV, such as ; or tab.  [default: from the format]"
     ),
