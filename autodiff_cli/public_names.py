@@ -77,6 +77,7 @@ from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.gates import *  # noqa: F403
+from autodiff_cli.ops.generators import *  # noqa: F403
 from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403

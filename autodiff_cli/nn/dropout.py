@@ -11,9 +11,9 @@ from autodiff_cli.ops.activation import leaky_relu, softmax
 from autodiff_cli.ops.attention import attention_weights
 from autodiff_cli.ops.attention import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.generators import default_generator
 from autodiff_cli.ops.inplace import change
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.random_numbers import default_generator
 
 
 def _kept(x: Tensor, p: float) -> Tensor:

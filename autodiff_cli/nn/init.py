@@ -8,7 +8,7 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import eye
-from autodiff_cli.ops.random_numbers import Generator
+from autodiff_cli.ops.generators import Generator
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:

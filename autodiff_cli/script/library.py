@@ -27,6 +27,7 @@ from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
+from autodiff_cli.ops.generators import manual_seed
 from autodiff_cli.script.namespaces import PRODUCTS, TRANSFORMATIONS
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.utils.checkpoint import checkpoint
@@ -34,7 +35,6 @@ from autodiff_cli.utils.checkpoint import checkpoint
 Action = Callable[..., Any]
 
 _RANDOM = (
-    "manual_seed",
     "rand",
     "randn",
     "rand_like",
@@ -113,7 +113,7 @@ ACTIONS: dict[str, Action] = {
     "set_default_dtype": set_default_dtype,
     "set_detect_anomaly": anomaly.set_detect_anomaly,
     **{name: getattr(optim, name) for name in ("SGD", "Adam", "AdamW")},
-    **{f.__name__: f for f in (forward_ad.make_dual, forward_ad.unpack_dual, checkpoint)},
+    **{f.__name__: f for f in (forward_ad.make_dual, forward_ad.unpack_dual, checkpoint, manual_seed)},
     "Parameter": lambda data, requires_grad=True: Parameter(data, requires_grad),
     "print": print,  # Interpreter shows the values
     "len": lambda x: len(x),

@@ -19,7 +19,7 @@ from autodiff_cli.autograd.reverse_mode import backward
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, CheckpointError, GraphError, type_name
 from autodiff_cli.framework import missing
-from autodiff_cli.ops.random_numbers import get_rng_state, set_rng_state
+from autodiff_cli.ops.generators import get_rng_state, set_rng_state
 from autodiff_cli.utils.operator_log import OperatorLogs
 from autodiff_cli.utils.recomputation import Describe, GraphExecGroup, Region
 
