@@ -417,6 +417,17 @@ def test_numbers_at_the_limits_are_drawn(source: str, over: str, log: str, brows
     assert page.errors() == []
 
 
+def test_the_values_of_the_inputs_are_printed(browser: Any, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, "a*x", "x=0:2", {"a": 3.0})
+    page.set("a", 4.5)
+    page.set("x", 1.5)
+    assert not page.one(".printed").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert page.one(".printed").text == "x = 1.5, a = 4.5"
+    assert not page.one(".inputs").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 @pytest.mark.parametrize("width", [360, 800])
 def test_a_narrow_page_has_no_horizontal_scrollbar(width: int, browser: Any, tmp_path: Path) -> None:
     for source, over in [("exp(-x)*sin(9*x) + 1e5", "x=0:3"), ("sin(x)*cos(y)", "x=-4:4,y=-30:30")]:

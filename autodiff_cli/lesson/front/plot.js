@@ -8,7 +8,7 @@ import { Curves } from "./curves.js";
 import { Field } from "./field.js";
 import { Inputs } from "./inputs.js";
 import { elementsOf } from "./model.js";
-import { element } from "./view.js";
+import { element, write } from "./view.js";
 
 const STEP = 1.6, CLOSEST = 1e6, FARTHEST = 1e-3, SHIFT = 0.1;
 /** The first point as a part of the range: not its middle, where a function is often symmetric. */
@@ -22,6 +22,7 @@ const whole = view.axes.map(({ ends }) => ends);
 const figure = byId("figure");
 /** The ranges of the axes, and those that the zoom began with. */
 let ends = whole, base = whole;
+const printed = element("p", { class: "printed" });
 let waiting = null, anew = false, width = 0;
 
 const points = view.axes.map((axis, i) => {
@@ -50,6 +51,7 @@ function draw(everything = true) {
     if (anew) drawNow();
     else view.point(inputs.values);
     anew = false;
+    write(printed, [...inputs.values].map(([label, value]) => `${label} = ${value}`).join(", "));
   });
 }
 
@@ -112,7 +114,7 @@ const KEYS = { "+": buttons.closer, "=": buttons.closer, "-": buttons.farther, 0
 
 figure.append(view.root);
 figure.classList.toggle("flat", view.axes.length === 2);
-byId("inputs").replaceChildren(inputs.root);
+byId("inputs").replaceChildren(inputs.root, printed);
 byId("readings").append(view.readings);
 byId("notes").append(...plot.notes.map((note) => element("li", {}, note)));
 byId("fixed").textContent = plot.fixed ?? "";
@@ -128,4 +130,5 @@ figure.addEventListener("pointermove", follow);
 figure.addEventListener("pointerdown", follow);
 new ResizeObserver(() => figure.clientWidth !== width && draw()).observe(figure);
 drawNow();
+draw(false);
 document.body.dataset.ready = "true";
