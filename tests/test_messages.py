@@ -67,6 +67,12 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
     ("program", "message", "hint"),
     [
         ("show z", "'z' has no value here", "assign a value first: z = ..."),
+        ("x = tensor(1.0)\ny = np.exp(x)", "'np' has no value here", "write 'exp' instead of 'np.exp'"),
+        (
+            "for i in 1..3:\n    print(i)",
+            "a loop runs over range(...) only",
+            "write 'for i in range(1, 4):' for 1, 2 and 3; for more of Python",
+        ),
         ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
         (
             "x = tensor(5, requires_grad=true)\nx.register_hook(2*grad)",

@@ -34,12 +34,13 @@ _OTHER_NAMES = {
     **dict.fromkeys(("regress", "curve_fit", "leastsq"), ("fit",)),
 }
 """Commands by the words that other programs use for them."""
+_RANGES = {"--over": "give a range with --over x=-1:1", "--bounds": "limit variables with --bounds x=-1:1"}
 _OTHER_OPTIONS = {
-    "--gradient": ("--vector", "give the vector with --vector NAME=VALUE"),
-    "--over": ("--bounds", "limit variables with --bounds x=-1:1"),
-    "--at": ("--const", "variables become arguments; give constants their values with --const NAME=VALUE"),
+    "--gradient": {"--vector": "give the vector with --vector NAME=VALUE"},
+    **dict.fromkeys(("--over", "--bounds", "--range", "--limits"), _RANGES),
+    "--at": {"--const": "variables become arguments; give constants their values with --const NAME=VALUE"},
 }
-"""For options of other commands, the option that a command has instead, and a hint."""
+"""For options of other commands and programs, the options that a command may have instead, each with a hint."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -83,9 +84,8 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """Return the error for an option that a command does not have."""
     known = list(known)
-    instead, hint = _OTHER_OPTIONS.get(name, ("", ""))
-    if instead not in known:
-        hint = suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
+    hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
+    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
     return usage_error(f"unknown option '{name}'", hint, context)
 
 

@@ -116,10 +116,15 @@ def check_no_module(names: Mapping[str, Span], source: str, given: Iterable[str]
         MissingValue: if a name is that of a module and is followed by a dot.
     """
     for name, span in names.items():
-        member = _IN_MODULE.match(source, span[1]) if name in _MODULES and name not in given else None
-        if member is not None:
-            hint = f"write '{member[0].rpartition('.')[2]}' instead of '{name}{member[0]}'"
+        hint = None if name in given else without_module(name, span, source)
+        if hint is not None:
             raise MissingValue(f"module '{name}' is not available", span=span, source=source, hint=hint)
+
+
+def without_module(name: str, span: Span, source: str) -> str | None:
+    """Return a hint if a name is that of a Python module and is followed by a dot, as in ``np.sin(x)``; ``None`` elsewhere."""
+    member = _IN_MODULE.match(source, span[1]) if name in _MODULES else None
+    return member and f"write '{member[0].rpartition('.')[2]}' instead of '{name}{member[0]}'"
 
 
 def without_variable(task: str) -> MissingValue:

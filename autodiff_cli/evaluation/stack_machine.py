@@ -17,7 +17,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
 from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, nesting, number
-from autodiff_cli.evaluation.names import CONSTANTS, function_hint
+from autodiff_cli.evaluation.names import CONSTANTS, function_hint, without_module
 from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
@@ -260,9 +260,9 @@ class Machine(Operations):
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
                 return scope[name]
-        close = suggestion(name, [*self._scope, *self.names, *self.functions])
+        hint = without_module(name, node.span, self.source) or suggestion(name, [*self._scope, *self.names, *self.functions])
         raise UnknownName(
-            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"assign a value first: {name} = ..."
+            f"'{name}' has no value here", span=node.span, source=self.source, hint=hint or f"assign a value first: {name} = ..."
         )
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:

@@ -257,7 +257,7 @@ class _Reader:
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
         limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest)
         if len(limits) != 1 or limits[0].kind != "call" or _called(limits[0]) != "range":
-            raise self._error("a loop runs over range(...) only", span, f"write it as in 'for i in range(10):'; {PACKAGE}")
+            raise self._error("a loop runs over range(...) only", span, f"write 'for i in range(1, 4):' for 1, 2 and 3; {PACKAGE}")
         return [name, limits[0]]
 
     def _signature(self, tokens: list[Syntax], span: Span) -> Syntax:
