@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     from autodiff_cli.report.table import Renderable
 
 
+Display = Callable[[Mapping[str, str]], None]
+"""A function that displays the richest of several forms of an output, which have MIME types as keys."""
+
+
 class Notebook:
     """A notebook in which commands run.
 
     Args:
-        display: the function that displays the richest of several forms of an output, which have MIME types as keys; ``None``
-            if the output is a terminal.
+        display: the function that displays an output; ``None`` if the output is a terminal.
 
     Attributes:
         session: the session that ``repl`` started.
     """
 
-    def __init__(self, display: Callable[[Mapping[str, str]], None] | None) -> None:
+    def __init__(self, display: Display | None) -> None:
         self.display = display
         self.session: InteractiveSession | None = None
 
@@ -114,8 +117,8 @@ class Output(NamedTuple):
 
     def _displayed(self, result: CommandResult, views: Mapping[str, View]) -> bool:
         """Display a result in a notebook, if the command runs in one and the output is a table; return whether it was displayed."""
-        shown = notebook.get()
-        if shown is None or shown.display is None or self.style != "table" or self.quiet or self.path is not None:
+        display = _display()
+        if display is None or self.style != "table" or self.quiet or self.path is not None:
             return False
         from autodiff_cli.report.html import of_parts
         from autodiff_cli.report.table import parts_of, text_of
@@ -127,19 +130,19 @@ class Output(NamedTuple):
                 forms["image/svg+xml"] = picture if isinstance(picture, str) else picture.decode()
         else:
             forms["text/html"] = of_parts(parts_of(result, self.precision))
-        shown.display(forms)
+        display(forms)
         return True
 
     def show(self, parts: Sequence[Renderable], gap: bool = False) -> None:
         """Write tables to standard output, after an empty line if ``gap`` is set, or display them in a notebook."""
-        shown = notebook.get()
-        if shown is None or shown.display is None:
+        display = _display()
+        if display is None:
             sys.stdout.write("\n" * gap + self.drawn(parts))
         else:
             from autodiff_cli.report.html import of_parts
             from autodiff_cli.report.table import drawn
 
-            shown.display({"text/plain": drawn(parts, "never"), "text/html": of_parts(parts)})
+            display({"text/plain": drawn(parts, "never"), "text/html": of_parts(parts)})
 
     def drawn(self, parts: Sequence[Renderable]) -> str:
         """Render tables as text."""
@@ -163,14 +166,20 @@ class Output(NamedTuple):
 
     def say_notes(self, notes: Sequence[Record]) -> None:
         """Write notes to standard error, unless ``quiet_notes`` is set."""
-        shown = notebook.get()
-        if shown is not None and shown.display is not None and self.style == "table" and notes and not self.quiet_notes:
+        display = _display()
+        if display is not None and self.style == "table" and notes and not self.quiet_notes:
             from autodiff_cli.report.html import of_notes
 
-            shown.display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": of_notes(notes)})
+            display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": of_notes(notes)})
             return
         for each in () if self.quiet_notes else notes:
             say(each["message"])
+
+
+def _display() -> Display | None:
+    """Return the function that displays an output in the notebook in which the command runs, if it runs in one."""
+    shown = notebook.get()
+    return None if shown is None else shown.display
 
 
 def page(text: str) -> bool:

@@ -44,7 +44,7 @@ def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, 
 
     text = options.read_file(file)
     if out.style == "html":
-        return write_lesson(text, file, leaves(at, const, dtype), dtype, out)
+        return _write_lesson(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
@@ -74,7 +74,7 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
     return Interpreter(leaves(at, const, dtype), dtype)
 
 
-def write_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
+def _write_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
     """Run a program, and write its lesson, which also shows the error that ended the program.
 
     Raises:
