@@ -48,12 +48,12 @@ class Steps:
         step.selects = node.primitive is not None and node.primitive.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
             if edge is not None and part is not None:
-                made = self.contribution(visit, i, edge, part._data)
+                made = self._contribution(visit, i, edge, part._data)
                 step.contributions.append(made)
                 self._arrived[edge] = made.total
         return step
 
-    def contribution(self, visit: Visit, i: int, edge: Edge, part: Array) -> CotangentContribution:
+    def _contribution(self, visit: Visit, i: int, edge: Edge, part: Array) -> CotangentContribution:
         """Return the contribution of a node to the gradient of its ``i``-th input, with the formula or the rule in words."""
         node, primitive = visit.node, visit.node.primitive
         target: Any = edge[0]
@@ -65,11 +65,11 @@ class Steps:
         formula = None
         if primitive is not None and not primitive.of_sequence:
             formula = of_node(node).get(primitive.parameters[primitive.differentiable_args[i]])
-        if not self.as_factor(made, visit, i, formula):
-            self.as_rule(made, visit, i, formula)
+        if not self._as_factor(made, visit, i, formula):
+            self._as_rule(made, visit, i, formula)
         return made
 
-    def as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
+    def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
         """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
         node, gradient = visit.node, visit.gradients[0]
         same_shape = np.shape(made.part) == node._shape
@@ -85,13 +85,13 @@ class Steps:
         made.masked = not np.all(close)
         arguments = self.operations.arguments(node)
         if node.primitive is None:
-            made.formula = self.custom(node, i, local)
+            made.formula = self._declared(node, i, local)
         elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
             made.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
         made.words = convention(node, arguments)
         return True
 
-    def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
+    def _declared(self, node: Node, i: int, local: Array) -> Syntax | None:
         """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
         step = self.names.steps.get(node)
         function = self.functions.get(type(node).__name__.removesuffix("Backward"))
@@ -101,11 +101,11 @@ class Steps:
         shown = {key: self.operations.constant(value) for key, value in values.items()}
         return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
 
-    def as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
+    def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
         """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
-            derivative = self.custom(node, i, _local_derivative(node, i))
+            derivative = self._declared(node, i, _local_derivative(node, i))
             if derivative is not None:
                 made.formula = _times(name_tree(ARRIVING), derivative)
                 return

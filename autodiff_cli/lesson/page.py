@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
@@ -41,33 +42,32 @@ def to_html(result: Explanation, precision: int) -> str:
         raise UsageError("a lesson shows first derivatives only", hint=f"leave out {setting('order')}, or write markdown or latex")
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
-    at = ", ".join(f"{name} = {lesson.text(value)}" for name, value in result.given.items())
     source, fixed = "", None
     try:
         source = code(result)
     except AutodiffError as error:
         fixed = error.message
-    return written(
-        result.expression, f"at {at}" if at else "", {**lesson.content(), "fixed": fixed if result.given else None}, source
-    )
+    data = {**lesson.content(), "fixed": fixed if result.given else None}
+    return written(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
 
 
-def written(title: str, at: str, data: dict[str, object], source: str = "", kind: str = "lesson") -> str:
+def written(title: str, at: Mapping[str, object], data: dict[str, object], source: str = "", kind: str = "lesson") -> str:
     """Return a page.
 
     Args:
         title: the heading of the page.
-        at: the line below the heading.
+        at: the inputs, which are shown below the heading.
         data: what the page shows.
         source: JavaScript that computes the numbers again for other inputs.
         kind: the name of the assets, ``lesson`` or ``plot``.
     """
     # A "<" inside a script could end it; JSON has another spelling of it.
     content = json.dumps(finite_or_text(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    inputs = ", ".join(f"{name} = {value}" for name, value in at.items())
     parts = {
         "title": html.escape(title),
         "style": _asset(f"{kind}.css"),
-        "at": html.escape(at),
+        "at": html.escape(f"at {inputs}" if inputs else ""),
         "data": content,
         "code": f"<script>{source}</script>\n" if source else "",
         "script": _asset(f"{kind}.js"),

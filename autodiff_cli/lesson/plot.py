@@ -57,8 +57,7 @@ def to_html(plot: Plot | Field, precision: int, y_range: tuple[float, float] | N
         "fixed": function.fixed,
         **(_curves(plot, y_range, function.source) if isinstance(plot, Plot) else _field(plot, y_range, function.source)),
     }
-    at = ", ".join(f"{name} = {plain(value)}" for name, value in given.items())
-    return written(plot.expression, f"at {at}" if at else "", data, function.source, "plot")
+    return written(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot")
 
 
 class _Function(NamedTuple):

@@ -38,7 +38,7 @@ def to_html(file: str, recorder: Recorder, precision: int) -> str:
     lesson = _Program(recorder, precision)
     first = recorder.source.partition("\n")[0]
     title = first.lstrip("# ").rstrip() if first.startswith("#") else ""
-    return written(title or file, "", lesson.content())
+    return written(title or file, {}, lesson.content())
 
 
 class _Program(Numbers):
@@ -160,7 +160,7 @@ class _Program(Numbers):
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if words or not (new or event.failed):
             words = words or [self.plain(event)]
-            self.add("statement", event_text(self.recorder.source, span), words, span, equations=equations, values=values)
+            self.add("statement", _one_line(self.recorder.source, span), words, span, equations=equations, values=values)
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
         rows = last.setdefault("rows", {})
@@ -270,7 +270,7 @@ class _Program(Numbers):
         return [row.name, self.text(row.value), gradient, *map(str, flags), row.grad_fn or "None"]
 
 
-def event_text(source: str, span: Span) -> str:
+def _one_line(source: str, span: Span) -> str:
     """Return a statement on one line."""
     return " ".join(source[slice(*span)].split())
 

@@ -262,9 +262,13 @@ class Recorder(Interpreter):
 
     # Tensors
 
+    def _named(self) -> list[tuple[str, Tensor]]:
+        """Return the names of the program that refer to tensors, with these tensors."""
+        return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
+
     def _rows(self) -> dict[str, TensorRow]:
-        named = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
-        return {name: _copied(TensorRow.of(tensor, name, self.expressions.get(name, name))) for name, tensor in named}
+        rows = [TensorRow.of(tensor, name, self.expressions.get(name, name)) for name, tensor in self._named()]
+        return {row.name: _copied(row) for row in rows}
 
     def _catch_up(self, tree: Syntax) -> None:
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
@@ -275,7 +279,7 @@ class Recorder(Interpreter):
             places.update({id(result): step.tree.span for result in step.results})
         new = made[self._marks[1] :]
         self._marks = [len(steps), len(made)]
-        named = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
+        named = self._named()
         bound = {id(tensor): name for name, tensor in reversed(named)}
         for tensor, expression in new:
             if not self._known.of_tensor(tensor):
