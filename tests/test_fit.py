@@ -261,8 +261,17 @@ def test_a_fit_that_runs_away_suggests_another_start(tmp_path: Path) -> None:
     path.write_text("t,y\n0,5.1\n1,3.7\n2,2.9\n3,2.2\n4,1.9\n5,1.6\n6,1.45\n")
     _, err, code = streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=-5")
     assert code == 1
-    assert "choose other starting values with --at, because A, tau and c went far from the start" in err
+    assert "choose other starting values with --at, or rewrite the model; at other values, the data determine all parameters" in err
+    assert "choose other starting values" in streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=1e-4,A=1,c=1")[1]
     assert streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=3")[2] == 0
+
+
+def test_a_fit_of_parameters_that_no_start_determines_suggests_another_model(tmp_path: Path) -> None:
+    path = tmp_path / "line.csv"
+    path.write_text("x,y\n1,1000000\n2,2000001\n3,3000000\n4,4000002\n")
+    _, err, code = streams(f"autodiff fit 'y = (a + b)*x' {path} --at a=1,b=1")
+    assert code == 1
+    assert "hint: rewrite the model, or fix a parameter with --fix" in err
 
 
 def test_a_python_module_in_a_model(line_csv: str) -> None:

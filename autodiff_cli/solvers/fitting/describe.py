@@ -18,7 +18,7 @@ from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
 from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics, sandwich
-from autodiff_cli.solvers.fitting.undetermined import undetermined
+from autodiff_cli.solvers.fitting.undetermined import all_determined, undetermined
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ MOST_CURVED = 50_000_000
 """The maximum number of operations for the curvature; for longer data, it is small."""
 FEW_DIGITS = 4.0
 """The number of certain digits below which a parameter has not converged."""
-FAR = 1e4
-"""A parameter is far from its start if its size is larger than that of the start, or than 1, by this factor."""
 OUTLIERS = 3
 """The number of residuals that the report lists."""
 
@@ -113,10 +111,10 @@ def judge(result: Fit, ended: str, most: int) -> None:
         result.verdict = "singular"
         result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
         result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
-        far = np.abs(result.point) > FAR * np.maximum(1, np.abs(result.problem.first))
-        if far.any():
-            gone = listed(name for name, moved in zip(result.problem.free, far, strict=True) if moved)
-            result.advice = f"choose other starting values with {setting('at')}, because {gone} went far from the start"
+        others = (result.problem.first, result.problem.box.inside(np.ones_like(result.point)))
+        if any(all_determined(result.problem.objective, other) for other in others):
+            start = f"choose other starting values with {setting('at')}, or rewrite the model"
+            result.advice = f"{start}; at other values, the data determine all parameters"
     elif not facts.quadratic.finite:
         result.reason = "the derivatives at the best point are not finite"
     elif ended == "steps":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.solvers.fitting.engine import proof
 from autodiff_cli.solvers.fitting.engine.objective import Objective
 from autodiff_cli.wording import listed
 
@@ -56,6 +57,12 @@ def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], nu
             if point[i] and point[j] and all(_unmoved(objective, point, {i: a, j: b}) for a, b in trials):
                 return f"the data determine only {text.format(names[i], names[j])}, not {names[i]} and {names[j]}"
     return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
+
+
+def all_determined(objective: Objective, point: Vector) -> bool:
+    """Return whether the data determine all parameters near a point, such as the start, to first order."""
+    linear = objective.linear(point)
+    return linear.finite and not len(proof.undetermined(linear, np.ones(len(point), bool))[1])
 
 
 def _unmoved(objective: Objective, point: Vector, moves: dict[int, float]) -> bool:
