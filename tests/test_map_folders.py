@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import lzma
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -114,6 +116,18 @@ def test_files_of_a_folder() -> None:
     Path("empty").mkdir()
     done = run_map("x", "empty")
     assert (done.code, done.err.splitlines()[0]) == (5, "error: the folder 'empty' does not contain files of rows")
+
+
+def test_compressed_files_of_a_folder() -> None:
+    Path("d").mkdir()
+    Path("d", "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n"))
+    Path("d", "b.csv").write_text("x\n2\n")
+    Path("d", "c.ndjson.XZ").write_bytes(lzma.compress(b'{"x": 3}\n'))
+    Path("d", "d.txt.gz").write_bytes(gzip.compress(b"x\n4\n"))
+    assert run_map("x*2", "d", "-q").text == "2.0,2.0\n4.0,2.0\n6.0,2.0\n"
+    Path("d", "e.npy.gz").write_bytes(b"")
+    done = run_map("x", "d")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error: 'd/e.npy.gz': npy files are not compressed as a whole")
 
 
 def test_a_column_of_the_file_comes_first() -> None:

@@ -13,7 +13,7 @@ from autodiff_cli.data.compression import decompressed
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
-from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, plain, suffixes
+from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, plain, suffixes, uncompressed
 from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
@@ -92,7 +92,7 @@ def _of_rows(files: Sequence[str], path: str, style: str | None) -> list[str]:
     else:
         start = len(path.rstrip("/" + os.sep))
         visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
-        found = [file for file in visible if style is not None or of_suffix(file, READ)]
+        found = [file for file in visible if style is not None or of_suffix(uncompressed(file), READ)]
     if not found and storage.has_pattern(path):
         raise FileError(f"no file matches '{path}'")
     if not found:
