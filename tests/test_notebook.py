@@ -192,6 +192,25 @@ def test_the_graph_of_a_tensor_has_its_nodes_and_changes_nothing() -> None:
     assert grads == [x.grad.tolist()]
 
 
+def test_the_graph_of_a_tensor_marks_hooks() -> None:
+    x = ad.tensor(2.0, requires_grad=True)
+    y = x**2
+    z = ad.exp(y)
+    x.register_hook(lambda g: g)
+    x.register_post_accumulate_grad_hook(lambda x: None)
+    removed = y.register_hook(lambda g: 2 * g)
+    z.grad_fn.register_prehook(lambda g: g)
+    z.retain_grad()
+    names = {"x": x, "y": y}
+    graph = ad.draw_graph(z, names=names)
+    assert {node.label: node.hooks for node in graph.nodes} == {"AccumulateGrad": 2, "PowBackward0": 1, "ExpBackward0": 1}
+    picture = graph._repr_svg_()
+    assert picture.count(">2 hooks<") == 1
+    assert picture.count(">1 hook<") == 2
+    removed.remove()
+    assert ad.draw_graph(z, names=names)._repr_svg_().count(">1 hook<") == 1
+
+
 def test_graphs_that_cannot_be_drawn() -> None:
     with pytest.raises(ad.errors.GraphError, match="does not require grad"):
         ad.draw_graph(ad.ones(3))

@@ -102,7 +102,7 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
 def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
     """Return the graph that a backward pass from a tensor would run through; no backward pass runs.
 
-    The graph contains the values of leaves, and the gradients that were accumulated in them.
+    The graph contains the values of leaves, the gradients that were accumulated in them, and the number of hooks at each node.
 
     Args:
         output: the tensor.
@@ -127,7 +127,16 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
     made = _drawn(nodes, found, arrived, {}, kept)
     for drawn, node in zip(made, nodes, strict=True):
         drawn.value = leaves[node]._data if node in leaves else None
+        drawn.hooks = _hooks(node)
     return Graph(made, found.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
+
+
+def _hooks(node: Node) -> int:
+    """Return the number of hooks that a backward pass calls at a node: those of the node, and those of the tensors it computes."""
+    extra = node.variable._extra if isinstance(node, AccumulateGrad) else None
+    own = node._hooks
+    found = [] if own is None else [own.before, own.after, *own.tensor.values()]
+    return sum(map(len, found if extra is None else [*found, extra.hooks, extra.after or {}]))
 
 
 def _nodes(root: Node) -> list[Node]:

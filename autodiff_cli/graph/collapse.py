@@ -106,11 +106,13 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
     """Return a graph with one node for each group; the node has the name of the last member of the group."""
     inputs: dict[int, list[int | None]] = {}
     counts: dict[int, int] = {}
+    hooks: dict[int, int] = {}
     saved: dict[int, list[SavedValue]] = {}
     for i, node in enumerate(graph.nodes):
         head = group[i]
         saved.setdefault(head, []).extend(node.saved or ())
         counts[head] = counts.get(head, 0) + node.count
+        hooks[head] = hooks.get(head, 0) + node.hooks
         inputs.setdefault(head, []).extend(
             given if given is None else group[given] for given in node.inputs if given is None or group[given] != head
         )
@@ -121,7 +123,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
         node = graph.nodes[head]
         alone = counts[head] == node.count and head not in labels
         wanted = inputs[head] if alone else [i for i in dict.fromkeys(inputs[head]) if i is not None]
-        new = replace(node, inputs=[None if i is None else at[i] for i in wanted], count=counts[head])
+        new = replace(node, inputs=[None if i is None else at[i] for i in wanted], count=counts[head], hooks=hooks[head])
         new.saved = None if graph.memory is None else saved[head]
         if not alone:
             new.label = labels.get(head, new.expression or new.label)

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.wording import bytes_text, shortened
+from autodiff_cli.wording import bytes_text, plural, shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value
@@ -87,6 +87,8 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         found.append(LabelLine(fitted(node.expression), "detail"))
     if node.count > 1:
         found.append(LabelLine(f"{node.count:,} nodes", "detail"))
+    if node.hooks:
+        found.append(LabelLine(plural(node.hooks, "hook"), "detail"))
     if node.value is not None:
         found.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
     if node.grad is not None:

@@ -43,6 +43,7 @@ class GraphNode:
         count: the number of nodes that this node represents.
         call: the outermost user-function call that contains the node; ``None`` outside such calls.
         saved: the values that the node saves for the backward pass; ``None`` if they were not requested.
+        hooks: the number of hooks that a backward pass calls at the node.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class GraphNode:
     count: int = 1
     call: Call | None = None
     saved: list[SavedValue] | None = None
+    hooks: int = 0
 
     @property
     def has_name(self) -> bool:
