@@ -304,6 +304,32 @@ def test_the_point_follows_the_pointer_and_the_slider(browser: Any, tmp_path: Pa
     assert page.errors() == []
 
 
+def test_one_finger_moves_the_point_and_two_zoom(browser: Any, tmp_path: Path) -> None:
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    page = opened(browser, tmp_path, "x**2", "x=0:8")
+    left, right, top, bottom = page.box()
+    corner = browser.execute_script("const { x, y } = document.querySelector('#figure svg').getBoundingClientRect(); return [x, y]")
+
+    def touch(kind: str, *parts: float) -> None:
+        """Touch the plot at parts of its width, in the middle of its height."""
+        points = [{"x": corner[0] + left + part * (right - left), "y": corner[1] + (top + bottom) / 2} for part in parts]
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0.25)
+    touch("touchMove", 0.5)
+    touch("touchEnd")
+    page.drawn()
+    assert page.value("x") == pytest.approx(4, abs=0.1)
+    assert page.ends() == pytest.approx((0, 8), abs=0.02)
+    touch("touchStart", 0.4, 0.6)
+    touch("touchMove", 0.3, 0.7)
+    touch("touchEnd")
+    page.drawn()
+    assert page.ends() == pytest.approx((2, 6), abs=0.1)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    assert page.errors() == []
+
+
 def test_a_field_shows_the_gradient_at_a_point(browser: Any, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, LOSS + " + c", "x=-2:2,y=-1:3", {"c": 5.0})
     for x, y, c in [(1.5, 0.5, 5.0), (-1.0, 2.5, 5.0), (0.3, -0.7, -2.0)]:

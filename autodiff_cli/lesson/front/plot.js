@@ -80,6 +80,10 @@ function begin(ranges) {
 
 const zooms = zoom()
   .scaleExtent([FARTHEST, CLOSEST])
+  .filter((event) => {
+    if (event.touches) return event.touches.length > 1; // one finger moves the point, and scrolls the page
+    return !event.button && (!event.ctrlKey || event.type === "wheel");
+  })
   .extent(() => [[view.box.left, view.box.top], [view.box.right, view.box.bottom]])
   .on("zoom", ({ transform }) => {
     const { left, right, top, bottom } = view.box;
