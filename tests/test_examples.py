@@ -76,10 +76,19 @@ def test_there_are_examples() -> None:
     assert sum(len(_pairs(path)) for path in PAGES) >= 10
 
 
-def test_the_python_of_the_readme_prints_what_its_comments_say() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+def test_the_python_of_a_page_prints_what_its_comments_say(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     expected = [line.partition("  # ")[2] for line in code.splitlines() if "  # " in line]
     done = completed([sys.executable, "-c", code], check=True)
     assert done.stdout.splitlines() == expected
-    assert len(expected) == 3
+    assert expected
+
+
+def test_the_readme_fits_on_a_screen_or_two() -> None:
+    """Its first sentence has at most 14 words, and its two commands are lines that work alone (``.ci/run`` runs them)."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert len(lines[2].split()) <= 14
+    assert [sum(bool(re.match(rf"python3 -m venv .*{end}$", line)) for line in lines) for end in ("--at x=5", "pytest")] == [1, 1]

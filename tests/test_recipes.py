@@ -17,7 +17,7 @@ import pytest
 from tests.printed import agrees
 from tests.shell import ROOT, run_script
 
-PAGES = [ROOT / "docs" / "recipes.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [ROOT / "docs" / "recipes.md", ROOT / "docs" / "tour.md", ROOT / "CONTRIBUTING.md"]
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 OPTIONAL = ("jq", "make")
 
