@@ -21,6 +21,8 @@ _SECTION = re.compile(r"^## (\w+): .*$", re.MULTILINE)
 _PLOT = re.compile(r"^(autodiff plot .* -o (\w+\.html))$", re.MULTILINE)
 _PLOTS = re.compile(r"```sh\n((?:autodiff plot .* -o \w+\.html\n)+)```")
 _NOTEBOOK = re.compile(r"\(([\w-]+)\.ipynb\)")
+_ABOUT = '<p id="about">'
+"""The line of a lesson or plot that says what it is; on the site it begins with a link."""
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -36,8 +38,17 @@ def on_files(files: Files, config: Any) -> Files:
     from mkdocs.structure.files import File
 
     docs = Path(config.docs_dir)
-    for name, page in (*_lessons(docs / "walkthrough"), *_plots((docs / "plot.md").read_text(encoding="utf-8"))):
-        files.append(File.generated(config, name, content=page))
+    one = files.get_file_from_path("lesson.html")
+    assert one is not None
+    files.remove(one)
+    pages = [
+        ("lesson.html", one.content_string, "lessons.html", "All lessons"),
+        *((name, page, "../lessons.html", "All lessons") for name, page in _lessons(docs / "walkthrough")),
+        *((name, page, "plot.html", "Plots") for name, page in _plots((docs / "plot.md").read_text(encoding="utf-8"))),
+    ]
+    for name, page, home, title in pages:
+        link = f'{_ABOUT}<a href="{home}" target="_top">{title}</a> · '
+        files.append(File.generated(config, name, content=page.replace(_ABOUT, link, 1)))
     for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
         text = Path(str(file.abs_src_path)).read_text(encoding="utf-8")
         files.append(File.generated(config, file.src_uri.replace(".ipynb", ".md"), content=page_of_notebook(text)))

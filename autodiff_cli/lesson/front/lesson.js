@@ -105,7 +105,7 @@ function play() {
   byId("play").textContent = "Pause";
 }
 
-/** Go to the step in the address: `#step=12`, or `#step=last`. */
+/** Go to the step in the address: `#step=12`, or `#step=last`.  A page that opens at `#autoplay` plays. */
 function follow() {
   clearTimeout(writing);
   writing = null;
@@ -128,5 +128,7 @@ slider.addEventListener("input", () => { pause(); go(Number(slider.value)); });
 window.addEventListener("hashchange", follow);
 window.addEventListener("beforeprint", () => byId("print").replaceChildren(...printed(timeline, picture, lesson)));
 window.addEventListener("afterprint", () => { byId("print").replaceChildren(); show(); });
+const opened = location.hash;
 follow();
+if (opened === "#autoplay" && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();
 document.body.dataset.ready = "true";

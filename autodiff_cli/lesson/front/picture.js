@@ -140,7 +140,7 @@ export class Picture {
   toggle(id) {
     this.outline.toggle(this.outline.groups.find((group) => group.id === id));
     this.show(...this.shown);
-    this.buttonOf(id).scrollIntoView(NEAREST);
+    bring(this.buttonOf(id));
   }
 
   /** Return the buttons that open and close all groups. */
@@ -163,8 +163,16 @@ export class Picture {
     const active = this.nodes.filter(({ group }) => group.classList.contains("active"));
     active.sort((a, b) => distance(a) - distance(b));
     const labels = this.edges.map(({ label }) => label).filter((label) => label.classList.contains("active") && label.textContent);
-    for (const element of [...labels, through?.group, active[0]?.group]) element?.scrollIntoView(NEAREST);
+    for (const element of [...labels, through?.group, active[0]?.group]) element && bring(element);
   }
+}
+
+/** Scroll to an element; in a frame only within the graph, so that the page around it stays where it is. */
+function bring(element) {
+  if (window === parent) return element.scrollIntoView(NEAREST);
+  const room = document.getElementById("graph"), [inner, outer] = [element, room].map((each) => each.getBoundingClientRect());
+  const nearest = (low, high) => Math.max(high, 0) || Math.min(low, 0);
+  room.scrollBy(nearest(inner.left - outer.left, inner.right - outer.right), nearest(inner.top - outer.top, inner.bottom - outer.bottom));
 }
 
 /** Make the node or the frame of a group a button that opens or closes it. */
