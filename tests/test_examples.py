@@ -25,7 +25,8 @@ from tests.shell import ROOT, console_blocks, examples, run
 
 CASES = sorted((ROOT / "tests" / "cases").glob("*.txt"))
 # Generated pages are compared as a whole in test_pages.py.
-PAGES = [*ROOT.glob("*.md"), *(path for path in sorted((ROOT / "docs").glob("**/*.md")) if path.name not in GENERATED)]
+DOCS = ROOT / "docs"
+PAGES = [*ROOT.glob("*.md"), *(path for path in sorted(DOCS.glob("**/*.md")) if path.relative_to(DOCS).as_posix() not in GENERATED)]
 
 
 def _pairs(path: Path) -> list[tuple[str, str]]:

@@ -31,6 +31,11 @@ def test_the_page_is_up_to_date(name: str) -> None:
     assert agrees(pages.text(name), shown), f"docs/{name} is stale; run: {pages.HOW}"
 
 
+@pytest.mark.parametrize("folder", ["commands", "functions"])
+def test_no_page_is_left_over(folder: str) -> None:
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / folder).iterdir()} <= set(pages.PAGES)
+
+
 def test_every_command_has_examples_that_work() -> None:
     for name in COMMANDS:
         lines = commands.examples(commands.declared(name))

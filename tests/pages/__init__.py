@@ -14,8 +14,8 @@ from tests.printed import agrees
 from tests.shell import ROOT
 
 PAGES: dict[str, Callable[[], str]] = {
-    "commands.md": commands.page,
-    "functions.md": functions.page,
+    **commands.pages(),
+    **functions.pages(),
     "kinks.md": kinks.page,
     "json.md": objects.page,
     "errors.md": errors.page,

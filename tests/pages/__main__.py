@@ -5,5 +5,6 @@ from __future__ import annotations
 from tests.pages import stale_pages
 
 for path, wanted in stale_pages():
+    path.parent.mkdir(exist_ok=True)
     path.write_text(wanted, encoding="utf-8")
     print(path)

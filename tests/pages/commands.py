@@ -1,4 +1,4 @@
-"""The generator of ``docs/commands.md``: the options of every command and its examples with their output."""
+"""The generator of ``docs/commands.md`` and ``docs/commands/``: the options of every command and its examples with their output."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import click
@@ -25,23 +25,26 @@ _SHARED = 4
 
 _HEAD = """# Commands
 
-This page shows the options of each command, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR
+Each command has a page with its options, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR
 is an expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
 """
 
 
-def page() -> str:
-    """Return the text of the page."""
-    commands = {name: declared(name) for name in COMMANDS}
-    counted = Counter(option for command in commands.values() for option in options(command))
-    shared = {option: "" for command in commands.values() for option in options(command) if counted[option] >= _SHARED}
-    parts = [_HEAD]
-    parts.append(table(("command", "description"), [(f"[`{name}`](#{name})", prose(text)) for name, text in COMMANDS.items()]))
-    for name, command in commands.items():
-        parts.append(_section(name, command, list(shared)))
-    parts.append("## Options that commands share\n")
-    parts.append(_table(list(shared)))
-    return "\n".join(parts)
+def pages() -> dict[str, Callable[[], str]]:
+    """Return the generators of the pages by name."""
+    return {"commands.md": _contents, **{f"commands/{name}.md": partial(_command, name) for name in COMMANDS}}
+
+
+def _contents() -> str:
+    rows = [(f"[`{name}`](commands/{name}.md)", prose(text)) for name, text in COMMANDS.items()]
+    return "\n".join([_HEAD, table(("command", "description"), rows), "## Options that commands share\n", _table(_shared())])
+
+
+@cache
+def _shared() -> list[tuple[str, str]]:
+    """Return the options that are explained once."""
+    counted = Counter(option for name in COMMANDS for option in options(declared(name)))
+    return [option for option, count in counted.items() if count >= _SHARED]
 
 
 def declared(name: str) -> click.Command:
@@ -96,16 +99,18 @@ def folder() -> Iterator[Path]:
             os.chdir(before)
 
 
-def _section(name: str, command: click.Command, shared: list[tuple[str, str]]) -> str:
+def _command(name: str) -> str:
+    command, shared = declared(name), _shared()
     usage = " ".join(command.collect_usage_pieces(click.Context(command, info_name=name)))
     about, _, _ = (command.help or "").partition("\b")
     own = [option for option in options(command) if option not in shared]
     common = [code(_spelling(option)) for option in options(command) if option in shared]
-    parts = [f"## {name}\n", block("text", f"autodiff {name} {usage}"), _paragraphs(about)]
+    parts = [f"# autodiff {name}\n", block("text", f"autodiff {name} {usage}"), _paragraphs(about)]
     if own:
         parts.append(_table(own))
     if common:
-        parts.append(f"{'Other options' if own else 'Options'}: {', '.join(common)}; see [below](#options-that-commands-share).\n")
+        link = "[Commands](../commands.md#options-that-commands-share)"
+        parts.append(f"{'Other options' if own else 'Options'}: {', '.join(common)}; see {link}.\n")
     parts.append(console(_with_files(examples(command))))
     return "\n".join(parts)
 

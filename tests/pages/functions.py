@@ -1,34 +1,47 @@
-"""The generator of ``docs/functions.md``: every function of the language, from its declaration."""
+"""The generator of ``docs/functions.md`` and ``docs/functions/``: every function of the language, from its declaration."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from autodiff_cli import ops
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from tests.pages.markdown import prose
+from tests.pages.markdown import prose, table
 
 _HEAD = """# Functions
 
-This page is generated from the declarations in the code, which `autodiff functions NAME` also shows. If no domain is listed,
-the value and the derivative exist everywhere. *At kinks* states the convention at points where the value exists but the
-derivative does not, and whether it is PyTorch's convention; a note reports each use of the convention. [Kinks](kinks.md)
-compares the numbers with PyTorch and JAX.
+Each subject has a page, which is generated from the declarations in the code; `autodiff functions NAME` shows the same. If no
+domain is listed, the value and the derivative exist everywhere. *At kinks* states the convention at points where the value exists
+but the derivative does not, and whether it is PyTorch's convention; a note reports each use of the convention.
+[Kinks](kinks.md) compares the numbers with PyTorch and JAX.
 """
 
 
-def page() -> str:
-    """Return the text of the page."""
+def pages() -> dict[str, Callable[[], str]]:
+    """Return the generators of the pages by name."""
     sections: dict[str, list[FunctionInfo]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         sections[op.section].append(op)
     sections = {room: found for room, found in sections.items() if found}
-    contents = " · ".join(f"[{name}](#{name})" for name in sections)
-    parts = [_HEAD, contents + "\n"]
-    for name, functions in sections.items():
-        parts.append(f"## {name.capitalize()}\n\n{_about(name)}\n")
-        parts += [_entry(op) for op in functions]
-    return "\n".join(parts)
+    subjects = {f"functions/{room}.md": partial(_subject, room, found) for room, found in sections.items()}
+    return {"functions.md": partial(_contents, sections), **subjects}
+
+
+def _contents(sections: dict[str, list[FunctionInfo]]) -> str:
+    names = {room: ", ".join(f"`{op.name}`" for op in found) for room, found in sections.items()}
+    rows = [(f"[{_title(room)}](functions/{room}.md)", listed) for room, listed in names.items()]
+    return f"{_HEAD}\n{table(('subject', 'functions'), rows)}"
+
+
+def _subject(room: str, functions: list[FunctionInfo]) -> str:
+    head = f"# {_title(room)} functions\n\n{_about(room)}\n\n[All functions](../functions.md)\n"
+    return "\n".join([head, *map(_entry, functions)])
+
+
+def _title(room: str) -> str:
+    return room.replace("_", " ").capitalize()
 
 
 def _about(section: str) -> str:
@@ -39,7 +52,7 @@ def _about(section: str) -> str:
 
 def _entry(op: FunctionInfo) -> str:
     aliases = f" Aliases: `{'`, `'.join(op.aliases)}`." if op.aliases else ""
-    lines = [f"### `{op.signature}`", "", f"{prose(op.summary)}.{aliases}", ""]
+    lines = [f"## `{op.signature}`", "", f"{prose(op.summary)}.{aliases}", ""]
     known = op.to_dict()
     rows = (
         ("derivative", f"`{op.formula}`" if op.formula else ""),
