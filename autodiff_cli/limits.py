@@ -25,10 +25,10 @@ MOST_PRINTED = 10_000_000
 """The maximum count of numbers in one output."""
 MOST_TURNS = 10_000
 """The maximum number of iterations of a loop whose length is a number in the input, such as the value of ``--backward``."""
+MOST_PARTS = 500_000
+"""The maximum number of tensors that one call returns; each takes about 1 KiB."""
 MOST_ORDERS = 1000
 """The highest order of a derivative or a Taylor coefficient."""
-BYTES_OF_AN_OPERATION = 1400
-"""The number of bytes for a recorded operation on scalars: the tensor, its node and its list entry (measured: 1.37 KiB)."""
 _ALLOW = f"{setting('no_limits')} allows it"
 LARGE = 2**20
 """The minimum size in bytes of an array whose memory is counted."""
@@ -130,6 +130,15 @@ def check_count(count: int, most: int, message: str, hint: str = _ALLOW) -> None
     """
     if count > most and not lifted():
         raise LimitError(message.format(f"{count:,}", f"{most:,}"), hint=hint)
+
+
+def check_parts(count: int) -> None:
+    """Refuse a function that would return too many tensors.
+
+    Raises:
+        LimitError: if there are too many tensors.
+    """
+    check_count(count, MOST_PARTS, "{} tensors from one call are more than the limit of {}")
 
 
 def check_printed(count: int) -> None:

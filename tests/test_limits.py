@@ -30,6 +30,14 @@ HUNGRY = [
     ('diff "sin(x)" --order 99999999999999999999', "order 99,999,999,999,999,999,999 is more"),
     ('gradcheck "sum(x**2)" --at "x=ones(100000)"', "gradcheck would compare 100,000 numbers"),
     ('jacobian "x**2" --at "x=ones(1000)"', "the jacobian has 1,000,000 numbers"),
+    ('eval "tensor_split(x, 10**9)[0].sum()" --at "x=[1, 2]"', "1,000,000,000 tensors from one call"),
+    ('eval "hsplit(x, 10**9)[0].sum()" --at "x=zeros(0)"', "1,000,000,000 tensors from one call"),
+    ('eval "chunk(x, 2**30)[0].sum()" --at "x=zeros(0)"', "1,073,741,824 tensors from one call"),
+    ('eval "unbind(expand(x, [2**25]))[0]" --at "x=1"', "33,554,432 tensors from one call"),
+    ('eval "split(expand(x, [2**25]), 2)[0]" --at "x=1"', "16,777,216 tensors from one call"),
+    ('eval "vander(x, 10**8)" --at "x=[1, 2]"', "100,000,000 tensors from one call"),
+    ('eval "combinations(v, 8).sum()" --at "v=ones(40)"', "a tensor of 615,237,480 elements"),
+    ('eval "cartesian_prod(x, x, x).sum()" --at "x=ones(1000)"', "a tensor of 3,000,000,000 elements"),
     ('eval "f0(x)=x+x; f1(x)=f0(x)+f0(x); ones(2**28 + 1)"', "a tensor of 268,435,457 elements"),
 ]
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import autodiff_cli as ad
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.script.interpreter import Interpreter
@@ -202,6 +203,30 @@ def test_a_loop_is_bounded_by_the_limits(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(AutodiffError) as caught:
         list(Interpreter({}).run("for i in range(10**9):\n    x = 1\n"))
     assert (caught.value.exit_code, caught.value.line) == (3, 1)
+
+
+def test_a_long_loop_is_refused_before_its_first_turn() -> None:
+    interpreter = Interpreter({})
+    with pytest.raises(AutodiffError, match="more than 200,000 operations"):
+        list(interpreter.run("for i in range(10**9):\n    x = 1\n"))
+    assert "x" not in interpreter.names
+    list(interpreter.run("for i in range(10**9, 0):\n    x = 1\nfor i in range(5, 0, -2):\n    y = i\n"))
+    assert (interpreter.names["y"], "x" in interpreter.names) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in range(500):\n    w.detach()\n    w.grad",
+        "for i in range(500):\n    y = i\n    y = 2",
+        "def f(n):\n    y = n\n    return f(n - 1) if n > 0 else 0\nf(400)",
+        "def f(n):\n    for i in range(n):\n        y = i\n    return n\nf(600)",
+    ],
+)
+def test_every_step_of_a_program_counts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Interpreter, "most_operations", 1000)
+    with pytest.raises(AutodiffError, match="more than 1,000 operations"):
+        list(Interpreter({"w": ad.tensor(1.0)}).run(text))
 
 
 def test_anomaly_mode_shows_the_line_of_the_forward_pass() -> None:

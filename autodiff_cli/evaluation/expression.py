@@ -16,7 +16,6 @@ from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
 
 
 class Evaluator(Machine):
@@ -31,9 +30,6 @@ class Evaluator(Machine):
             evaluation with a dictionary stores them, and later evaluations at other points use them: a derivative that is
             computed from values then treats these parts as constants too.
     """
-
-    most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
-    """Every tensor is kept for the table, so memory limits the number of operations."""
 
     def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: DType, tree: Syntax | None = None) -> None:
         super().__init__(source, variables, dtype)
@@ -86,14 +82,14 @@ class Evaluator(Machine):
     def named(self) -> Iterator[tuple[Tensor, str, str]]:
         """Yield every tensor with its name and its expression: first the variables, then the program's tensors in order.
 
-        Unnamed tensors are called ``%1``, ``%2`` and so on.
+        Unnamed tensors are called ``%1``, ``%2`` and so on, and so is a tensor that the program assigns to the name of a variable.
         """
         names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
         yield from ((tensor, name, name) for name, tensor in self.variables.items())
         unnamed = 0
         for tensor, expression in self.tensors.made:
             name = names.get(id(tensor))
-            if name is None:
+            if name is None or name in self.variables:
                 unnamed += 1
                 name = f"%{unnamed}"
             yield tensor, name, expression

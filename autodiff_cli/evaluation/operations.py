@@ -32,7 +32,8 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
-MOST_OPERATIONS = 10_000_000
+MOST_OPERATIONS = 200_000
+"""The maximum number of operations, calls and repeated statements of a program (10 to 50 microseconds each)."""
 _WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
 
 
@@ -108,14 +109,14 @@ class Operations:
             return self.tensors.keep(new_tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
         return result.item() if isinstance(result, (np.generic, np.ndarray)) else result
 
-    def count(self, node: Syntax) -> None:
-        """Count one operation.
+    def count(self, node: Syntax, more: int = 1) -> None:
+        """Count one operation, and check that the program may run ``more`` operations.
 
         Raises:
             LimitError: if the program exceeds the maximum number of operations.
         """
         self._operations += 1
-        if self._operations > self.most_operations and not lifted():
+        if self._operations + more - 1 > self.most_operations and not lifted():
             raise LimitError(
                 f"the program runs more than {self.most_operations:,} operations",
                 span=node.span,

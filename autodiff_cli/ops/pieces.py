@@ -18,6 +18,7 @@ from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.limits import check_parts, check_size
 from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
@@ -69,6 +70,7 @@ def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
             raise GraphError(f"number of sections must be larger than 0, got {indices_or_sections}")
+        check_parts(indices_or_sections)
         small, more = divmod(length, indices_or_sections)
         lengths = [small + 1] * more + [small] * (indices_or_sections - more)
         between: Sequence[int] = list(itertools.accumulate(lengths))[:-1]
@@ -274,6 +276,7 @@ def cartesian_prod(*tensors: Value) -> Any:
             raise GraphError(f"Expect a 1D vector, but got shape {list(x.shape)}")
     if len(given) == 1:
         return given[0]
+    check_size((math.prod(x.shape[0] for x in given), len(given)))
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1)
 
 
@@ -286,6 +289,7 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
         raise GraphError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     count = math.comb(x.shape[0] + (r - 1 if with_replacement and r else 0), r)
+    check_size((count, r))
     positions = np.fromiter(itertools.chain.from_iterable(choose(range(x.shape[0]), r)), np.int64, count * r)
     return getitem(x, positions.reshape(count, r))
 
@@ -304,6 +308,8 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
     count = x.shape[0] if N is None else N
     if count < 0:
         raise GraphError("N must be non-negative.")
+    check_parts(count)  # each column is a tensor
+    check_size((x.shape[0], count))
     powers = range(count) if increasing else range(count - 1, -1, -1)
     if not count:
         return zeros(x.shape[0], 0, dtype=array_of(x).dtype)

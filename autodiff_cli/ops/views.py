@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from autodiff_cli.autograd.primitives.structural import dimension, select_key, s
 from autodiff_cli.autograd.primitives.types import Key, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.limits import check_parts
 from autodiff_cli.ops.indexing import alias, getitem
 from autodiff_cli.ops.shape import cat, clone, permuted, reshape, stack
 
@@ -164,6 +166,7 @@ describe(contiguous, tensors=("x",), samples=((_MATRIX,),))
 def _taken_apart(x: Array, dim: int) -> list[Any]:
     if not x.ndim:
         raise IndexOutOfRange("Dimension specified as 0 but tensor has no dimensions")
+    check_parts(x.shape[dimension(dim, x.ndim)])
     before: Key = _before(dim, x.ndim)
     return [x[(*before, i, ...)] for i in range(x.shape[dimension(dim, x.ndim)])]
 
@@ -198,7 +201,13 @@ def _lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
         return list(split_size)
     if split_size <= 0:
         raise ArgumentError(f"split expects split_size be positive, but got split_size={split_size}")
+    check_parts(-(-length // split_size))
     return [min(split_size, length - start) for start in range(0, length, split_size)] or [0]
+
+
+def _pieces(x: Value, lengths: Sequence[int], dim: int) -> list[Any]:
+    before, stops = _before(dim, len(x.shape)), itertools.accumulate(lengths)
+    return [slice_key(x, (*before, slice(stop - length, stop))) for length, stop in zip(lengths, stops, strict=True)]
 
 
 def _piece(x: Value, i: int, lengths: Sequence[int], dim: int) -> Any:
@@ -215,7 +224,7 @@ def _joined(g: list[Any], x_shape: Shape, lengths: Sequence[int], dim: int) -> A
 def _splitter(node: str, view: Callable[..., Any] | None = _piece) -> TensorFunction:
     return declare.several(
         "split",
-        lambda x, lengths, dim: [_piece(x, i, lengths, dim) for i in range(len(lengths))],
+        _pieces,
         _joined,
         node=node,
         statics={"lengths": (), "dim": 0},
@@ -243,6 +252,7 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")
     if not length:  # parts without elements
+        check_parts(chunks)
         return _split_with_sizes(x, (0,) * chunks, dim)
     return split(x, -(-length // chunks), dim)
 

@@ -54,7 +54,10 @@ class Blocks(Machine):
 
     def _visit(self, node: Syntax) -> Any:
         work = self._work.get(node.kind)
-        return super()._visit(node) if work is None else work(node)
+        if work is None:
+            return super()._visit(node)
+        self.count(node)
+        return work(node)
 
     # Blocks
 
@@ -67,7 +70,9 @@ class Blocks(Machine):
         entered = []
         try:
             if node.kind == "for":
-                for index in self._range(node.children[1]):
+                turns = self._range(node.children[1])
+                self.count(node, max(0, -((turns.start - turns.stop) // turns.step)))  # len() fails above 2**63
+                for index in turns:
                     self.count(node)
                     self._set(node.children[0].text, Index(index), node.children[1])
                     yield from block.children

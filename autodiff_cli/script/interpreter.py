@@ -308,10 +308,11 @@ class Interpreter(Blocks):
     def call_found(
         self, found: FunctionInfo | UserFunction | Transformed | str, given: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
+        if isinstance(found, (FunctionInfo, UserFunction)):
+            return super().call_found(found, given, named, node)
+        self.count(node)
         if isinstance(found, Transformed):
             return call(found.name, found.function, given, named, self._argument)
-        if not isinstance(found, str):
-            return super().call_found(found, given, named, node)
         if found == "print":
             return self._print(given, named, node)
         if node.kind == "call":
