@@ -193,3 +193,15 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (result.code, os.listdir()) == (code, ["d.csv"])
             assert message in result.err
             assert "  hint: " in result.err
+
+
+def test_a_worker_that_ends_while_the_cluster_starts_is_an_error_of_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(scheduler, "_of_this_machine", start)
+    with (
+        pytest.raises(ClusterError, match="the workers did not start: Nanny failed to start"),
+        scheduler.connected(None, 1, 1, None, print),
+    ):
+        pass

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.data.readers import lines
+from autodiff_cli.data.readers import delimited, lines
 from autodiff_cli.data.row_blocks import InputFile
 from autodiff_cli.formats import FORMATS
 from tests.mapping import Done, run_map
@@ -558,6 +558,42 @@ def test_the_input_is_never_the_output() -> None:
     assert run_map("x", "d.csv", "--in-place").code == 0
     assert Path("d.csv").read_text() == "x,value,d_x\n1,1.0,1.0\n"
     refused(2, "--in-place replaces one input file", "x", "d.csv", "hard.csv", "--in-place")
+
+
+def test_the_results_are_never_the_input_of_the_next_run() -> None:
+    os.mkdir("d")
+    write("d/a.csv", "x\n1\n")
+    for source, target in (("d", "d/"), ("d/", "d"), ("d", "d/out/"), ("d/*.csv", "d/*.csv"), ("d/**", "d/")):
+        refused(2, f"the results in '{target}' would be input files of '{source}' in the next run", "x", source, "-o", target)
+    assert os.listdir("d") == ["a.csv"]
+    for source, target in (("d", "out/"), ("d/*.csv", "d/*.ndjson"), ("d/a.csv", "d/")):
+        assert run_map("x", source, "-o", target).code == 0
+
+
+def test_names_of_files_cannot_look_like_messages() -> None:
+    write("new\nnote: done.csv", "x\n1\n")
+    done = run_map("q", "new\nnote: done.csv")
+    assert done.err.splitlines()[0] == "error: 'new\\nnote: done.csv' has no column 'q'; it has x"
+    assert not any(line.startswith("note") for line in done.err.splitlines())
+
+
+def test_the_columns_of_a_wide_file_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"x{i}" for i in range(2000)]
+    write("wide.csv", f"{','.join(names)}\n{','.join('1' * 2000)}\n")
+    compared = 0
+
+    class Name(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    header = delimited.DelimitedReader._header
+    monkeypatch.setattr(delimited.DelimitedReader, "_header", lambda self: [*map(Name, header(self))])
+    assert run_map("x0*2", "wide.csv", "--drop", "x7").code == 0
+    assert compared < 100 * len(names), "a search in a list of columns for each column compares 2,000,000 names"
     refused(2, "--in-place replaces one input file", "x", "d.csv", "--in-place", "-o", "o.csv")
 
 

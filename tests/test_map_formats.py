@@ -689,3 +689,36 @@ def test_the_shortest_texts_of_arrays_are_those_of_python() -> None:
         f"{a}\t{b!r}" for a, b in zip(expected, (-values[::-1]).tolist(), strict=True)
     ]
     assert number_text.row_texts([values[:0]], ",") == []
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil", "..\\evil"])
+def test_an_archive_does_not_name_files_of_other_folders(name: str) -> None:
+    Path("d.csv").write_text(f"x,{name}\n1,2\n")
+    done = run_map("x", "d.csv", "-o", "d.npz")
+    assert (done.code, os.listdir()) == (5, ["d.csv"])
+    assert "whose name is a path to another folder" in done.err
+    assert run_map("x", "d.csv", "-o", "d.npz", "--no-keep").code == 0
+
+
+def test_markdown_does_not_contain_html() -> None:
+    Path("d.csv").write_text("x,<b>\n1,<script>alert(1)</script>\n")
+    done = run_map("x", "d.csv", "--format", "markdown")
+    assert "<" not in done.out.decode()
+    assert "&lt;script>alert(1)&lt;/script>" in done.out.decode()
+
+
+def test_messages_on_unreadable_files_are_in_plain_words() -> None:
+    Path("deep.ndjson").write_text('{"x":1,"y":' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    Path("w.csv.gz").write_bytes(b"x\n1\n")
+    Path("w.csv.xz").write_bytes(b"\x1f\x8b\x08")
+    said = [run_map("x", name).err for name in ("deep.ndjson", "w.csv.gz", "w.csv.xz")]
+    assert "a value is nested too deeply to be read" in said[0]
+    assert "it begins with 'x'" in said[1]
+    assert "it begins with the bytes 1f 8b 08" in said[2]
+
+
+def test_an_empty_name_of_a_format_is_unknown() -> None:
+    Path("d.csv").write_text("x\n1\n")
+    for option in ("--input-format", "--format"):
+        done = run_map("x", "d.csv", option, "")
+        assert (done.code, f"{option}: unknown format ''" in done.err) == (2, True)

@@ -30,7 +30,7 @@ class InputStyle(NamedTuple):
         """
         from autodiff_cli.errors import UsageError
 
-        style = self.input_format and formats.check_known(self.input_format, formats.READ, "input_format")
+        style = None if self.input_format is None else formats.check_known(self.input_format, formats.READ, "input_format")
         delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
         values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
         dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values, types=self._types())

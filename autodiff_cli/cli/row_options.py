@@ -226,7 +226,9 @@ def opened(
         target = _replaced(source.paths, target)
     else:
         output.check_not_input(target, source.paths)
-    return Files(source, target, rows._replace(target=target).format(source))
+    form = rows._replace(target=target).format(source)
+    output.check_not_inside(target, form, files)
+    return Files(source, target, form)
 
 
 def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Record) -> Summary:

@@ -71,6 +71,12 @@ CODECS = {
 """The codecs by the suffix of file names."""
 
 
+def first_bytes(begins: bytes) -> str:
+    """Return the first bytes of a file for a message: its first line if it is ASCII text, and otherwise hexadecimal numbers."""
+    line = begins.partition(b"\n")[0].strip()
+    return f"'{line.decode()}'" if line.isascii() and line.decode().isprintable() and line else f"the bytes {begins.hex(' ')}"
+
+
 def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     """Return the data of a text file that may be compressed, as its first bytes show.
 
@@ -89,7 +95,7 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     expected = CODECS.get(compression_of(path or ""))
     if expected is not None and found is not expected:
         file.close()
-        raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {begins!r}")
+        raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
     return cast("BinaryIO", buffered if found is None else _Decompressed(found.reader(buffered), file, name, found.name))
 
 
@@ -111,7 +117,8 @@ class _Decompressed:
         try:
             return read(size)
         except Exception as error:  # each library raises errors of its own
-            raise FileError(self._problem, hint=str(error) or None) from None
+            reason = str(error).partition(" (b'")[0]  # gzip adds the bytes as Python writes them
+            raise FileError(self._problem, hint=reason or None) from None
 
     def close(self) -> None:
         self._data.close()

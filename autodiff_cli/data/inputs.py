@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from autodiff_cli.data import readers, storage
-from autodiff_cli.data.compression import decompressed
+from autodiff_cli.data.compression import decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
@@ -149,7 +150,7 @@ def reader(
     name = name or display_name(path)
     if columns is not None and not FORMATS[style].nameless:
         raise UsageError(f"{plain(style)} already names its columns", hint=f"remove {setting('columns')}")
-    twice = next((column for column in columns or () if list(columns or ()).count(column) > 1), None)
+    twice = next((column for column, count in Counter(columns or ()).items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
     file = opened(path, style, name)
@@ -185,7 +186,9 @@ def opened(path: Path, style: str, name: str) -> BinaryIO:
         if begins.startswith(magic):
             return _copied(file)
         if not FORMATS[style].stream_magic:
-            raise DataError(f"{name} is not in {FORMATS[style].library or style} format", hint=f"it begins with {begins!r}")
+            raise DataError(
+                f"{name} is not in {FORMATS[style].library or style} format", hint=f"it begins with {first_bytes(begins)}"
+            )
         return cast("BinaryIO", file)
     except OSError as error:
         if isinstance(error, FileError):

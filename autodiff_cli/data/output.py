@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
@@ -199,6 +200,33 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
             in_place = f"; to add the results of every row to the file itself, use {setting('in_place')}"
             hint = "write to another file" + (in_place if path is not None else "")
             raise UsageError(f"{what} is both the input and the output", hint=hint)
+
+
+def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> None:
+    """Check that a folder of output files is not read as input by a later run of the same command.
+
+    Args:
+        target: the path of the output; ``None`` for standard output.
+        form: the name of the output format.
+        names: the names of the inputs as the user wrote them: files, folders and patterns.
+
+    Raises:
+        UsageError: if the folder is in an input folder, or a pattern of input files matches its files.
+    """
+    if target is None or not is_folder(target):
+        return
+    folder, name = split(target, form)
+    made = _absolute(f"{folder}/{name.replace('*', '0')}")
+    for given in names:
+        pattern = storage.has_pattern(given)
+        if fnmatch(made, _absolute(given)) if pattern else made.startswith(f"{_absolute(given)}/"):
+            hint = f"write to another folder: {setting('output', 'results/')}"
+            raise UsageError(f"the results in '{target}' would be input files of '{given}' in the next run", hint=hint)
+
+
+def _absolute(path: str) -> str:
+    """Return a path or URL that can be compared with others as text."""
+    return path.rstrip("/") if storage.is_url(path) else os.path.realpath(path).replace(os.sep, "/")
 
 
 def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:

@@ -146,7 +146,8 @@ def settle(program: Compiled, source: Reader, inputs: Inputs) -> None:
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
     """Yield the counts and encoded results of each piece of an input, in order."""
     request = mapping.request(source, writer)
-    places = {name: field_of(name, source.columns) for name in (*mapping.used, *mapping.read)}
+    known = frozenset(source.columns)
+    places = {name: field_of(name, known) for name in (*mapping.used, *mapping.read)}
     inside = next((name for name, (_, fields) in places.items() if fields), None)
     if inside is not None and not source.nested:
         hint = "only columns of NDJSON, Parquet and Arrow have fields"
@@ -172,10 +173,11 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     Raises:
         UsageError: if the columns differ.
     """
-    needed = {field_of(name, source.columns)[0] for name in mapping.used}
+    known = frozenset(source.columns)
+    needed = {field_of(name, known)[0] for name in mapping.used}
     needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.read}
-    missing = needed - set(source.columns)
-    extra = set(source.columns) - set(mapping.kept) if mapping.keeps_all and source.form != "ndjson" else set()
+    missing = needed - known
+    extra = known - set(mapping.kept) if mapping.keeps_all and source.form != "ndjson" else set()
     if missing or extra:
         what = [f"'{name}' is missing" for name in sorted(missing)] + [f"'{name}' is new" for name in sorted(extra)]
         message = f"{source.name} and {first} have different columns: {', '.join(what)}"

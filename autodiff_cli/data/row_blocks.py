@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO, Any, BinaryIO, NamedTuple
@@ -335,7 +335,7 @@ class BadRows:
         return block
 
 
-def field_of(name: str, columns: Collection[str]) -> tuple[str, tuple[str, ...]]:
+def field_of(name: str, columns: Container[str]) -> tuple[str, tuple[str, ...]]:
     """Return the column and the fields inside it that a name such as ``a.x`` stands for; a column of this name comes first."""
     parts = name.split(".")
     for i in range(len(parts), 0, -1):

@@ -33,7 +33,7 @@ def copied(columns: Sequence[str], keep: Sequence[str] | None, drop: Sequence[st
     """
     if keep is not None:
         return named_columns(columns, keep, "keep_columns", source)
-    dropped = named_columns(columns, drop, "drop", source)
+    dropped = frozenset(named_columns(columns, drop, "drop", source))
     return tuple(name for name in columns if name not in dropped)
 
 
@@ -50,12 +50,13 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
         UsageError: if the input does not have a column.
     """
     blanks = {column.strip(): column for column in reversed(columns)}
+    known = frozenset(columns)
     for name in names:
-        if name not in columns and name not in blanks:
+        if name not in known and name not in blanks:
             quoted = [f'"{column}"' if "," in column else column for column in columns]
             hint = suggestion(name, columns) or f"its columns: {', '.join(quoted)}"
             raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
-    return tuple(dict.fromkeys(name if name in columns else blanks[name] for name in names))
+    return tuple(dict.fromkeys(name if name in known else blanks[name] for name in names))
 
 
 def constant_or_column(name: str, source: str) -> UsageError:

@@ -97,8 +97,11 @@ def markdown(head: Sequence[str], *rows: Sequence[str]) -> str:
 
 def markdown_line(cells: Iterable[str]) -> str:
     """Return one row of a Markdown table."""
-    texts = (visible(cell).replace("|", "\\|").replace("*", "\\*").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(texts)} |\n"
+    return f"| {' | '.join(visible(cell).translate(_MARKDOWN) for cell in cells)} |\n"
+
+
+_MARKDOWN = str.maketrans({"|": "\\|", "*": "\\*", "<": "&lt;", "\n": " "})
+"""The characters that would end a cell, emphasize text or begin HTML."""
 
 
 def bare(values: Iterable[object]) -> str:

@@ -108,7 +108,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
 
     Raises:
         UsageError: if the address is invalid.
-        ClusterError: if the scheduler does not answer.
+        ClusterError: if the scheduler does not answer, or the workers of a new cluster do not start.
     """
     from distributed import Client
 
@@ -121,9 +121,9 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            if address is None:
-                cluster = _of_this_machine(workers, threads, scratch)
             try:
+                if address is None:
+                    cluster = _of_this_machine(workers, threads, scratch)
                 if address is not None:
                     asyncio.run(_answered(address))
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
@@ -132,7 +132,10 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
                 raise UsageError(
                     f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
                 ) from None
-            except (OSError, TimeoutError):
+            except (OSError, RuntimeError) as error:  # RuntimeError: a worker ended while it started
+                if address is None:
+                    hint = "check the memory of this machine, and repeat the command"
+                    raise ClusterError(f"the workers did not start: {error}", hint=hint) from None
                 hint = "start it with 'dask scheduler', and check that this machine can reach it"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
         for note in _notes(client, caught):

@@ -45,6 +45,7 @@ class NdjsonReader(TextReader):
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
         self.columns = tuple(self._first_keys() if source.columns is None else source.columns)
+        self._known = frozenset(self.columns)
 
     def _first_keys(self) -> list[str]:
         for chunk in self._chunks:
@@ -90,7 +91,7 @@ class NdjsonReader(TextReader):
 
     def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""
-        column, fields = field_of(name, self.columns)
+        column, fields = field_of(name, self._known)
         cells: list[Any] = [row.get(column) for row in rows]
         for field in fields:
             cells = [cell.get(field) if isinstance(cell, dict) else None for cell in cells]
@@ -99,7 +100,7 @@ class NdjsonReader(TextReader):
     def _checked(self, found: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
         """Return the objects, with an empty object for each bad line."""
         rows: list[_Row] = []
-        known = set(self.columns)
+        known = self._known
         for i, row in enumerate(found):
             if isinstance(row, str):
                 if bad.on_error == "nan":
@@ -125,8 +126,10 @@ def _object(text: str) -> _Row | str:
     """Return the object of a stripped line, or a description of the error in the line."""
     try:
         row, end = _decode(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return f"not JSON ({getattr(error, 'msg', error)})"
+    except RecursionError:
+        return "a value is nested too deeply to be read"
     if end < len(text):
         return f"not JSON (more text follows a value of {end:,} characters)"
     return row if isinstance(row, dict) else "not a JSON object"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 from collections.abc import Sequence
@@ -146,6 +147,10 @@ class NpzWriter(NpyWriter):
         assert self._waiting is not None
         assert self._dtype is not None
         before = 0  # the number of bytes of a row before the column
+        for name in self._dtype.names or ():
+            if {"..", ""} & {*re.split(r"[/\\]", name)}:
+                hint = f"rename the column, or use {setting('no_keep')} to drop the input columns"
+                raise DataError(f"NumPy archives cannot have a column '{name}', whose name is a path to another folder", hint=hint)
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
             for i, name in enumerate(self._dtype.names or ()):
                 size = self._dtype[i].itemsize
