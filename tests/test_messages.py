@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
 from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.script.statements import ends_block
-from tests.shell import ROOT
+from tests.shell import ROOT, run
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
@@ -210,3 +211,33 @@ def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (tmp_path / name).write_text(text)
         assert main(["eval", "x", "--at", f"x=@{name}"]) == 5
         assert capsys.readouterr().err == f"error: '{name}' does not contain an array of numbers\n  hint: {reason}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['eval "x**2" --at x=3', 'diff "x**2"', 'root "x**2 = 4" --at x=1', 'propagate "x**2" --at "x=1(1)"'],
+)
+def test_bare_numbers_have_no_format(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert '"message": "-q cannot be combined with json"' in run(f"autodiff {command} -q --json")
+    assert run(f"autodiff {command} -q --format csv").startswith("error: -q cannot be combined with csv")
+    before = run(f"autodiff {command} -q")
+    monkeypatch.setenv("AUTODIFF_FORMAT", "json")
+    assert run(f"autodiff {command} -q") == before, "a format in the environment is a default"
+
+
+def test_options_may_follow_an_expression_after_two_hyphens() -> None:
+    assert run('autodiff eval -q -- "-x**2" --at x=3') == run('autodiff eval -q "-x**2" --at x=3') == "-9.0\n-6.0\n"
+    assert run('autodiff eval -q --at q=3 -- "-q"') == "-3.0\n-1.0\n"
+
+
+def test_every_tensor_in_a_table_has_its_own_name() -> None:
+    names = [row["name"] for row in json.loads(run('autodiff eval "x=5*x; x=x+1; x" --at x=5 --json'))["tensors"]]
+    assert names == ["x", "%1", "%2"]
+
+
+def test_the_scale_of_a_loss_is_blamed_for_its_overflow(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("t,obs\n0,1\n1,3\n2,5\n3,7\n4,9\n")
+    for scale in ("1e-300", "1e300"):
+        said = run(f"autodiff fit 'obs = a + b*t' {tmp_path / 'd.csv'} --at a=0:10,b=1 --loss cauchy:{scale}")
+        assert said.startswith(f"error: the scale {scale} of --loss is outside 1e-100 to 1e100")
+        assert said.endswith("[exit code 2]\n")

@@ -224,8 +224,12 @@ def format_default() -> str:
 
 def names_format() -> bool:
     """Return whether the command line or ``AUTODIFF_FORMAT`` names an output format."""
-    given = click.get_current_context().get_parameter_source("style")
-    return given is not click.core.ParameterSource.DEFAULT or bool(os.environ.get("AUTODIFF_FORMAT"))
+    return _is_given("style") or bool(os.environ.get("AUTODIFF_FORMAT"))
+
+
+def _is_given(name: str) -> bool:
+    """Return whether the command line contains an option."""
+    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
 def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: Use | None = None) -> Decorator:
@@ -241,7 +245,8 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     of_files = () if files is None else known.for_use(files)
 
     def made(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
-        return Output(style_of(path, of_files) if path else chosen_format(style, as_json, formats), path=path or None, **others)
+        chosen = style_of(path, of_files) if path else chosen_format(style, as_json, formats)
+        return Output(chosen, path=path or None, **others).checked(as_json or _is_given("style"))
 
     help_text = f"Output format: {', '.join(formats)}.  [default: AUTODIFF_FORMAT, or table]"
     own: list[Decorator] = [

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
-from autodiff_cli.errors import MissingPackage
+from autodiff_cli.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     from autodiff_cli.cli.repl_command import InteractiveSession
@@ -77,6 +77,16 @@ class Output(NamedTuple):
     strict: bool = False
     path: str | None = None
     paged: bool = False
+
+    def checked(self, named: bool) -> Output:
+        """Return these options; ``named`` says whether the command line names the format.
+
+        Raises:
+            UsageError: if bare numbers and a format are both requested.
+        """
+        if self.quiet and named:
+            raise UsageError(f"-q cannot be combined with {self.style}", hint="omit -q or the format")
+        return self
 
     def emit(self, result: CommandResult, views: Mapping[str, View] | None = None) -> None:
         """Write a result to the output and its notes to standard error.

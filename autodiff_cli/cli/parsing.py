@@ -164,10 +164,10 @@ class ExpressionCommand(Command):
             for name in (*parameter.opts, *parameter.secondary_opts)
         }
         first = args[0] if args else ""
-        words = _sorted(args, takes_value, context)
+        words = _sorted(args, takes_value, context, self.most)
         if len(first) == 2 and first in takes_value and _is_given(first[1], args[1:]):
             # An argument such as -q or -a is the expression if no later argument can be the expression.
-            rest = _sorted(args[1:], takes_value, context)
+            rest = _sorted(args[1:], takes_value, context, self.most)
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])
         if words.unknown and (words.positional or len(words.unknown) > 1):
@@ -194,16 +194,16 @@ class RowsCommand(ExpressionCommand):
     most = None
 
 
-def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context) -> _Words:
+def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
     words = _Words([], [], [])
     given = list(args)
     while given:
         arg = given.pop(0)
         name = arg.partition("=")[0] if arg.startswith("--") else arg
         if arg == "--":
-            words.positional.extend(given)
-            break
-        if name in takes_value:
+            words.positional.extend(given[:most])  # options may follow the only argument
+            del given[:most]
+        elif name in takes_value:
             words.options.append(arg)
             if takes_value[name] and "=" not in arg[len(name) :]:
                 if not given:

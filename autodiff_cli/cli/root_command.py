@@ -94,7 +94,9 @@ def command(
     path = None if rows.target == "-" else rows.target
     style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
     style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
-    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path)
+    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path).checked(
+        rows.as_json or rows.style is not None
+    )
     views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
     solver_options.emit(out, result, views)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -139,6 +140,7 @@ def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Them
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home folder that it cannot write
     mpl = library("matplotlib", "a picture", otherwise)
     from matplotlib.figure import Figure
 

@@ -7,30 +7,37 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.report.control_characters import visible, visible_json
 
 _WIDEST = 76
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 
 
 def for_people(error: AutodiffError) -> str:
     """Return the message, the source line with carets under the error, and the hint."""
     columns = _columns()
-    lines = [folded(f"error: {error.message.rstrip()}", columns)]
+    lines = [folded(f"error: {_named(error.message.rstrip())}", columns)]
     if error.path is not None and error.line is not None:
-        lines.append(f"  {error.path}, line {error.line}:")
+        lines.append(f"  {error.path}, line {error.line}:".replace("\n", "\\n"))
     if error.span is not None and error.source:
         lines += [f"  {line}" for line in excerpt(error.source, error.span, min(_WIDEST, (columns or 100) - 8))]
     if error.hint:
-        lines.append(folded(f"  hint: {error.hint}", columns))
+        lines.append(folded(f"  hint: {_named(error.hint)}", columns))
     return visible("\n".join(lines))
 
 
 def note(text: str) -> str:
     """Return the text of a note, with a newline at the end."""
-    return visible(folded(f"note: {text}", _columns())) + "\n"
+    return visible(folded(f"note: {_named(text)}", _columns())) + "\n"
+
+
+def _named(text: str) -> str:
+    """Return a text with the newlines in quoted names escaped, because the rest of a name would look like another message."""
+    return _QUOTED.sub(lambda found: found.group().replace("\n", "\\n"), text) if "\n" in text else text
 
 
 def folded(text: str, columns: int | None) -> str:

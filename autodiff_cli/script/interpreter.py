@@ -313,10 +313,8 @@ class Interpreter(Blocks):
         self.count(node)
         if isinstance(found, Transformed):
             return call(found.name, found.function, given, named, self._argument)
-        if found == "print":
-            return self._print(given, named, node)
         if node.kind == "call":
-            return self._act(found, given, named)
+            return self._print(given, named, node) if found == "print" else self._act(found, given, named)
         if found == "apply" and isinstance(given[0], UserFunction):
             return self.enter(given[0], given[1:], named, node)
         if found == CALL:

@@ -248,6 +248,9 @@ def _check_free(
         raise MissingValue(message, hint=f"use {let} for a column with another name; the columns: {known}")
 
 
+_LARGEST_SCALE = 1e100
+
+
 def _loss(text: str | None) -> Loss:
     if text is None:
         return Loss()
@@ -259,6 +262,9 @@ def _loss(text: str | None) -> Loss:
         raise UsageError(
             f"the scale of {setting('loss')} must be positive, not {scale}", hint=f"write {setting('loss', f'{name}:1.5')}"
         )
+    if not 1 / _LARGEST_SCALE <= value <= _LARGEST_SCALE:
+        message = f"the scale {scale} of {setting('loss')} is outside 1e-100 to 1e100, where its square can overflow"
+        raise UsageError(message, hint="use a scale near the size of usual residuals")
     return Loss(name, value)
 
 
