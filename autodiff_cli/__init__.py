@@ -23,7 +23,7 @@ else:
         __name__, "autodiff_cli.public_names", ("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils")
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def load_ipython_extension(shell: "Shell") -> None:
