@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -16,8 +17,8 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.accuracy.explained import calls, wrong
-from tests.accuracy.scan import SAMPLE, sample_of, scan
-from tests.accuracy.truth import ONE, TWO
+from tests.accuracy.scan import SAMPLE, eager, sample_of, scan
+from tests.accuracy.truth import ONE, TWO, truths
 from tests.shell import run
 
 KNOWN = json.loads(SAMPLE.read_text())
@@ -28,6 +29,23 @@ LOSING = {"beta(x, y)", "norm([x, y])", "norm([x, y], 3)", "norm([x, y], 1.5)", 
 @pytest.mark.parametrize("expression", ONE)
 def test_a_function_of_one_number(expression: str) -> None:
     assert list(scan(expression, KNOWN, sample_of(expression))) == []
+
+
+@pytest.mark.parametrize("x", [1e-8, 1e-6, 1e-4, 0.01, 0.3, 0.7, 0.9999])
+@pytest.mark.parametrize(
+    ("expression", "truth"),
+    [
+        ("tanhshrink(x)", lambda x: x - mpmath.tanh(x)),
+        ("glu([0.7, x])[0]", lambda x: 0.7 / (1 + mpmath.exp(-x))),
+        ("binary_cross_entropy(x, 0.0)", lambda x: -mpmath.log1p(-x)),
+        ("binary_cross_entropy(x, 1.0)", lambda x: -mpmath.log(x)),
+        ("binary_cross_entropy(x, 0.25)", lambda x: -mpmath.log(x) / 4 - mpmath.log1p(-x) * 3 / 4),
+    ],
+)
+def test_the_digits_near_0_and_1(expression: str, truth: Any, x: float) -> None:
+    found = eager(expression, (x,))
+    for index, wanted in truths(truth, (x,)).items():
+        assert found[index] == pytest.approx(wanted, rel=1e-12), index
 
 
 @pytest.mark.parametrize("expression", sorted({*TWO} - LOSING))

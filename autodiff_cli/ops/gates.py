@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.registry import describe
@@ -13,9 +15,11 @@ from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError
-from autodiff_cli.ops.activation import sigmoid, softmax
+from autodiff_cli.ops.activation import sigmoid, sigmoid_slope, softmax
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.elementary import tanh
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import square, tanh
+from autodiff_cli.ops.long_decompositions import polynomial
 from autodiff_cli.ops.shape import cat, reshape
 from autodiff_cli.ops.views import narrow
 
@@ -102,13 +106,36 @@ threshold = declare(
 )
 
 
+# x - tanh(x) loses its digits near 0, where it is x*cosh(x) - sinh(x), a power series with positive terms, divided by cosh(x).
+# The operation takes tanh(x) as its second argument, which it does not use, because its graph is that of PyTorch's difference.
+
+_SERIES = [2 * k / math.factorial(2 * k + 1) for k in range(1, 12)]
+
+
+def _without_tanh(x: Array, t: object = None) -> Any:
+    near = np.abs(x) < 1
+    small = np.where(near, x, 0.0)
+    total = np.polynomial.polynomial.polyval(small * small, _SERIES)
+    return np.where(near, small * small * small * total / np.cosh(small), x - np.tanh(x)).astype(x.dtype, copy=False)[()]
+
+
+_tanhshrink = declare(
+    "tanhshrink",
+    _without_tanh,
+    {"x": lambda g, x: g * square(tanh(x)), "t": lambda g: zeros_like(g)},
+    node="SubBackward0",
+    public=False,
+    decomposition=f"q = x*x; x*q*({polynomial(_SERIES, 'q')})/cosh(x) if abs(x) < 1 else x - t",
+)
+
+
 @takes(x=TENSOR)
 def tanhshrink(x: Value) -> Any:
     """x - tanh(x)."""
-    return x - tanh(x)
+    return _tanhshrink(x, tanh(x))
 
 
-describe(tanhshrink, methods=(), formula="tanh(x)**2", samples=_ANY)
+describe(tanhshrink, methods=(), formula="tanh(x)**2", samples=(*_ANY, (1e-4,)))
 
 _prelu = declare(
     "prelu_kernel",
@@ -170,7 +197,7 @@ def _glu_forward(x: Value, dim: int) -> Any:
 def _glu_vjp(g: Value, x: Value, dim: int) -> Any:
     a, b = _halves(x, dim)
     gate = sigmoid(b)
-    return cat([g * gate, g * a * (gate * sigmoid(-b))], dim)
+    return cat([g * gate, g * a * sigmoid_slope(b, gate)], dim)
 
 
 _glu = declare("glu", _glu_forward, {"x": _glu_vjp}, statics={"dim": -1}, kinds={"dim": DIMENSION}, public=False)

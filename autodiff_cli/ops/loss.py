@@ -10,13 +10,14 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, WHOLE, either, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, logsigmoid, sigmoid
 from autodiff_cli.ops.comparison import clamp, where
-from autodiff_cli.ops.elementary import abs, exp, log, log1p, sign
+from autodiff_cli.ops.elementary import abs, exp, log, log1p, sign, square
 from autodiff_cli.ops.logarithms import xlogy
 from autodiff_cli.ops.reduce import mean, sum
 from autodiff_cli.ops.shape import expand, reshape
@@ -198,11 +199,28 @@ def _binary(x: Array, target: Array, reduction: str) -> Any:
     return reduced(-(target * positive + (1 - target) * negative), reduction)
 
 
+_LEAST_PRODUCT = 1e-12
+
+
+def _binary_slope_vjp(g: Value, x: Value, target: Value) -> Any:
+    # The quotient rule would give a difference that loses digits near 0 and 1.
+    ordinary = target / (x * x) + (1 - target) / square(1 - x)
+    return g * where(x * (1 - x) < _LEAST_PRODUCT, 1 / _LEAST_PRODUCT, ordinary)
+
+
+_binary_slope: TensorFunction = declare(
+    "binary_cross_entropy_slope",
+    lambda x, target: (x - target) / np.maximum(x * (1 - x), _LEAST_PRODUCT),
+    {"x": _binary_slope_vjp, "target": lambda g, x: g * (-1 / clamp(x * (1 - x), _LEAST_PRODUCT))},
+    elementwise=True,
+    public=False,
+    decomposition=f"(x - target)/max(x*(1 - x), {_LEAST_PRODUCT})",
+)
 _binary_cross_entropy = declare(
     "binary_cross_entropy",
     _binary,
     {
-        "x": lambda g, x, target, reduction: g * ((x - target) / clamp(x * (1 - x), 1e-12) * weight_of_one(reduction, x, target)),
+        "x": lambda g, x, target, reduction: g * (_binary_slope(x, target) * weight_of_one(reduction, x, target)),
         "target": lambda g, x, target, reduction: (
             g * (_beside(log1p(-x) - log(x), getattr(target, "shape", ())) * weight_of_one(reduction, x, target))
         ),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from autodiff_cli.errors import NotPrecise
-from autodiff_cli.precise.arithmetic import Arithmetic, Real
+from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Real
 from autodiff_cli.precise.bessel import BESSEL
 from autodiff_cli.precise.elementary import Entry, log1p, ndtr, xlogy
 
@@ -289,6 +289,14 @@ def _betainc(m: Arithmetic, a: Real, b: Real, x: Real) -> Real:
     return _with_bits(m, lost, lambda: series(a, b, x) if x < 0.5 else 1 - series(b, a, 1 - x), "betainc")
 
 
+def _tanhshrink(m: Arithmetic, x: Real, t: Real) -> Real:
+    mp = m.mp
+    if not x or not m.finite(x):
+        return x
+    lost = max(0, -2 * mp.mag(x))
+    return _with_bits(m, lost, lambda: x - (mp.tanh(x) if mp.mag(x) < MOST_EXPONENT else mp.sign(x)), "tanhshrink")
+
+
 # Bessel functions
 
 
@@ -351,6 +359,7 @@ SPECIAL: dict[str, Entry] = {
     "gammainc": _gammainc,
     "gammaincc": partial(_gammainc, upper=True),
     "betainc": _betainc,
+    "tanhshrink": _tanhshrink,
     "lambertw": _lambertw,
     **{f"j{n}": partial(_bessel_j, n=n) for n in (0, 1)},
     **{f"i{n}": partial(_bessel_i, n=n) for n in (0, 1)},

@@ -266,6 +266,7 @@ RULES: dict[str, Rule] = {
     "sinh": _rising(),
     "asinh": _rising(),
     "tanh": _rising(bounds=(-1.0, 1.0)),
+    "tanhshrink": _rising(),
     "atanh": _rising((-1.0, 1.0)),
     "atan": _rising(),
     "asin": _rising((-1.0, 1.0)),
