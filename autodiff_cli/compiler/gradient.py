@@ -72,13 +72,13 @@ def _contributions(
     """Yield each active operand with its contribution to the cotangent and the condition under which the operand is selected."""
     tape = instruction.tape
     incoming = _for_rule(cotangent)
-    for operand, rule in zip(instruction.operands, primitive.vjps.values(), strict=True):
+    for operand, (name, rule) in zip(instruction.operands, primitive.vjps.items(), strict=True):
         if rule is None or type(operand) is not Instruction or operand not in active:
             continue
-        saved = [_saved(instruction, primitive, name) for name in argument_names(rule)[1:]]
+        saved = [_saved(instruction, primitive, each) for each in argument_names(rule)[1:]]
         part = _applied(primitive, rule, incoming, saved)
         reached = selected
-        if primitive.selects:
+        if name in primitive.selects:
             reached = _both(tape, selected, _nonzero(tape, _applied(primitive, rule, np.float64(1), saved)))
         if reached is not True and primitive.series != "linear":
             part = tape.of("where", reached, part, 0.0)

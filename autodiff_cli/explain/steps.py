@@ -45,7 +45,7 @@ class Steps:
         outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
         operation = self.shown.get(node) or self.operations.of(node)
         step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
-        step.selects = node.primitive is not None and node.primitive.selects
+        step.selects = node.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
             if edge is not None and part is not None:
                 made = self._contribution(visit, i, edge, part._data)

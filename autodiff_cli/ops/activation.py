@@ -236,6 +236,7 @@ _threshold = declare(
     lambda x, y: np.where(y <= 0, 0.0, x)[()],  # where y is nan, the result is x
     {"x": lambda g, y: where(y <= 0, 0.0, g), "y": lambda g: zeros_like(g)},
     node="ThresholdBackwardBackward0",
+    selects=("y",),
     public=False,
     decomposition="0 if y <= 0 else x",
 )
@@ -251,6 +252,7 @@ _gate: TensorFunction = declare(
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
     node="HardtanhBackwardBackward0",
+    selects=("y",),
     statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # y = inf reaches a bound of inf, but not a bound of nan
     public=False,
     decomposition=_gate_decomposition,

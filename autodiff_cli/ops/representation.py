@@ -47,6 +47,7 @@ _copysign_tensor = declare(
     "copysign",
     _copied_sign,
     {"x": _size_vjp, "y": lambda g: zeros_like(g)},
+    selects=("y",),
     public=False,
     decomposition=_DECOMPOSITION,
 )

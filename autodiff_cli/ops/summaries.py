@@ -106,6 +106,7 @@ nan_to_num: TensorFunction = declare(
     "nan_to_num",
     _numbers_for,
     {"x": lambda g, x: where(np.isfinite(array_of(x)), g, 0.0)},
+    selects=True,
     statics={"nan": 0.0, "posinf": None, "neginf": None},
     kinds={"nan": optional(NUMBER), "posinf": optional(NUMBER), "neginf": optional(NUMBER)},
     summary="x with nan replaced by a number (0 if left out), and infinities by numbers (the largest and smallest if left out)",

@@ -152,7 +152,7 @@ def _diagonal(primitive: Primitive) -> Rule:
                 g = expanded(g, tuple(out.shape))
             values = [pick(given) if callable(pick) else given[pick] for pick in picks]
             part = vjp(g, *values)
-            if selects and not _is_finite(part):
+            if primitive.parameters[i] in selects and not _is_finite(part):
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
             found = part if found is None else found + part
         return fitted(found, out)

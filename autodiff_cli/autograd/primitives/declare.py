@@ -7,7 +7,7 @@ output; the others are parameters of the operation, ``out`` for its result, or `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 from autodiff_cli.autograd.dtypes import Array
@@ -44,7 +44,7 @@ class Declarations:
         kinds: Mapping[str, Kind] | None = None,
         public: bool = True,
         view: bool = False,
-        selects: bool = False,
+        selects: bool | Collection[str] = False,
         elementwise: bool | None = None,
         recover: Callable[[Array], Array] | None = None,
         decomposition: Decomposition | None = None,
@@ -63,8 +63,8 @@ class Declarations:
             kinds: the kinds of the ``statics``, by name; arguments are checked before the computation.
             public: whether the operation belongs to the language; otherwise only rules and other functions use it.
             view: whether the result shares the memory of the argument if NumPy supports it.
-            selects: whether the operation selects some elements of its arguments and ignores the other elements; see
-                ``autograd.primitives.selection_masks``.
+            selects: the parameters of which the operation selects some elements, and ignores the other elements; true for
+                all parameters; see ``autograd.primitives.selection_masks``.
             elementwise: whether each element of the result depends only on the input elements at the same position; the
                 default is the setting of the module.
             recover: a function that computes the input from the result, for a rule that needs both; it is called if the input was

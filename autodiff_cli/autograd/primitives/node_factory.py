@@ -48,7 +48,7 @@ class NodeFactory:
 
     def __init__(self, primitive: Primitive, node_name: str, traits: Mapping[str, Any]) -> None:
         self._node_name = node_name
-        self._traits = {"primitive": primitive, "selects": primitive.selects, "elementwise": primitive.elementwise, **traits}
+        self._traits = {"primitive": primitive, "selects": bool(primitive.selects), "elementwise": primitive.elementwise, **traits}
         self._edge_args = primitive.differentiable_args
         self._arity = primitive.arity
         self._node_type: type[OpNode] | None = None

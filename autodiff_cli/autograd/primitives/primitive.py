@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +36,7 @@ class Primitive:
         kinds: the kinds of the plain arguments, by name.
         series: the rule of Taylor mode, see ``autograd.taylor_mode``.
         elementwise: whether each element of the result depends only on the input elements at the same position.
-        selects: whether the operation selects some elements of its arguments and ignores the other elements.
+        selects: the parameters of which the operation selects some elements, and ignores the other elements.
         view: whether the result shares the memory of the argument.
         decomposition: an expression of simpler operations, for export targets that lack the operation.
         arity: the number of tensor parameters.
@@ -74,7 +74,7 @@ class Primitive:
         kinds: Mapping[str, Kind] = MappingProxyType({}),
         series: str | TensorFunction | None = None,
         elementwise: bool = False,
-        selects: bool = False,
+        selects: bool | Collection[str] = False,
         view: bool = False,
         decomposition: Decomposition | None = None,
     ) -> None:
@@ -87,7 +87,7 @@ class Primitive:
         self.kinds = kinds
         self.series = series
         self.elementwise = elementwise
-        self.selects = selects
+        self.selects = frozenset(vjps if selects is True else selects or ())
         self.view = view
         self.decomposition = decomposition
         self.arity = len(vjps)

@@ -87,8 +87,17 @@ def _through(
         if isinstance(node, OpNode):
             kept = [getattr(value, "_data", value) for value in node._saved]
         return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
-    masks = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
-    return list(map(_masked, parts, masks)), [*masks]
+    found = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
+    masks = [own if chosen else mask for own, chosen in zip(found, _selected(node, len(found)), strict=True)]
+    return [part if of is None else _masked(part, of) for part, of in zip(parts, masks, strict=True)], masks
+
+
+def _selected(node: Node, count: int) -> list[bool]:
+    """Return, for each of the inputs of a node, whether elements of it are masked."""
+    primitive = node.primitive
+    if primitive is None or not node.selects:
+        return [True] * count  # a linear node moves the masked elements
+    return [primitive.parameters[i] in primitive.selects for i in primitive.differentiable_args]
 
 
 def _zeros_of(part: Cotangent) -> Any:
