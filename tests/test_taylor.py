@@ -389,11 +389,44 @@ def test_a_value_that_is_nan_has_derivatives_by_convention() -> None:
     assert found == {("x",): -0.5, ("x", "x"): -0.25, ("x", "x", "x"): -0.25}
 
 
-def test_derivatives_by_hand_are_swept() -> None:
+def test_derivatives_by_hand_have_a_series() -> None:
     source = "f(a) = a**3 with grad (5*a**2); f(x)"
-    assert taylor.derivatives(Evaluation(source, {"x": 2.0}), 3) is None
+    assert taylor.derivatives(Evaluation(source, {"x": 2.0}), 3) == {("x",): 20, ("x", "x"): 20, ("x",) * 3: 10}
     assert _derivatives(source, 2.0, 3) == [20, 10]
     assert _derivatives("f(a) = a**3 with grad (5*a**2); f(2)*x**2", 3.0, 2) == [16]
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "plain", "order"),
+    [
+        ("s(a) = 1/(1 + exp(-a)) with grad (s(a)*(1 - s(a))); s(x)*s(2*x)", "sigmoid(x)*sigmoid(2*x)", 30),
+        ("f(a, b) = a**b with grad (b*a**(b - 1), a**b*log(a)); f(x, x)*f(x, 2)", "x**x*x**2", 12),
+        ("f(a, b) = a*b with grad (b, a); prod(i=1..3, f(x, i)) if x > 0 else f(x, x)", "6*x**3", 12),
+        ("f(a) = sum(a**2) with grad (2*a); f([x, 2*x])*x", "5*x**3", 4),
+        ("f(a) = exp(a) with grad (exp(a)); sum(f([x, 2*x]))", "exp(x) + exp(2*x)", 10),
+    ],
+)
+def test_the_series_of_derivatives_by_hand(by_hand: str, plain: str, order: int) -> None:
+    found = taylor.expand(Evaluation(by_hand, {"x": 0.7}), order).coefficients
+    assert found == pytest.approx(taylor.expand(Evaluation(plain, {"x": 0.7}), order).coefficients, rel=1e-12, abs=1e-15)
+
+
+def test_the_rule_by_hand_is_what_counts() -> None:
+    # The first derivative of f(x**2) is 2*x times the rule, whose own variable x counts too.
+    found = taylor.expand(Evaluation("f(a) = a*x with grad (x); f(x**2)", {"x": 2.0}), 3).derivatives
+    assert found.tolist() == [8, 8, 8, 4]
+    rows = taylor.expand(Evaluation("f(a) = a**2 with grad (3*a); f(x)", {"x": [1.0, 2.0]}), 2).coefficients
+    assert rows.tolist() == [[1, 4], [3, 6], [1.5, 1.5]]
+
+
+def test_nested_reverse_mode_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation = Evaluation("det([[x, sin(x)], [exp(x), x**2]])", {"x": 0.7})
+    taylor.expand(evaluation, 5)
+    monkeypatch.setattr(partials_module, "MOST_NODES", 500)
+    with pytest.raises(LimitError, match="the derivative of order 5 needs about 808 operations"):
+        taylor.expand(evaluation, 5)
+    with ad.unlimited():
+        taylor.expand(evaluation, 5)
 
 
 def test_a_gradient_to_start_from() -> None:
@@ -468,8 +501,8 @@ def test_what_cannot_be_expanded() -> None:
         taylor.expand(Evaluation("x", {"x": 1.0}), 5000)
     with ad.unlimited():
         assert taylor.expand(Evaluation("x", {"x": 1.0}), 1500).coefficients[1] == 1
-    with pytest.raises(NoSeriesError, match="user-written"):
-        taylor.expand(Evaluation("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
+    with pytest.raises(NoSeriesError, match="element by element"):
+        taylor.expand(Evaluation("f(a) = [sum(a), a[0]] with grad (1); f([x, x, x])", {"x": 1.0}), 2)
     by_hand = taylor.expand(Evaluation("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)
     assert by_hand.coefficients.tolist() == [4, 6, 1.5]
 

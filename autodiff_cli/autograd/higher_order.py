@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.errors import LimitError, setting
@@ -16,6 +17,9 @@ from autodiff_cli.limits import lifted
 MOST_PARTIALS = 100_000
 MOST_NESTED = 12
 """The highest order of nested reverse mode; each order takes about three times as long as the previous order."""
+
+MOST_NODES = 500_000
+"""The largest number of nodes that one pass of nested reverse mode records; it takes about a minute."""
 
 Index = tuple[str, ...]
 """The variables of a partial derivative: ``("x", "y")`` is d2/dx dy."""
@@ -47,7 +51,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
         shapes of the combined variables.  A mixed derivative is included once: ``("x", "y")`` but not ``("y", "x")``.
 
     Raises:
-        LimitError: if the derivatives have more than 100,000 elements, or the order is above 12.
+        LimitError: if the derivatives have more than 100,000 elements, the order is above 12, or the graph becomes too large.
     """
     names = list(variables)
     _check(order, [v.numel() for v in variables.values()])
@@ -55,8 +59,10 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     # For each index, a list of tensors with the shape of its last variable, one for each combination of elements of the
     # preceding variables.  They are separate, so that a backward pass from one tensor does not run through the other tensors.
     level: dict[Index, list[Tensor]] = {(): [output]}
+    recorded = [next_sequence_nr()]
     for depth in range(1, order + 1):
         last = depth == order
+        _check_growth(depth, recorded)
         following: dict[Index, list[Tensor]] = {}
         for index, tensors in level.items():
             first = names.index(index[-1]) if index else 0
@@ -72,6 +78,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
                 if not last:
                     following[(*index, name)] = [row[k] for row in rows]
         level = following
+        recorded.append(next_sequence_nr())
     return results
 
 
@@ -90,6 +97,25 @@ def _check(order: int, sizes: list[int]) -> None:
             f"order {order} needs nested backward passes, each of which takes several times as long as the previous pass; "
             f"the limit is {MOST_NESTED}",
             hint=f"use one variable and functions that have a power series rule, or lift the limit with {setting('no_limits')}",
+        )
+
+
+def _check_growth(order: int, recorded: list[int]) -> None:
+    """Check the number of nodes of the next pass, which grows as in the passes before.
+
+    Args:
+        order: the order of the next derivatives.
+        recorded: the number of nodes before the first pass and after each pass.
+    """
+    if lifted() or len(recorded) < 3:
+        return
+    before, last = recorded[-2] - recorded[-3], recorded[-1] - recorded[-2]
+    expected = last * max(1, last // max(before, 1))
+    if expected > MOST_NODES:
+        raise LimitError(
+            f"the derivative of order {order} needs about {expected:,} operations of nested backward passes, more than the limit "
+            f"of {MOST_NODES:,}",
+            hint=f"use a lower order, or functions that have a power series rule; {setting('no_limits')} lifts the limit",
         )
 
 

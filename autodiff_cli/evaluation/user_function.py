@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, NoSeriesError, ParseError, ShapeError
@@ -78,15 +79,16 @@ class Computes(Protocol):
 
 
 def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
-    """Call a function with user-written derivatives, which the backward pass uses at every order.
+    """Call a function with user-written derivatives, which the backward pass and Taylor mode use at every order.
 
     Raises:
-        NoSeriesError: if an argument is a power series, for which the function does not have a rule.
+        NoSeriesError: if an argument is a power series and a derivative does not apply element by element, or if an argument is of
+            another transformation.
     """
     from autodiff_cli.autograd.function import Function
 
     if any(type(argument) is not Tensor for argument in given):
-        raise NoSeriesError(f"'{function.name}' has no rule for power series, because its derivatives are user-written")
+        return _series(machine, function, given)
     partials = function.partials or ()
 
     class UserVjp(Function):
@@ -110,6 +112,43 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
     UserVjp.__name__ = function.name
     result: Tensor = UserVjp.apply(*given)
     return result
+
+
+def _series(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
+    """Return the power series of a call: its value is that of the body, and the derivatives have series of their own."""
+    from autodiff_cli.autograd.taylor_mode.series import Series, primal_of
+
+    why = f"'{function.name}' has no rule for power series, because its derivatives are user-written"
+    expansion = next((argument.expansion for argument in given if isinstance(argument, Series)), None)
+    if expansion is None:
+        raise NoSeriesError(why)
+
+    def value(*primals: Tensor) -> Tensor:
+        found: Tensor = primal_of(machine.within(function, function.body, primals))
+        if found.shape and found.shape != np.broadcast_shapes(*(argument.shape for argument in given)):
+            raise NoSeriesError(f"{why} and do not apply element by element")
+        return found
+
+    def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
+        def derivative(g: Tensor) -> Tensor:
+            found = machine.within(function, body, given)
+            if found.shape and found.shape != argument.shape:
+                raise NoSeriesError(f"{why} and do not apply element by element")
+            return found
+
+        return derivative
+
+    names = [f"x{i}" for i in range(len(given))]
+    rules = [rule(*pair) for pair in zip(function.partials or (), given, strict=True)]
+    primitive = Primitive(
+        name=function.name,
+        function=value,
+        forward=value,
+        vjps=dict(zip(names, rules, strict=True)),
+        parameters=tuple(names),
+        series="total",
+    )
+    return expansion.once(function, given, lambda: expansion.apply(primitive, given))
 
 
 def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:

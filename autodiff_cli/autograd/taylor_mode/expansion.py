@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,13 +77,17 @@ class Expansion:
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
         """Return the result of an operation on a series; the same arguments give the same result object."""
-        key: tuple[Any, ...] | None = (primitive, *map(_identity, args))
+        return self.once(primitive, args, lambda: self._result(primitive, args, primitive.function(*map(primal_of, args))))
+
+    def once(self, operation: object, args: Sequence[Operand], make: Callable[[], Tensor]) -> Tensor:
+        """Return the result of an operation, which ``make`` computes unless it is known for these arguments."""
+        key: tuple[Any, ...] | None = (operation, *map(_identity, args))
         try:
             if key in self._known:
                 return self._known[key]
         except TypeError:  # an argument that is not hashable, such as a list
             key = None
-        made: Tensor = self._result(primitive, args, primitive.function(*map(primal_of, args)))
+        made = make()
         if key is not None:
             self._known[key] = made
             self._kept.append(args)
