@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, stats
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, UsageError
@@ -124,6 +124,43 @@ def test_a_tied_parameter_has_a_propagated_error() -> None:
     assert tied.values == pytest.approx({"c": 2 * plain.values["a"], "b": plain.values["b"], "a": plain.values["a"]})
     assert tied.errors["a"] == pytest.approx(plain.errors["a"], rel=1e-10)
     assert tied.statistics["r2"] == pytest.approx(plain.statistics["r2"])
+
+
+@pytest.mark.parametrize("loss", ["huber:0.2", "soft_l1:0.2", "cauchy:0.2"])
+@pytest.mark.parametrize("weights", [None, "1 + x"])
+def test_outliers_do_not_widen_the_band_of_a_robust_fit(loss: str, weights: str | None) -> None:
+    generator = np.random.default_rng(4)
+    x = np.linspace(0, 10, 40)
+    y = 1 + 2 * x + 0.1 * generator.standard_normal(40)
+    y[[7, 30]] += 4, -5
+    found = ad.fit("y = a + b*x", {"x": x, "y": y}, at={"a": 0, "b": 2}, loss=loss, weights=weights, predict={"x": [5.0]})
+    weight = np.ones(40) if weights is None else 1 + x
+    residuals = (y - found.values["a"] - found.values["b"] * x) * np.sqrt(weight)
+    scale = np.median(np.abs(residuals)) / stats.norm.ppf(0.75) * np.sqrt(40 / 38)
+    assert found.residual["robust_std"] == pytest.approx(scale, rel=1e-12)
+    assert found.residual["std"] == pytest.approx(np.sqrt(np.sum(residuals**2) / 38), rel=1e-12)
+    assert found.residual["robust_std"] < found.residual["std"] / 4
+    assert found.prediction is not None
+    error = np.sqrt(np.array([1, 5.0]) @ found.matrix @ np.array([1, 5.0]))
+    assert found.outliers[0]["standardized"] == pytest.approx(residuals[np.argmax(np.abs(residuals))] / scale, rel=1e-9)
+    if weights is None:
+        half = stats.t.ppf(0.975, 38) * np.hypot(error, scale)
+        (row,) = found.prediction.records()
+        assert row["prediction_high"] - row["value"] == pytest.approx(half, rel=1e-9)
+        assert row["high"] - row["value"] == pytest.approx(stats.t.ppf(0.975, 38) * error, rel=1e-9)
+        assert "Robust s is from the median residual" in str(found)
+
+
+def test_a_band_of_known_standard_deviations_is_theirs() -> None:
+    data = {"x": X, "y": 1 + 2 * X + 0.1 * np.sin(37 * X)}
+    for loss in (None, "huber:1"):
+        found = ad.fit("y = a + b*x", data, at={"a": 0, "b": 2}, loss=loss, sigma="0.5", predict={"x": [1.0]})
+        assert found.prediction is not None
+        assert found.prediction.new is not None
+        error = np.sqrt(np.ones(2) @ found.matrix @ np.ones(2))
+        assert found.prediction.new[0] == pytest.approx(stats.norm.ppf(0.975) * np.hypot(error, 0.5), rel=1e-9)
+        low, high = found.parameters["a"]["interval"]
+        assert high - low == pytest.approx(2 * stats.norm.ppf(0.975) * found.errors["a"], rel=1e-9)
 
 
 def test_robust_errors_are_the_sandwich_of_derivatives() -> None:

@@ -78,7 +78,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     relative = "weights" if problem.scale is not None else "residuals"
     found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
     found.noted = notes_on_problem(problem)
-    found.outliers = _outliers(problem, point, found.residual["std"])
+    found.outliers = _outliers(problem, point, found.noise)
     return found
 
 
@@ -161,10 +161,9 @@ def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | Non
     return curvature(blocks, facts.linear.factor, radius)
 
 
-def _outliers(problem: Problem, point: Vector, std: float | None) -> list[dict[str, object]]:
+def _outliers(problem: Problem, point: Vector, unit: float | None) -> list[dict[str, object]]:
     """Return the largest residuals in units of their standard deviation."""
     u = problem.objective.residuals(point)
-    unit = 1.0 if problem.absolute else std
     if not unit or not np.isfinite(u).all():
         return []
     largest = np.argsort(-np.abs(u), kind="stable")[:OUTLIERS]

@@ -34,7 +34,7 @@ class Fit(Solution):
         errors: the standard errors by name; nan where there is none.
         parameters: the record of each parameter, by name: value, std_error, interval, start, fixed, at_bound.
         covariance, correlation: the matrices of the free parameters, as dictionaries by name.
-        residual: rss, std, dof, rows.
+        residual: rss, std, dof, rows; robust_std for a robust loss.
         statistics: r2, aic, aicc, bic, chi2, reduced_chi2, p.
         scaled: what the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``.
         curvature: the curvatures after Bates and Watts; ``None`` if they were not computed.
@@ -77,6 +77,12 @@ class Fit(Solution):
         """The number of certain digits of the worst parameter."""
         found = self.proof.digits[self.proof.free]
         return None if not len(found) or np.isnan(found).any() else int(np.min(found))
+
+    @property
+    def noise(self) -> float | None:
+        """The standard deviation of a weighted observation: 1 if it is given, and from the median residual for a robust loss."""
+        found: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
+        return found
 
     def answer(self) -> Record:
         found: Record = {

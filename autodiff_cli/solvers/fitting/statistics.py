@@ -63,6 +63,17 @@ def quantile(level: float, dof: int, absolute: bool) -> float:
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
 
+def robust_scale(residuals: Vector, dof: int) -> float:
+    """Return the standard deviation of normal errors with the median of the absolute residuals, for ``dof`` degrees of freedom.
+
+    Outliers do not increase it, as they increase the sum of squares.
+
+    Source: Huber, "Robust Statistics" (1981), sections 5.1 and 7.
+    """
+    spread = float(np.median(np.abs(residuals))) / float(from_scipy("ndtri")(0.75))
+    return spread * math.sqrt(len(residuals) / dof)
+
+
 def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: float | None) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
@@ -106,4 +117,7 @@ def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: fl
         "p": p,
     }
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
-    return {"rss": rss, "std": std, "dof": dof, "rows": rows}, known
+    residual: Record = {"rss": rss, "std": std, "dof": dof, "rows": rows}
+    if not problem.loss.plain:
+        residual["robust_std"] = robust_scale(problem.objective.residuals(point), dof) if dof > 0 else None
+    return residual, known

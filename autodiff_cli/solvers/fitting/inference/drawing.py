@@ -32,7 +32,7 @@ def drawing(fit: Fit) -> FittedPlot:
     needed = list(free_names(problem.statements.program(equation.right), known, problem.data.columns))
     observed = problem.computing(equation.left).values(fit.point)
     value = problem.computing(equation.right).values(fit.point)
-    unit = 1.0 if problem.absolute else fit.residual["std"] or 1.0
+    unit = fit.noise or 1.0
     scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
     left = unparse(equation.left)
     error = 1 / scale if problem.absolute else None

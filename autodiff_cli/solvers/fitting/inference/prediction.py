@@ -1,7 +1,8 @@
 """Predictions of a fitted model, with bands for its mean and for new observations.
 
 The confidence band of the mean at a row has the variance ``g' C g``, where g is the gradient of the model with respect to the
-parameters and C the covariance matrix.  The prediction band adds the variance of one observation.  Source: Bates and Watts,
+parameters and C the covariance matrix.  The prediction band adds the variance of one observation, which outliers do not increase if
+the loss is robust.  Source: Bates and Watts,
 "Nonlinear Regression Analysis and Its Applications" (1988), section 2.3.
 """
 
@@ -127,7 +128,7 @@ def _rows(problem: Problem, where: Data, needed: list[str]) -> Dataset:
 def _noise(fit: Fit, rows: Dataset) -> Vector | None:
     """Return the standard deviation of one observation in each row; ``None`` if it is not known."""
     problem = fit.problem
-    s = 1.0 if problem.absolute else fit.residual["std"]
+    s = fit.noise
     if s is None:
         return None
     if problem.spread is None:

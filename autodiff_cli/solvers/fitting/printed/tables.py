@@ -22,6 +22,7 @@ _ERRORS = {
 }
 _STATISTICS = {
     "std": "s",
+    "robust_std": "robust s",
     "rss": "RSS",
     "dof": "dof",
     "r2": "R2",
@@ -149,7 +150,7 @@ def _correlation(result: Fit) -> Renderable:
 def _statistics(result: Fit, precision: int) -> list[Renderable]:
     """Return a table of statistics, or two if one is too wide for most terminals."""
     shown = {**result.residual, **result.statistics}
-    found = [(label, human(shown[key], precision)) for key, label in _STATISTICS.items() if shown[key] is not None]
+    found = [(label, human(shown[key], precision)) for key, label in _STATISTICS.items() if shown.get(key) is not None]
     width = sum(max(len(label), len(text)) + 3 for label, text in found)
     parts: list[Renderable] = []
     for part in (found,) if width <= MOST_WIDE else (found[:-3], found[-3:]):
@@ -168,6 +169,8 @@ def sentences(result: Fit) -> list[str]:
         _ERRORS[result.scaled] if result.residual["dof"] or problem.absolute else "no degrees of freedom, so no standard errors"
     )
     found = [f"{plural(problem.data.rows, 'row')}; {errors}."]
+    if result.residual.get("robust_std") and not problem.absolute:
+        found.append("Robust s is from the median residual: standardized residuals and bands of new values use it.")
     if problem.errors:
         found.append(f"Errors in {listed(problem.errors)} are taken into account (orthogonal distance regression).")
     if problem.tried > 1:
