@@ -234,7 +234,9 @@ class Code:
             if level == ATOM and text.isidentifier() and constant in (2, 3):
                 return Fragment("*".join([text] * int(constant)), PRODUCT)
             return Fragment(self.target.power.format(text, self._text(exponent)))
-        if self.target.raises and (not constant.is_integer() or (self._guards and constant < 0)):
+        if self._guards and constant == 2 and self._text(base, ATOM).isidentifier():
+            return Fragment("*".join([self._text(base, ATOM)] * 2), PRODUCT)  # a product becomes inf, where a power raises an error
+        if self.target.raises and (self._guards or not constant.is_integer()):
             arguments = f"{self._text(base)}, {self._text(exponent)}"
             return Fragment(f"_defined(math.pow, {arguments})" if self._guards else f"math.pow({arguments})")
         if constant.is_integer() and constant < 0:
