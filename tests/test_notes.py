@@ -455,3 +455,39 @@ def test_digits_of_second_derivatives_that_are_lost_on_the_way_back(expression: 
 
 def test_comparisons_by_name_are_looked_at() -> None:
     assert "kink" in {each["kind"] for each in ad.evaluate("x if ge(x, y=1) else x**2", {"x": 1.0}).notes}
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "sides"),
+    [
+        ("cos(fmod(x**2 - 1, 1))", 0, "the value jumps from 0.540302 to 1"),
+        ("cos(fmod((x - 3)**2 - 1, 1))", 3, "the value jumps from 0.540302 to 1"),
+        ("frac(x**2 - 1)", 0, "the value jumps from -1 to 0"),
+        ("floor(cos(x))", 0, "the value jumps from 0 to 1"),
+        ("ceil(cosh(x))", 0, "the value jumps from 2 to 1"),
+        ("trunc(1 - x**2)", 0, "the value jumps from 0 to 1"),
+        ("x*floor(cos(x))", 0, "the derivative used is 1; from both sides it is 0"),
+        ("where(1 - x**2 == 1, 5, 2)*x", 0, "the derivative used is 5; from both sides it is 2"),
+    ],
+)
+def test_a_jump_that_rounding_hides_nearby(expression: str, x: float, sides: str) -> None:
+    (message,) = [note["message"] for note in ad.evaluate(expression, {"x": x}).notes if note["kind"] == "kink"]
+    assert sides in message.replace(" (PyTorch)", "")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "floor(cosh(x) - 0.5)",
+            "(x**2 - 1) % 1",
+            "relu(1 - cos(x))",
+            "max(1, 1 - x**2)",
+            "clamp(cos(x), -1, 1)",
+            "abs(1 - cos(x))",
+        ),
+        *("where(cos(x) == 1, cos(x), 1 - x**2/2)", "floor(x**2)", "floor(abs(x))", "fmod(x**2 + 1, 1)", "x*relu(0*x)"),
+    ],
+)
+def test_what_rounding_hides_may_be_smooth(expression: str) -> None:
+    assert [note for note in ad.evaluate(expression, {"x": 0.0}).notes if note["kind"] == "kink"] == []

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_text, first_place, note, ordinal
-from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw, reach
+from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw, reach
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -78,10 +78,13 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
         return []
     eps = float(np.finfo(evaluation.dtype).eps)
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
-    from autodiff_cli.notes.one_sided_limits import changes  # imported here, as most expressions do not have switches
+    from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
+    highest = min(order, MOST_ORDER)
     for line in _lines(evaluation, met):
-        found = _Felt(line, *changes(line, min(order, MOST_ORDER), eps))
+        found = _Felt(line, *changes(line, highest, eps))
+        if not found.changes and found.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
+            found = _Felt(line, *far_changes(line, highest, eps))
         if found.changes or found.jump is not None:
             felt.setdefault(line.name, found)
     return _worded(evaluation, met, felt)
@@ -129,6 +132,15 @@ def _mask(step: Step, order: int) -> Mask | bool | None:
         if predicate is not None and not (mask is not None and np.any(mask)):
             mask = np.asarray(op.mask(predicate, *step.arrays()))
     return mask
+
+
+def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
+    """Return whether a step of the trace at another point switches there too, because rounding hides that its argument moved."""
+    for switch in switches:
+        step = steps[switch.number] if switch.number < len(steps) else None
+        if step is not None and step.op is switch.step.op and np.any(_mask(step, order)):
+            return True
+    return False
 
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.evaluation.trace import Trace
 
     Array = NDArray[np.float64]
 
@@ -23,6 +25,8 @@ STEPS = (0.5, 0.75, 0.9)
 """The distances from the point relative to the variable, as exponents of the machine epsilon."""
 STEPS_AT_0 = (2.5, 2.75, 2.9)
 """The absolute distances from the point if the variable is 0 and its scale is unknown, as exponents of the machine epsilon."""
+FAR_STEPS = (0.25, 0.3, 0.35)
+"""The distances where rounding hides nearer points, as in ``floor(cos(x))`` at 0: the cosine is 1 up to the distance 1e-8."""
 TOLERANCE = 1e-5
 _SETTLED = 0.3
 
@@ -53,9 +57,7 @@ class Line(NamedTuple):
         """
         evaluation = self.evaluation
         leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
-        moved = np.array(leaves[self.name]._data)
-        moved[self.element] += shift
-        leaves[self.name] = new_tensor(moved[()], requires_grad=True)
+        leaves[self.name] = self._moved(shift)
         try:
             current = self._number(evaluation.recomputed(leaves))
         except AutodiffError:  # a function rejects an argument outside of its domain
@@ -73,6 +75,21 @@ class Line(NamedTuple):
                 current = slopes[own][self.element] if self.element else slopes[own]
                 found.append(np.concatenate([np.ravel(s._data) for s in slopes]) if k == 2 else np.ravel(current._data))
         return found
+
+    def steps(self, shift: float) -> Trace:
+        """Return the trace of the program at the shifted point; it ends where a function rejects its argument."""
+        evaluator = self.evaluation.again({self.name: self._moved(shift)})
+        evaluator.tensors.listing = True
+        found: Trace = []
+        evaluator.tensors.steps = found
+        with suppress(AutodiffError):
+            evaluator.run()
+        return found
+
+    def _moved(self, shift: float) -> Tensor:
+        moved = np.array(self.evaluation.leaves[self.name]._data)
+        moved[self.element] += shift
+        return new_tensor(moved[()], requires_grad=True)
 
     def _number(self, output: Tensor) -> Tensor:
         if self.place is not None:
@@ -141,6 +158,17 @@ def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[flo
         found, jump = _changes(line, here, [eps**power for power in STEPS])
         found = [change for change in found if change.settled]  # a change that shrinks with the steps is not a kink
     return found, jump
+
+
+def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
+    """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
+    found, jump = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
+    return [change for change in found if change.settled], jump
+
+
+def nearest(line: Line, eps: float) -> float:
+    """Return the smallest distance that ``changes`` examines, unless the variable is 0 and its scale is small."""
+    return float((abs(line.value) or 1.0) * eps ** STEPS[-1])
 
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
