@@ -32,7 +32,8 @@ read, write = {"csv": (pl.scan_csv, "sink_csv"), "ndjson": (pl.scan_ndjson, "sin
 x, y = pl.col("x"), pl.col("y")
 e, q = (-(y**2)).exp(), x**2 + y**2 + 1
 new = {"value": x.sin()*e + q.log(), "d_x": x.cos()*e + 2*x/q, "d_y": 2*y/q - 2*y*x.sin()*e}
-getattr(read(sys.argv[2]).with_columns(**new), write)(sys.argv[3])
+codec = {"compression": "snappy"} if sys.argv[1] == "parquet" else {}
+getattr(read(sys.argv[2]).with_columns(**new), write)(sys.argv[3], **codec)
 """
 POLARS_AND_JAX = """
 import sys
@@ -43,13 +44,15 @@ rows = {"csv": pl.read_csv, "ndjson": pl.read_ndjson, "parquet": pl.read_parquet
 both = jax.value_and_grad(lambda x, y: jnp.sin(x)*jnp.exp(-y**2) + jnp.log(x**2 + y**2 + 1), (0, 1))
 value, (d_x, d_y) = jax.jit(jax.vmap(both))(rows["x"].to_numpy(), rows["y"].to_numpy())
 new = {"value": value, "d_x": d_x, "d_y": d_y}
-getattr(rows.with_columns(**{name: pl.Series(np.asarray(column)) for name, column in new.items()}), "write_" + form)(sys.argv[3])
+codec = {"compression": "snappy"} if form == "parquet" else {}
+made = rows.with_columns(**{name: pl.Series(np.asarray(column)) for name, column in new.items()})
+getattr(made, "write_" + form)(sys.argv[3], **codec)
 """
 DUCKDB = """
 import sys, duckdb
 form = sys.argv[1]
 read = {"csv": "read_csv", "ndjson": "read_json", "parquet": "read_parquet"}[form]
-options = {"csv": "format csv", "ndjson": "format json", "parquet": "format parquet"}[form]
+options = {"csv": "format csv", "ndjson": "format json", "parquet": "format parquet, compression snappy"}[form]
 duckdb.execute(f'''copy (
     select id, x, y, sin(x)*e + ln(q) as value, cos(x)*e + 2*x/q as d_x, 2*y/q - 2*y*sin(x)*e as d_y
     from (select *, exp(-y*y) as e, x*x + y*y + 1 as q from {read}('{sys.argv[2]}'))
