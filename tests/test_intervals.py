@@ -17,18 +17,60 @@ _EXPRESSIONS = """
     max(x,1-x)  min(x,2)  where(x>1,x,2*x)  floor(x)  x%2  fmod(x,2)  erf(x)  erfc(x)  ndtr(x)  lgamma(x)  gamma(x)  digamma(x)
     j0(x)  j1(x)  i0(x)  i1(x)  sinh(x)  cosh(x)  tanh(x)  asin(x/10)  acos(x/10)  atanh(x/20)  asinh(x)  cbrt(x)  expm1(x)
     log1p(x)  exp2(x)  hypot(x,x-2)  sigmoid(x)  softplus(x)  gelu(x)  x**-3  x**-2  x**0  sinc(x)  sign(x)  clamp(x,-1,1)
-    relu(x)  x*log(x)  cos(x)**2  sin(50*x)  log2(x)  log10(x)  rsqrt(x)  square(x)
+    relu(x)  x*log(x)  cos(x)**2  sin(50*x)  log2(x)  log10(x)  rsqrt(x)  square(x)  expi(x)  exp1(x)  lambertw(x)  lambertw(x,-1)
+    airy_ai(x)  airy_bi(x)  gammainc(1.5,x)  gammaincc(1.5,x)  betainc(1.5,2,x)  iv(1.5,x)  kv(1.5,x)  x//0.7  ndtri(x)
+"""
+_ARRAYS = """
+    det([[x,1],[1,x]])  det([[x,1,2],[1,x,3],[0,1,x]])  det([[[x,1],[1,x]],[[x,2],[3,x]]])[1]  logdet([[x,1],[1,3]])
+    inv([[x,1],[1,9]])[0][0]  inv([[x,1,2],[1,x,3],[0,1,20]])[0][2]  solve([[x,1],[1,9]],[1,2])[0]
+    solve([[x,1],[1,9]],[[1],[2]])[0][0]  norm([x,1,-2])  norm([x,1,-2],3)  norm([x,-1],1)  norm([x,-1],inf)
+    norm([x,-1],-inf)  norm([x,2],0.5)  matrix_norm([[x,1],[2,3]])  max([x,1,x**2])  min([x,1,x**2])
+    amax([[x,1],[2,x]],1)[0]  logsumexp([x,1])  softmax([x,1])[0]  log_softmax([x,1])[0]  var([x,1])  std([x,1,2])
+    median([x,1,2])  median([x,1,2,0])  cholesky([[x,1],[1,3]])[1][1]  mse_loss([x,1],[2,3])  huber_loss([x,1],[2,3])
+    smooth_l1_loss([x,1],[2,3],beta=0)  soft_margin_loss([x,1],[1,-1])  binary_cross_entropy_with_logits([x,1],[1,0])
+    vdot([x,1],[x,x])  trace([[x,1],[1,x]]@[[1,x],[x,2]])  mv([[x,1],[1,2]],[x,x])[0]  outer([x,1],[x,2])[0][1]
+    matrix_power([[x,1],[1,2]],3)[0][1]
+"""
+_BROKEN = """
+    floor(x)  ceil(x)  x%1  1%x  sign(x)  heaviside(x,0.5)  copysign(2,x)  (x>0)*3  (x==0)*2  where(x>0,1,2)  1/x  x/x  x//1
+    log(x)  x**-1  x**-2  x**-0.5  cot(x)  csc(x)  gamma(x)  digamma(x)  rsqrt(x)  atan2(x,-1)  atan2(x,x)  y0(x)  expi(x)
+    exp1(x)  lambertw(x,-1)  clamp(1/x,-1,1)  exp(-1/x)  atan(1/x)  sin(1/x)  isfinite(1/x)*2  inv([[x,1],[0,1]])[0][0]
+    max(floor(x),x)  hardshrink(x-0.5)  logdet([[x,0],[0,1]])
 """
 
 
 def _enclosures(expression: str) -> tuple[System, Enclosure, Enclosure]:
     parsed = equations(expression, ["x"])
     system = System(expression, [parsed.program(one.residual) for one in parsed.equations], {"x": 1.5})
-    assert system.tape is not None
-    by, of = system.tape
+    assert system.enclosable is not None
+    by, of = system.enclosable
     with np.errstate(all="ignore"), set_grad_enabled(False):
         slopes = [slope for one in of for slope in gradient(one, by)]
     return system, Enclosure(by, of), Enclosure(by, slopes)
+
+
+@pytest.mark.parametrize("expression", _ARRAYS.split())
+def test_a_formula_of_an_array_encloses_the_function(expression: str) -> None:
+    system, values, slopes = _enclosures(expression)
+    for x in (0.37, 1.9, 3.4):
+        at, wide = np.array([[x]]), np.array([[x + 1e-7]])
+        value, slope = values(at, wide)[0], slopes(at, wide)[0]
+        given, derivative = system.values(at[:, 0])[0], system.jacobian(at[:, 0])[0, 0]
+        if np.isfinite(given):
+            near = 1e-13 * (1 + abs(given))
+            assert value.low[0] - near <= given <= value.high[0] + near
+            assert value.high[0] - value.low[0] < 1e-4
+        if np.isfinite(derivative):
+            assert slope.low[0] - 1e-12 * (1 + abs(derivative)) <= derivative <= slope.high[0] + 1e-12 * (1 + abs(derivative))
+    system, values, _ = _enclosures("det([[x, 1], [1, x]])")
+    assert values(np.array([[1.0]]), np.array([[1.0]]))[0].holds(0.0)
+
+
+@pytest.mark.parametrize("expression", _BROKEN.split())
+def test_an_enclosure_knows_that_a_function_is_not_continuous_or_not_defined_at_0(expression: str) -> None:
+    _, values, _ = _enclosures(expression)
+    for below, above in ((1.0, 1.0), (1e-9, 1e-9), (1e-300, 1e-9)):
+        assert not values(np.array([[-below]]), np.array([[above]]))[0].regular[0]
 
 
 @pytest.mark.parametrize("expression", _EXPRESSIONS.split())

@@ -6,6 +6,8 @@ simpler one if the result is exactly the same for all numbers (``compiler.simpli
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +32,15 @@ class Tape:
 
     Args:
         dtype: the element type of the variables, float64 or float32.
+        formulas: the functions of arrays that are traced as formulas of their elements, by the names of the primitives.
 
     Attributes:
         instructions: all instructions in order; each instruction follows its operands.
     """
 
-    def __init__(self, dtype: DTypeLike) -> None:
+    def __init__(self, dtype: DTypeLike, formulas: Mapping[str, Callable[..., Any]] = MappingProxyType({})) -> None:
         self.dtype: DType = np.dtype(dtype)
+        self.formulas = formulas
         self.instructions: list[Instruction] = []
         self._known: dict[tuple[object, ...], Instruction] = {}
         self._dtypes: dict[tuple[object, ...], DType] = {}

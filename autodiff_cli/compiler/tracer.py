@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.autograd.dtypes import DType
+    from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 
     Operands = NDArray[Any]
     """An array of operands."""
@@ -62,6 +63,20 @@ class Tracer(Tensor):
             NotRecordable: if the primitive cannot be traced.
         """
         return apply(self.tape, primitive, arguments)
+
+    def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> Sequence[Tensor]:
+        """Return the results of an operation with several results.
+
+        Raises:
+            NotRecordable: if the operation cannot be traced.
+        """
+        formula = self.tape.formulas.get(operation.name)
+        if formula is not None:
+            results: Sequence[Tensor] = formula(*arguments)
+            return results
+        if operation.view is None:
+            raise NotRecordable(f"'{operation.name}' has no elementwise formula")
+        return operation.views(self, arguments)
 
     item = tolist = numpy = __bool__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
@@ -111,6 +126,10 @@ def _boxed(operand: Operand) -> Operands:
 
 def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
     """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``."""
+    formula = None if primitive.elementwise else tape.formulas.get(primitive.name)
+    if formula is not None:
+        found: Tensor = formula(*arguments)
+        return found
     if primitive.of_sequence:
         return _of_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])

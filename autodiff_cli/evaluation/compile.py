@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -256,7 +257,12 @@ def trace(
 
 
 def trace_elements(
-    source: str, programs: Sequence[Syntax], shapes: Mapping[str, tuple[int, ...]], leaves: Mapping[str, Tensor], dtype: str
+    source: str,
+    programs: Sequence[Syntax],
+    shapes: Mapping[str, tuple[int, ...]],
+    leaves: Mapping[str, Tensor],
+    dtype: str,
+    formulas: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
 ) -> tuple[list[Instruction], list[Operand]]:
     """Trace several programs of the same variables on one new tape.
 
@@ -266,6 +272,7 @@ def trace_elements(
         shapes: the shape of each variable.
         leaves: the values of other names.
         dtype: ``float64`` or ``float32``.
+        formulas: the functions of arrays that are traced as formulas of their elements; see ``Tape``.
 
     Returns:
         The instructions of the elements of the variables, and the operands of the elements of the results, in order.
@@ -273,7 +280,7 @@ def trace_elements(
     Raises:
         NotRecordable: if a program cannot be traced.
     """
-    tape = Tape(dtype)
+    tape = Tape(dtype, formulas)
     elements = {name: [tape.variable(label) for label in element_names(name, shape)] for name, shape in shapes.items()}
     tracers: dict[str, Tensor] = {}
     for name, shape in shapes.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -183,10 +183,22 @@ class System:
     @cached_property
     def tape(self) -> tuple[list[Instruction], list[Operand]] | None:
         """The instructions of the n variables and the m results on one tape; ``None`` if the programs cannot be traced."""
+        return self._trace({})
+
+    @cached_property
+    def enclosable(self) -> tuple[list[Instruction], list[Operand]] | None:
+        """As ``tape``, but functions of arrays are formulas of their elements, which can be enclosed and are less accurate."""
+        if self.tape is not None:
+            return self.tape
+        from autodiff_cli.solvers.array_formulas import FORMULAS
+
+        return self._trace(FORMULAS)
+
+    def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
         if len(self.start) > MOST_TRACED:
             return None
         try:
-            tape = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64")
+            tape = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64", formulas)
         except AutodiffError as error:
             if isinstance(error, NotRecordable | LimitError):
                 return None

@@ -80,6 +80,11 @@ class MultiOutput(NamedTuple):
             return parts
         if self.view is None:
             raise NoSeriesError(f"{self.name} has no rule for power series")
+        return self.views(x, args)
+
+    def views(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
+        """Return the results as views of ``x``, if they are views."""
+        assert self.view is not None
         return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
 
 

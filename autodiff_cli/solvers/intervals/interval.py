@@ -53,10 +53,10 @@ class Interval(NamedTuple):
 
 
 def point(value: ArrayLike) -> Interval:
-    """Return the interval that contains one number; an infinity means numbers beyond the range of floats."""
+    """Return the interval that contains one number; an infinity means numbers beyond the floats, nan an undefined value."""
     number = np.asarray(value, np.float64)
     most = np.finfo(np.float64).max
-    return Interval(np.minimum(number, most), np.maximum(number, -most), np.ones(number.shape, bool))
+    return Interval(np.minimum(number, most), np.maximum(number, -most), ~np.isnan(number))
 
 
 def unbounded(*operands: Interval) -> Interval:

@@ -22,6 +22,8 @@ MOST_ROOTS = 500
 """The maximum number of roots."""
 MOST_PLACES = 300
 """The maximum number of places where nothing is proven that are examined."""
+_SAMPLES = 1_500
+"""The number of points at which the signs of an equation without an enclosure are compared."""
 _PIECES = {1: 64, 2: 8, 3: 4}
 """The number of parts of each side at first, by the number of unknowns."""
 
@@ -186,6 +188,8 @@ def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         side = max(2, round(200 ** (1 / len(low))))
         grid = np.meshgrid(*(np.linspace(a, b, side) for a, b in zip(low, high, strict=True)), indexing="ij")
         starts = list(np.stack(grid).reshape(len(low), -1).T)
+        if problem.system.count == len(low) == 1:
+            starts = [np.array([x]) for x in _sign_changes(problem, float(low[0]), float(high[0]))] + starts
     for start in starts:
         if time.thread_time() > end:
             return
@@ -195,3 +199,18 @@ def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         check = verified(problem, newton_iteration(walk, begin).x)
         if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
             _add(found, check)
+
+
+def _sign_changes(problem: Problem, low: float, high: float) -> list[float]:
+    """Return where an equation in one unknown changes its sign between neighbours of a grid, by bisection."""
+    end = time.thread_time() + MOST_SECONDS / 2
+    grid = np.linspace(low, high, _SAMPLES)
+    signs = np.sign(problem.system.columns(grid[None])[0])
+    found = [float(x) for x in grid[signs == 0]]
+    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+        a, b = float(grid[i]), float(grid[i + 1])
+        while time.thread_time() < end and a < (middle := a / 2 + b / 2) < b:
+            sign = float(np.sign(problem.system.values(np.array([middle]))[0]))
+            a, b = (middle, b) if sign == signs[i] else (a, middle)
+        found.append(a)
+    return found

@@ -157,13 +157,13 @@ class Problem:
     @cached_property
     def enclosure(self) -> Enclosure | None:
         """The residuals over boxes; ``None`` if the equations cannot be traced."""
-        tape = self.system.tape
+        tape = self.system.enclosable
         return None if tape is None else Enclosure(*tape)
 
     @cached_property
     def slopes(self) -> Enclosure | None:
         """The Jacobian matrix over boxes, row by row; ``None`` if the equations cannot be traced."""
-        tape = self.system.tape
+        tape = self.system.enclosable
         if tape is None:
             return None
         by, of = tape

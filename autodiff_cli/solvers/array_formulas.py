@@ -1,0 +1,179 @@
+"""Functions of arrays as formulas of their elements, for enclosures: interval rules exist for functions of numbers only.
+
+A formula has the arguments of its primitive, and tensors of operands in the place of arrays.  It has the value of the function for
+all real numbers, but not its accuracy: determinants are expanded, and equations are solved with cofactors.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.ops.comparison import maximum, minimum, where
+from autodiff_cli.ops.elementary import abs, exp, log, log1p, sqrt, square
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.logarithms import logaddexp
+from autodiff_cli.ops.matrices import mT
+from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.shape import permute, reshape, stack, unsqueeze
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.primitives.types import Dims, Value
+
+_LARGEST = 5
+"""The maximum number of rows of a matrix whose determinant is expanded."""
+
+
+def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]) -> Any:
+    """Join the elements along dimensions in order."""
+    axes = dimensions(dim, x.ndim)
+    others = [d for d in range(x.ndim) if d not in axes]
+    shape = [x.shape[d] for d in others]
+    parts = reshape(permute(x, [*axes, *others]), [-1, *shape]) if x.ndim else reshape(x, [1])
+    joined = functools.reduce(join, [parts[i] for i in range(parts.shape[0])])
+    return reshape(joined, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdim else joined
+
+
+def _minors(x: Value) -> Any:
+    """Return the determinant of each matrix by expansion along its rows; the determinants of the first rows are reused."""
+    n = x.shape[-1]
+    if n > _LARGEST:
+        raise NotRecordable(f"the determinant of a matrix of {n} rows is not expanded")
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}
+    for row in range(n):
+        wider: dict[tuple[int, ...], Any] = {}
+        for chosen, minor in minors.items():
+            for column in set(range(n)) - set(chosen):
+                columns = tuple(sorted((*chosen, column)))
+                term = (-1) ** (row + columns.index(column)) * x[..., row, column] * minor
+                wider[columns] = wider[columns] + term if columns in wider else term
+        minors = wider
+    return minors[tuple(range(n))]
+
+
+def _cofactors(x: Value) -> Any:
+    n = x.shape[-1]
+    rows = []
+    for i in range(n):
+        others = [k for k in range(n) if k != i]
+        rest = stack([x[..., k, :] for k in others], -2) if others else x[..., :0, :]
+        row = []
+        for j in range(n):
+            columns = [k for k in range(n) if k != j]
+            part = stack([rest[..., k] for k in columns], -1) if columns else None
+            row.append((-1) ** (i + j) * (_minors(part) if part is not None else x[..., i, j] * 0 + 1))
+        rows.append(stack(row, -1))
+    return stack(rows, -2)
+
+
+def _inverse(x: Value) -> Any:
+    return mT(_cofactors(x)) / unsqueeze(unsqueeze(_minors(x), -1), -1)
+
+
+def _solution(x: Value, y: Value) -> Any:
+    determinant = _minors(x)
+    product = matmul(mT(_cofactors(x)), y)
+    for _ in range(product.ndim - determinant.ndim):
+        determinant = unsqueeze(determinant, -1)
+    return product / determinant
+
+
+def _cholesky(x: Value) -> Any:
+    n = x.shape[-1]
+    found: dict[tuple[int, int], Any] = {}
+    for i in range(n):
+        for j in range(i + 1):
+            rest = x[..., i, j]
+            for k in range(j):
+                rest = rest - (square(found[i, k]) if i == j else found[i, k] * found[j, k])
+            found[i, j] = sqrt(rest) if i == j else rest / found[j, j]
+    zero = x[..., 0, 0] * 0
+    return stack([stack([found.get((i, j), zero) for j in range(n)], -1) for i in range(n)], -2)
+
+
+def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
+    size = abs(x)
+    if math.isinf(ord):
+        return _reduced(size, dim, keepdim, maximum if ord > 0 else minimum)
+    if ord == 0:
+        return sum(where(x == 0, 0.0, 1.0), dim, keepdim)
+    if ord == 1:
+        return sum(size, dim, keepdim)
+    return sqrt(sum(square(x), dim, keepdim)) if ord == 2 else sum(size**ord, dim, keepdim) ** (1 / ord)
+
+
+def _variance(x: Value, dim: Dims, correction: float, keepdim: bool) -> Any:
+    axes = dimensions(dim, x.ndim)
+    count = math.prod(x.shape[d] for d in axes)
+    away = x - sum(x, list(axes), True) / count
+    return sum(square(away), list(axes), keepdim) / max(count - correction, 0)
+
+
+def _differences(x: Value, dim: int) -> Any:
+    """Return x[j] - x[i] with j along ``dim`` and i along the next dimension."""
+    dim = dimensions(dim, x.ndim)[0]
+    return unsqueeze(x, dim + 1) - unsqueeze(x, dim)
+
+
+def _log_softmax(x: Value, dim: int) -> Any:
+    away = _differences(x, dim)
+    return -_reduced(away, dimensions(dim, x.ndim)[0], False, logaddexp)
+
+
+def _softmax(x: Value, dim: int) -> Any:
+    return 1 / sum(exp(_differences(x, dim)), dimensions(dim, x.ndim)[0])
+
+
+def _median(x: Value) -> Any:
+    parts = reshape(x, [-1])
+    ordered = [parts[i] for i in range(parts.shape[0])]
+    for end in range(len(ordered) - 1, 0, -1):
+        for i in range(end):
+            ordered[i], ordered[i + 1] = minimum(ordered[i], ordered[i + 1]), maximum(ordered[i], ordered[i + 1])
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _loss(of: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a loss from the formula of an element."""
+
+    def formula(x: Value, target: Value, reduction: str, *size: float) -> Any:
+        each = of(x, target, *size)
+        if reduction == "none":
+            return each
+        return sum(each) / (math.prod(each.shape) if reduction == "mean" else 1)
+
+    return formula
+
+
+def _huber(away: Any, delta: float) -> Any:
+    return where(away < delta, square(away) / 2, delta * (away - delta / 2))
+
+
+FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "det": _minors,
+    "cofactors": _cofactors,
+    "slogdet": lambda x: (where(_minors(x) < 0, -1.0, where(_minors(x) > 0, 1.0, 0.0)), log(abs(_minors(x)))),
+    "inv": _inverse,
+    "solve": _solution,
+    "cholesky": _cholesky,
+    "vdot": lambda x, y: sum(x * y),
+    "baddbmm": lambda x, batch1, batch2, beta, alpha: beta * x + alpha * matmul(batch1, batch2),
+    "linalg_vector_norm": _norm,
+    "logsumexp": lambda x, dim, keepdim: _reduced(x, dim, keepdim, logaddexp),
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "var": _variance,
+    "std": lambda *arguments: sqrt(_variance(*arguments)),
+    "median": _median,
+    **dict.fromkeys(("amax", "max"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, maximum)),
+    **dict.fromkeys(("amin", "min"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, minimum)),
+    "mse_loss": _loss(lambda x, target: square(x - target)),
+    "smooth_l1_loss": _loss(lambda x, target, beta: _huber(abs(x - target), beta) / beta if beta else abs(x - target)),
+    "huber_loss": _loss(lambda x, target, delta: _huber(abs(x - target), delta)),
+    "soft_margin_loss": _loss(lambda x, target: log1p(exp(-target * x))),
+    "binary_cross_entropy_with_logits": _loss(lambda x, target: (1 - target) * x + logaddexp(0.0 * x, -x)),
+}
+"""The formulas by the names of the primitives."""
