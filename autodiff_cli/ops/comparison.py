@@ -215,16 +215,16 @@ def _larger_share(g: Value, x: Value, y: Value) -> Any:
     return where(x == y, g / 2, where(x < y, 0.0, g))  # if x or y is nan, both receive g
 
 
+def _smaller_share(g: Value, x: Value, y: Value) -> Any:
+    return _larger_share(g, y, x)
+
+
 def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
     """Declare ``maximum`` (sign ``>``) or ``minimum`` (sign ``<``)."""
-
-    def smaller_share(g: Value, x: Value, y: Value) -> Any:
-        return _larger_share(g, y, x)
-
     return declare(
         name,
         forward,
-        {"x": _larger_share, "y": smaller_share} if sign == ">" else {"x": smaller_share, "y": _larger_share},
+        {"x": _larger_share, "y": _smaller_share} if sign == ">" else {"x": _smaller_share, "y": _larger_share},
         selects=True,
         summary=f"elementwise {name} of x and y",
         formula=f"1 where x {sign} y else 0, 1 where y {sign} x else 0",
@@ -243,18 +243,21 @@ def _of_two_numbers(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
     """Declare ``fmax`` (sign ``>``) or ``fmin`` (sign ``<``), which take the number if the other value is nan."""
 
     def first(x: Value, y: Value) -> Any:
-        return (x >= y if sign == ">" else x <= y) | isnan(y)
+        return (x > y if sign == ">" else x < y) | isnan(y)
 
     return declare(
         name,
         forward,
-        {"x": lambda g, x, y: where(first(x, y), g, 0.0), "y": lambda g, x, y: where(first(x, y), 0.0, g)},
+        {
+            "x": lambda g, x, y: where(x == y, g / 2, where(first(x, y), g, 0.0)),
+            "y": lambda g, x, y: where(first(x, y), 0.0, where(x == y, g / 2, g)),
+        },
         selects=True,
         decomposition=f"x if x {sign}= y or y != y else y",
         summary=f"elementwise {'maximum' if sign == '>' else 'minimum'} of x and y; a number if the other is nan",
-        formula=f"1 where x {sign}= y else 0, 1 where y {sign} x else 0",
+        formula=f"1 where x {sign} y else 0, 1 where y {sign} x else 0",
         smooth="x != y",
-        convention="x receives the derivative where x = y (PyTorch)",
+        convention="both derivatives are 1/2 where x = y (PyTorch from 2.14 on)",
         kink=lambda x, y: x == y,
         samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
         edges=((1.0, 1.0),),
@@ -282,8 +285,8 @@ heaviside = declare(
 
 def _inside(x: Value, low: Operand | None, high: Operand | None) -> Any:
     if low is None:
-        return x <= high
-    return x >= low if high is None else (x >= low) & (x <= high)
+        return x < high
+    return x > low if high is None else (x > low) & (x < high)
 
 
 def _clip(x: Array, low: Array | None, high: Array | None) -> Any:
@@ -302,18 +305,32 @@ _clamp_numbers = declare(
     public=False,
     decomposition=lambda min, max: "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)",
 )
-_clamp_tensors = declare(
-    "clamp",
-    _clip,
-    {
-        "x": lambda g, x, min, max: where(_inside(x, min, max), g, 0.0),
-        "min": lambda g, x, min, max: where((x < min) & (min < max), g, 0.0),
-        "max": lambda g, x, min, max: where((x > max) | (max < min), g, 0.0),
-    },
-    node="ClampBackward0",
-    public=False,
-    selects=True,
-    decomposition="min(max(x, min), max)",
+
+
+def _of_tensors(x: Callable[..., Any], min: Callable[..., Any], max: Callable[..., Any]) -> TensorFunction:
+    """Declare ``clamp`` with bounds that are tensors; a missing bound is an infinite number."""
+    return declare(
+        "clamp",
+        _clip,
+        {"x": x, "min": min, "max": max},
+        node="ClampBackward0",
+        public=False,
+        selects=True,
+        decomposition="min(max(x, min), max)",
+    )
+
+
+def _without(g: Value) -> Any:
+    return zeros_like(g)
+
+
+_clamp_low = _of_tensors(lambda g, x, min: _larger_share(g, x, min), lambda g, x, min: _smaller_share(g, x, min), _without)
+_clamp_high = _of_tensors(lambda g, x, max: _smaller_share(g, x, max), _without, lambda g, x, max: _larger_share(g, x, max))
+_clamp_both = _of_tensors(
+    # Where the bounds meet, x receives the derivative at them.
+    lambda g, x, min, max: where((x < min) | (x > max), 0.0, where(((x == min) | (x == max)) & (min < max), g / 2, g)),
+    lambda g, x, min, max: where((x < min) & (min <= max), g, where((x == min) & (min < max), g / 2, 0.0)),
+    lambda g, x, min, max: where((x > max) | (max < min), g, where((x == max) & (min < max), g / 2, 0.0)),
 )
 
 
@@ -323,8 +340,14 @@ def clamp(x: Value, min: Operand | None = None, max: Operand | None = None) -> A
     if min is None and max is None:
         raise ArgumentError("clamp: at least one of min or max must be given")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        return _clamp_tensors(x, -np.inf if min is None else min, np.inf if max is None else max)
+        kind = _clamp_low if max is None else _clamp_high if min is None else _clamp_both
+        return kind(x, -np.inf if min is None else min, np.inf if max is None else max)
     return _clamp_numbers(x, min, max)
+
+
+_AT_BOUNDS = (
+    "the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)"
+)
 
 
 def _at_bound(x: Array, min: Array | None, max: Array | None) -> Any:
@@ -336,9 +359,9 @@ describe(
     clamp,
     aliases=("clip",),
     tensors=("x", "min", "max"),
-    formula="1 where min <= x <= max else 0",
+    formula="1 where min < x < max else 0",
     smooth="x != min and x != max",
-    convention="the derivative with respect to x is 1 at the bounds and between the bounds (PyTorch)",
+    convention=_AT_BOUNDS,
     kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
@@ -347,6 +370,7 @@ describe(
 
 def _one_bound(bound: str, forward: np.ufunc, inside: TensorFunction) -> Any:
     """Return ``clamp_min`` or ``clamp_max``, of which PyTorch has a node for numbers and a node for tensors."""
+    share, rest = (_larger_share, _smaller_share) if bound == "min" else (_smaller_share, _larger_share)
     name, camel = f"clamp_{bound}", f"Clamp{bound.capitalize()}Backward"
     common: dict[str, Any] = {
         "selects": True,
@@ -365,8 +389,8 @@ def _one_bound(bound: str, forward: np.ufunc, inside: TensorFunction) -> Any:
         name,
         forward,
         {
-            "x": lambda g, x, bound: where(inside(x, bound), g, 0.0),
-            "bound": lambda g, x, bound: where(inside(x, bound), 0.0, g),
+            "x": lambda g, x, bound: share(g, x, bound),
+            "bound": lambda g, x, bound: rest(g, x, bound),
         },
         node=f"{camel}1",
         **common,
@@ -374,7 +398,7 @@ def _one_bound(bound: str, forward: np.ufunc, inside: TensorFunction) -> Any:
     return lambda x, bound: (tensor if isinstance(bound, Tensor) else number)(x, bound)
 
 
-_raised, _lowered = _one_bound("min", np.maximum, ge), _one_bound("max", np.minimum, le)
+_raised, _lowered = _one_bound("min", np.maximum, gt), _one_bound("max", np.minimum, lt)
 
 
 @takes()
@@ -392,9 +416,9 @@ def clamp_max(x: Value, max: Operand) -> Any:
 describe(
     clamp_min,
     tensors=("x", "min"),
-    formula="1 where x >= min else 0",
+    formula="1 where x > min else 0",
     smooth="x != min",
-    convention="the derivative with respect to x is 1 at the bound (PyTorch)",
+    convention=_AT_BOUNDS,
     kink=lambda x, min: x == min,
     samples=((0.5, 0.0), ([-2.0, 0.3], -1.0)),
     edges=((0.0, 0.0),),
@@ -402,9 +426,9 @@ describe(
 describe(
     clamp_max,
     tensors=("x", "max"),
-    formula="1 where x <= max else 0",
+    formula="1 where x < max else 0",
     smooth="x != max",
-    convention="the derivative with respect to x is 1 at the bound (PyTorch)",
+    convention=_AT_BOUNDS,
     kink=lambda x, max: x == max,
     samples=((0.5, 1.0), ([-2.0, 5.0], 1.0)),
     edges=((1.0, 1.0),),

@@ -41,7 +41,6 @@ declare = Declarations(__name__)
 
 _X, _OTHER, _SIGNS = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5], [1.0, -1.0, -1.0]
 _ROWS, _OTHERS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]
-_ACTIVE = "where a term just becomes 0, the derivative is that of the side where it is positive (PyTorch)"
 _INACTIVE = "where a term just becomes 0, the derivative is 0 (PyTorch)"
 
 # Densities
@@ -132,7 +131,7 @@ describe(
     methods=(),
     formula="1/n where target is 1, -1/n where target is -1 and x < margin",
     smooth="x != margin, or target = 1",
-    convention=_ACTIVE,
+    convention=_INACTIVE,
     kink=lambda x, target, margin: (target != 1) & (x == margin),
     samples=(([0.5, 1.5, -2.0], [1, -1, -1]), ([0.5, 1.5, -2.0], [-1, -1, 1], 2.0, "sum")),
     edges=((1.0, -1),),
@@ -155,7 +154,7 @@ describe(
     methods=(),
     formula="-target/n, target/n, (x2 - x1)/n where the loss is not 0",
     smooth="target*(x1 - x2) != margin",
-    convention=_ACTIVE,
+    convention=_INACTIVE,
     kink=lambda x1, x2, target, margin: target * (x1 - x2) == margin,
     samples=((_X, _OTHER, _SIGNS), (_X, _OTHER, _SIGNS, 0.5, "sum")),
     edges=((1.0, 1.0, 1.0),),
@@ -221,7 +220,7 @@ describe(
     methods=(),
     formula="the derivative of -c/n where target is 1, of c/n where target is -1 and c > margin",
     smooth="c != margin, or target = 1",
-    convention=_ACTIVE,
+    convention=_INACTIVE,
     kink=_cosine_at_margin,
     samples=((_ROWS, _OTHERS, [1, -1]), (_ROWS, [[0.5, -0.8, 1.0], [0.3, 0.5, -1.0]], [1, -1], 0.2, "sum"), (_X, _OTHER, 1)),
     edges=(([1.0, 0.0], [0.0, 1.0], -1),),

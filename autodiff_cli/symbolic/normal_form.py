@@ -12,6 +12,7 @@ digits that a function preserves.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -267,6 +268,8 @@ class Algebra:
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
         """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas."""
+        if x.value is not None and y.value is not None:
+            return self.symbol("true" if getattr(operator, name)(x.value, y.value) else "false")
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
@@ -322,11 +325,19 @@ class Algebra:
             # Use only one form of each condition, so that equal conditions are the same object.
             condition, x, y = self.negation(condition), y, x
         x, y = _within(condition, x, 1), self._otherwise(condition, _within(condition, y, 2))
-        if x is y:
+        if x is y or (condition.is_call("logical_or") and self._covers(condition, x, y)):
             return x
         if x.is_call("where") and x.parts[2] is y:
             condition, x = self.both(condition, x.parts[0]), x.parts[1]
         return self.call("where", condition, x, y)
+
+    def _covers(self, condition: Formula, branch: Formula, otherwise: Formula) -> bool:
+        """Return whether a condition is that a chain of ``where`` calls does not end with ``otherwise``."""
+        conditions: list[Formula] = []
+        while branch.is_call("where") and len(conditions) < MOST_FLAT:
+            conditions.append(branch.parts[0])
+            branch = branch.parts[2]
+        return branch is otherwise and bool(conditions) and self.logic("logical_or", conditions) is condition
 
     def _otherwise(self, condition: Formula, branch: Formula) -> Formula:
         """Simplify a chain of ``where`` calls under the assumption that a condition does not hold."""

@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import pytest
+
 torch: Any = import_module(os.environ.get("AUTODIFF_PEER", "autodiff_cli"))
+
+
+def since(version: str) -> pytest.MarkDecorator:
+    """The mark of a test of what PyTorch does from a version on, such as ``2.14``: an older PyTorch skips it."""
+    minor = int(torch.__version__.split(".")[1])
+    return pytest.mark.skipif(torch.__name__ == "torch" and minor < int(version.split(".")[1]), reason=f"new in PyTorch {version}")
 
 
 def leaf(values: Any) -> Any:

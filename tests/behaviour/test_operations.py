@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour import const, leaf, shape, torch
+from tests.behaviour import const, leaf, shape, since, torch
 
 
 def slope(function: Callable[[Any], Any], at: Any) -> Any:
@@ -84,11 +84,11 @@ def test_elementary(name: str, at: float, expected: float) -> None:
         (torch.sign, 0.0, 0.0),
         (torch.sqrt, 0.0, math.inf),
         (torch.log, 0.0, math.inf),
-        (lambda x: x.clamp(0.0, 1.0), 0.0, 1.0),
-        (lambda x: x.clamp(0.0, 1.0), 1.0, 1.0),
+        pytest.param(lambda x: x.clamp(0.0, 1.0), 0.0, 0.0, marks=since("2.14")),
+        pytest.param(lambda x: x.clamp(0.0, 1.0), 1.0, 0.0, marks=since("2.14")),
         (lambda x: x.clamp(0.0, 1.0), 1.5, 0.0),
         (lambda x: x.clamp(min=0.0), -1.0, 0.0),
-        (lambda x: x.clamp(max=0.0), 0.0, 1.0),
+        pytest.param(lambda x: x.clamp(max=0.0), 0.0, 0.0, marks=since("2.14")),
         (torch.tanh, 1000.0, 0.0),
         (torch.sigmoid, -1000.0, 0.0),
         (torch.reciprocal, 0.0, -math.inf),
@@ -258,6 +258,35 @@ def test_clamp_with_tensors_as_bounds() -> None:
     torch.clamp(x, min=low).sum().backward()
     assert x.grad.tolist() == [0.0, 1.0]
     assert low.grad.tolist() == [1.0, 0.0]
+
+
+@since("2.14")
+@pytest.mark.parametrize(
+    ("function", "points", "expected"),
+    [
+        (lambda x: x.clamp_(-1, 1), [[-2, -1, 0, 1, 2]], [[0, 0, 1, 0, 0]]),
+        (lambda x: x.clip(max=1), [[0, 1, 2]], [[1, 0, 0]]),
+        (lambda x: x.clamp(1, 1), [[0, 1, 2]], [[0, 0, 0]]),
+        (lambda x: x.clamp(0, 1), [[math.nan]], [[0]]),
+        (torch.clamp, [[-1, 0, 1, 2], [-1, -1, -1, -1], [1, 1, 1, 1]], [[0.5, 1, 0.5, 0], [0.5, 0, 0, 0], [0, 0, 0.5, 1]]),
+        (torch.clamp, [[0, 1, 2], [1, 1, 1], [1, 1, 1]], [[0, 1, 0], [1, 0, 0], [0, 0, 1]]),
+        (torch.clamp, [[1, 1.5, 2], [2, 2, 2], [1, 1, 1]], [[0, 0, 0], [0, 0, 0], [1, 1, 1]]),
+        (torch.clamp, [[math.nan], [0], [1]], [[1], [0], [0]]),
+        (lambda x, low: x.clamp(min=low), [[0, 1, math.inf], [0, 2, 0]], [[0.5, 0, 1], [0.5, 1, 0]]),
+        (lambda x, high: x.clamp(max=high), [[0, 1, -math.inf], [0, 2, 0]], [[0.5, 1, 1], [0.5, 0, 0]]),
+        (torch.fmax, [[0, 1, 2, math.nan], [0, 2, 1, math.nan]], [[0.5, 0, 1, 1], [0.5, 1, 0, 0]]),
+        (torch.fmin, [[0, 1, 2, math.nan], [0, 2, 1, math.nan]], [[0.5, 1, 0, 1], [0.5, 0, 1, 0]]),
+    ],
+)
+def test_derivatives_where_a_bound_is_reached(
+    function: Callable[..., Any], points: list[list[float]], expected: list[list[float]]
+) -> None:
+    assert slopes(lambda *x: function(*(each * 1 for each in x)), *points) == expected
+    for i, slope_of in enumerate(expected):
+        with torch.autograd.forward_ad.dual_level():
+            duals = [const(point) * 1 for point in points]
+            duals[i] = torch.autograd.forward_ad.make_dual(const(points[i]), torch.ones_like(duals[i])) * 1
+            assert torch.autograd.forward_ad.unpack_dual(function(*duals)).tangent.tolist() == slope_of
 
 
 def test_comparisons_require_no_grad() -> None:
@@ -983,8 +1012,8 @@ def test_which_minor_is_not_positive_definite() -> None:
 def test_extremes_of_two_without_nan() -> None:
     nan = math.nan
     assert torch.fmax(const([1.0, nan, 2.0]), const([3.0, 2.0, nan])).tolist() == [3.0, 2.0, 2.0]
-    assert slopes(torch.fmax, [1.0, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 0], [0, 1, 0, 1]]
-    assert slopes(torch.fmin, [1.0, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 1], [0, 1, 0, 0]]
+    assert slopes(torch.fmax, [1.5, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 0], [0, 1, 0, 1]]
+    assert slopes(torch.fmin, [0.5, nan, 2.0, 3.0], [1.0, 2.0, nan, 5.0]) == [[1, 0, 1, 1], [0, 1, 0, 0]]
     assert torch.fmax(leaf(1.0), leaf(2.0)).grad_fn.name() == "FmaxBackward0"
 
 

@@ -97,6 +97,12 @@ CASES = [
         order=2,
     ),
     Case(
+        "clamp(x, y)",
+        {"x": 0.0, "y": 0.0},
+        "A bound that is a tensor is a variable too, so both receive half. The derivative at a bound that is a number is 0.",
+        lambda t, x, y: t.clip(x, y),
+    ),
+    Case(
         "x*log(x)",
         {"x": 0.0},
         "The value is 0 times -inf, which is nan. The value of `xlogy(x, x)` is 0.",

@@ -39,7 +39,9 @@ At some points, the derivative of a function does not exist, or neither the valu
 the results of autodiff at these points with the results of PyTorch {torch} and JAX {jax}. The results of autodiff are computed
 at all edge points of the declarations in the code. The results of PyTorch and JAX were recorded in float64. **Bold** marks a
 result that differs from the result of autodiff; *none* means that the library does not have the function; *refused* means that
-the library raises an error. *(PyTorch)* after a convention means that PyTorch has the same convention.
+the library raises an error. *(PyTorch)* after a convention means that PyTorch has the same convention, *(PyTorch from 2.14 on)*
+that it has changed: up to PyTorch 2.13, the derivative of `clamp` with respect to x is 1 at the bounds, and at x = y the first
+argument of `fmax(x, y)` and `fmin(x, y)` receives the whole derivative.
 
 These rules determine the results:
 
@@ -68,6 +70,12 @@ def page() -> str:
         if functions:
             parts += [f"### {room.capitalize()}\n", _functions(functions, answers)]
     return "\n".join(parts)
+
+
+def _columns() -> tuple[str, str]:
+    """Return the titles of the columns of the libraries, with the versions that were recorded."""
+    recorded = json.loads(RECORDS.read_text(encoding="utf-8"))
+    return f"PyTorch {recorded['torch']}", f"JAX {recorded['jax']}"
 
 
 def with_edges() -> list[FunctionInfo]:
@@ -154,7 +162,7 @@ def _cases(answers: dict[str, Any]) -> str:
         at = ", ".join(code(f"{name} = {_written(value)}") for name, value in case.at.items())
         which = {1: "", 2: "second derivative at ", 3: "third derivative at "}[case.order]
         rows.append((code(case.text), f"{which}{at}", _shown(own), *_peers(own, peers), case.why))
-    return table(("expression", "at", "autodiff", "PyTorch", "JAX", "explanation"), rows)
+    return table(("expression", "at", "autodiff", *_columns(), "explanation"), rows)
 
 
 def _others(answers: dict[str, Any]) -> str:
@@ -165,12 +173,12 @@ def _others(answers: dict[str, Any]) -> str:
     rows = [
         (*row, prose(op.convention) if before is not op else "") for (before, _), (op, row) in pairwise([(None, ()), *different])
     ]
-    return _OTHERS + table(("function", "value", "autodiff", "PyTorch", "JAX", "explanation"), rows)
+    return _OTHERS + table(("function", "value", "autodiff", *_columns(), "explanation"), rows)
 
 
 def _functions(functions: Sequence[FunctionInfo], answers: dict[str, Any]) -> str:
     rows = [row for op in functions for row in _rows(op, answers)]
-    return table(("function", "value", "autodiff", "PyTorch", "JAX"), rows)
+    return table(("function", "value", "autodiff", *_columns()), rows)
 
 
 def _rows(op: FunctionInfo, answers: dict[str, Any]) -> Iterator[tuple[str, ...]]:
