@@ -22,6 +22,29 @@ from tests.fuzz.signatures import Shape
 
 NOISY = 0.2
 """The part of the commands that have something wrong in them."""
+ODD = 0.05
+"""The part of the commands in which the options, several at once, have values at the edge of what they take, see ``ODDITIES``."""
+ODDITIES = (
+    "",
+    " ",
+    "0",
+    "-1",
+    "-0",
+    "nan",
+    "inf",
+    "-inf",
+    "1e-300",
+    "1e300",
+    "0.5",
+    "10**9",
+    "99999999999999999999",
+    ",",
+    "=",
+    ":",
+    "x=",
+    "é",
+    "\n",
+)
 COMPARED = 0.05
 """The part of the commands that are asked twice, see ``relations``: each costs several."""
 WEIGHTS = {"eval": 3, "grad": 3, "map": 2, "run": 4, "repl": 1.5, "diff": 2, "functions": 0.2, "plot": 0.5, "explain": 1.5}
@@ -80,6 +103,7 @@ class _Line:
         self.its = commands()[name]
         noisy = not relation and random.random() < NOISY
         self.noise = random.choice((0.02, 0.05, 0.1)) if noisy else 0.0
+        self.odd = 0.5 if not relation and random.random() < ODD else 0.0
         self.nasty = random.choice((0.0, 0.0, 0.03, 0.3))
         self.scalar = relation in ("diff", "taylor", "compiled") or (name in SCALAR and random.random() < 0.9)
         self.writer = Writer(random, self.noise, self.nasty, scalar=self.scalar)
@@ -187,6 +211,7 @@ class _Line:
                 often = 0.03  # see _values
             if name == "--gradient":
                 often = 0.1 if not self.shape else 0.95
+            often = max(often, self.odd / 3)
             if name in RARE:
                 often = RARE[name][0]
             if self.random.random() < often:
@@ -245,6 +270,8 @@ class _Line:
         written = []
         for _ in range(times):
             value = values.wrong(self.random) if self.random.random() < max(0.01, self.noise) else self._fitting(option)
+            if self.odd and self.random.random() < self.odd:
+                value = self.random.choice(ODDITIES)
             one_word = name.startswith("--") and self.random.random() < 0.2
             written.append([f"{name}={value}"] if one_word else [name, value])
         return written
