@@ -22,6 +22,8 @@ def run() -> None:
     except Exception as error:  # the installation is incomplete, or memory is exhausted
         code = 71 if isinstance(error, MemoryError) else 70
         _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
+    if "autodiff_cli.cli.python_program" in sys.modules:
+        sys.exit(code)  # the threads and the exit functions of the program end as in Python
     # Skip the shutdown of the interpreter, which takes as long as a small evaluation.
     os._exit(code)
 

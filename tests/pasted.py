@@ -1,24 +1,21 @@
-"""PyTorch's programs as they are pasted: the texts, and what PyTorch prints when it runs them.
+"""Programs for PyTorch as people write them, and what PyTorch prints when it runs them.
 
 A file of ``tests/data/pasted`` is a program, then the comment ``# prints:`` and the lines that it prints, as comments; the last
-one may be ``# raises: ...``.  ``python -m tests.pasted`` with PyTorch writes these lines.
+one may be ``# raises: ...`` with the error that ends it.  ``python -m tests.pasted [NAME]...`` with PyTorch writes these lines.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "data" / "pasted"
 _MARK = "# prints:\n"
-_MODULES = (
-    *("torch", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad", "torch.nn", "torch.nn.functional"),
-    *("torch.optim", "torch.utils", "torch.utils.checkpoint", "torch.func"),
-)
 
 
 class Program(NamedTuple):
@@ -38,37 +35,32 @@ def programs() -> Iterator[Program]:
         yield Program(path.stem, text, "".join(f"{line}\n" for line in lines), raised)
 
 
-def outcome(text: str, torch: Any) -> tuple[str, str | None]:
-    """Run a program in Python with this package as ``torch``; return what it prints, and the error that ends it."""
-    before = {name: sys.modules.get(name) for name in _MODULES}
-    default = torch.get_default_dtype()
-    written = io.StringIO()
-    try:
-        for name in _MODULES:
-            module = torch
-            for part in name.split(".")[1:]:
-                module = getattr(module, part)
-            sys.modules[name] = module
-        torch.set_default_dtype(torch.float64)
-        with contextlib.redirect_stdout(written):
-            exec(compile(text, "pasted", "exec"), {})
-    except RuntimeError as error:
-        return written.getvalue(), str(error).partition("\n")[0]
-    finally:
-        torch.set_default_dtype(default)
-        for name, module in before.items():
-            if module is None:
-                sys.modules.pop(name, None)
-            else:
-                sys.modules[name] = module
-    return written.getvalue(), None
+def without_addresses(text: str) -> str:
+    """What is printed, with an address for all objects and without spaces at the ends of lines."""
+    return re.sub(r"[ \t]+$", "", re.sub(r"\b0x[0-9a-f]+", "0x", text), flags=re.MULTILINE)
+
+
+def outcome(text: str) -> tuple[str, str | None]:
+    """Run a program in Python with PyTorch; return what it prints, and the first line of the error that ends it."""
+    written, raised = io.StringIO(), None
+    with contextlib.redirect_stdout(written):
+        try:
+            exec(compile(text, "pasted", "exec"), {"__name__": "__main__"})
+        except Exception as error:
+            kind = type(error)
+            place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            raised = f"{place}{kind.__name__}: {error}".partition("\n")[0]
+    return without_addresses(written.getvalue()), raised
 
 
 if __name__ == "__main__":
     import torch
 
     for each in programs():
-        printed, raised = outcome(each.text, torch)
-        lines = [*printed.splitlines(), *([] if raised is None else [f"raises: {raised}"])]
-        shown = "".join(f"# {line}".rstrip() + "\n" for line in lines)
-        (FOLDER / f"{each.name}.txt").write_text(each.text + _MARK + shown, encoding="utf-8")
+        if each.name in sys.argv[1:] or not sys.argv[1:]:
+            torch.set_default_dtype(torch.float32)
+            torch.set_grad_enabled(True)
+            printed, raised = outcome(each.text)
+            lines = [*printed.splitlines(), *([] if raised is None else [f"raises: {raised}"])]
+            shown = "".join(f"# {line}".rstrip() + "\n" for line in lines)
+            (FOLDER / f"{each.name}.txt").write_text(each.text + _MARK + shown, encoding="utf-8")

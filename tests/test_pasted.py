@@ -11,10 +11,7 @@ import autodiff_cli as ad
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.script.interpreter import Interpreter
-from tests.pasted import Program, programs
 from tests.shell import ROOT
-
-PROGRAMS = list(programs())
 
 
 def printed(text: str) -> tuple[str, str | None]:
@@ -26,15 +23,6 @@ def printed(text: str) -> tuple[str, str | None]:
     except AutodiffError as error:
         return "".join(lines), error.message
     return "".join(lines), None
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_a_pasted_program_prints_what_pytorch_prints(program: Program) -> None:
-    output, error = printed(program.text)
-    assert output == program.printed
-    assert (error is None) == (program.raised is None), error
-    if error is not None and program.raised is not None:
-        assert program.raised.startswith(error.partition(": [")[0])
 
 
 X = "x = torch.tensor(5., requires_grad=True)\n"

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
-from autodiff_cli.autograd.custom.node import FunctionNode, Output
+from autodiff_cli.autograd.custom.node import PYTORCH, FunctionNode, Output
 from autodiff_cli.autograd.custom.outputs import Outputs
 from autodiff_cli.autograd.modes import is_recording, no_grad
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
@@ -128,7 +128,7 @@ class Function:
             args, kwargs: the arguments of ``forward`` in the order of its parameters.
         """
         if "_backward_cls" not in cls.__dict__:
-            cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
+            cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "__module__": PYTORCH})
         assert cls._backward_cls is not None
         node = cls._backward_cls(cls)
         without_ctx = _without_ctx(cls)

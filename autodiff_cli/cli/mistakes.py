@@ -114,6 +114,8 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
         close = suggestion(error.option_name, error.possibilities or (), 0.5)
+        if error.ctx is not None and error.ctx.command.name == "run":
+            help_hint = "write the options of a Python program after --"
         return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
         wanted, hint = _wanted(error.param.type, error.message)

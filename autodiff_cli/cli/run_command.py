@@ -1,14 +1,15 @@
-"""``autodiff run``: a program file with autograd statements."""
+"""``autodiff run``: a program file with autograd statements, or a Python program."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, say
@@ -25,23 +26,38 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 
 @click.command("run", cls=ProgramCommand)
 @click.argument("file")
+@click.argument("arguments", nargs=-1)
 @variables
 @options.output(options.quiet_notes, options.precision, options.full, files="program file")
-def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
-    """Run the statements in FILE, one per line; - reads them from standard input.
+@click.option("--python", is_flag=True, help="Read FILE as a Python program, whatever its name is.")
+def command(
+    file: str, arguments: tuple[str, ...], at: tuple[str, ...], const: tuple[str, ...], dtype: str, python: bool, out: Output
+) -> None:
+    """Run the program in FILE; - reads it from standard input.
 
-    FILE contains expressions, and statements in the style of PyTorch's autograd, such as 'y.retain_grad()', 'z.backward()',
-    'grad(z, x)', 'with no_grad: ...' and 'x.grad.zero_()'. The expression 'tensor(5, requires_grad=true)' makes a new leaf.
-    The statement 'show x, y' prints a table of the tensors x and y. The first error ends the run. A file with the suffix .html is a
-    lesson: a page that plays the program statement by statement, and each backward pass step by step.
+    A file with the suffix .py is a Python program. It runs as 'python FILE.py' does, and 'import torch' imports autodiff with the
+    defaults of PyTorch. ARGUMENTS are the arguments of this program; write its options after --.
+
+    Any other file contains statements, one per line: expressions, and statements in the style of PyTorch's autograd, such as
+    'y.retain_grad()', 'z.backward()', 'grad(z, x)', 'with no_grad: ...' and 'x.grad.zero_()'. The expression
+    'tensor(5.0, requires_grad=true)' makes a new leaf. The statement 'show x, y' prints a table of the tensors x and y. The first
+    error ends the run. With -o lesson.html, the output is a lesson: a page that plays the program statement by statement, and each
+    backward pass step by step.
 
     \b
     autodiff run descent.ad
+    autodiff run descent.py
     echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
     autodiff run descent.ad -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
 
+    if python or file.endswith(".py"):
+        return _run_python(file, arguments, dtype)
+    if arguments:
+        from autodiff_cli.cli.mistakes import usage_error
+
+        raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
     text = options.read_file(file)
     if out.style == "html":
         return _write_lesson(text, file, leaves(at, const, dtype), dtype, out)
@@ -57,6 +73,31 @@ def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, 
     finally:
         screen.finish(interpreter, file)
         out.say_notes(interpreter.notes)
+
+
+_OF_PYTHON = ("file", "arguments", "python", "dtype", "no_limits")
+"""The parameters that a Python program has."""
+
+
+def _run_python(file: str, arguments: Sequence[str], dtype: str) -> None:
+    """Run a Python program, and exit with its exit code.
+
+    Raises:
+        click.UsageError: if the command line has an option for programs of statements only.
+        FileError: if the file cannot be read.
+    """
+    from autodiff_cli.cli import python_program
+
+    context = click.get_current_context()
+    for parameter in context.command.get_params(context):
+        if parameter.name not in _OF_PYTHON and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+            from autodiff_cli.cli.mistakes import usage_error
+
+            hint = "a Python program makes its own values and prints its own output; write its own options after --"
+            raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
+    default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
+    leaves((), (), default)  # checks the name
+    context.exit(python_program.run(options.read_file(file), None if file == "-" else file, arguments, default))
 
 
 def leaves(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> dict[str, Tensor]:

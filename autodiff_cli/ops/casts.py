@@ -15,7 +15,19 @@ from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, type_name
 
-__all__ = ["can_cast", "cuda", "device", "finfo", "iinfo", "is_floating_point", "promote_types", "result_type"]
+__all__ = [
+    "accelerator",
+    "can_cast",
+    "cuda",
+    "device",
+    "finfo",
+    "get_default_device",
+    "iinfo",
+    "is_floating_point",
+    "promote_types",
+    "result_type",
+    "set_default_device",
+]
 
 
 class device:
@@ -207,6 +219,28 @@ class cuda:
     def device_count() -> int:
         """Return the number of graphics processors: 0."""
         return 0
+
+
+class accelerator(cuda):
+    """The devices other than the CPU, of which there are none."""
+
+    @staticmethod
+    def current_accelerator(check_available: bool = False) -> None:
+        """Return the accelerator in use: none."""
+
+
+def set_default_device(device: DeviceLike) -> None:
+    """Accept the only device for new tensors.
+
+    Raises:
+        ArgumentError: if the device is not the CPU.
+    """
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """Return the device of new tensors: the CPU."""
+    return CPU
 
 
 # Questions about types

@@ -24,6 +24,10 @@ Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
 
 
+PYTORCH = "torch.autograd.function"
+"""The module of the classes of these nodes in PyTorch, which their printed form names."""
+
+
 class FunctionNode(Node):
     """The node of a ``Function``; the methods of the function receive this node as ``ctx`` and may set attributes on it."""
 
@@ -51,6 +55,9 @@ class FunctionNode(Node):
         self._materialize = True
         self._constant: tuple[Tensor, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{PYTORCH}.{type(self).__name__} object at {id(self):#x}>"
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save input tensors or output tensors of this function for ``backward``.
