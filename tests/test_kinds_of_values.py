@@ -22,12 +22,12 @@ MISTAKES = {
     "show q, f(a)=1": "a value is expected here, not a statement",
     "torch.": "the expression is incomplete after '.'",
     "x = [1, 2]\nx.data = none": "expected a number or a tensor, not none",
-    "x = tensor([1, 2], requires_grad=true)\nx.data = [1, 2] > 1": (
+    "x = tensor([1.0, 2.0], requires_grad=true)\nx.data = [1, 2] > 1": (
         "data set to a tensor that requires gradients must be floating point or complex dtype"
     ),
-    "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be a bool",
+    "u = tensor([1.0, 2.0], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be a bool",
     "u = tensor([1, 2])\nu.requires_grad_(none)": "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not None",
-    "u = tensor(2, requires_grad=true)\ninf -= u": "'inf' is a constant and cannot be changed",
+    "u = tensor(2.0, requires_grad=true)\ninf -= u": "'inf' is a constant and cannot be changed",
     "pi += 1": "'pi' is a constant and cannot be changed",
     "zz += 1": "'zz' has no value here",
     "sin += 1": "only a tensor can be changed, not a function",

@@ -76,21 +76,20 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
         ),
         ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
         (
-            "x = tensor(5, requires_grad=true)\nx.register_hook(2*grad)",
+            "x = tensor(5.0, requires_grad=true)\nx.register_hook(2*grad)",
             "'grad' has no value here",
             "a hook is a function of the gradient, such as lambda g: 2*g",
         ),
         (
-            "x = tensor(5, requires_grad=true)\nx.register_hook(2*g)",
+            "x = tensor(5.0, requires_grad=true)\nx.register_hook(2*g)",
             "'g' has no value here",
             "a hook is a function of the gradient, such as lambda g: 2*g",
         ),
         (
-            "x = tensor(5, requires_grad=true)\nx.register_hook(g -> 2*g)",
+            "x = tensor(5.0, requires_grad=true)\nx.register_hook(g -> 2*g)",
             "unexpected '>'",
             "write a function as f(x) = x**2; in a program, also as lambda x: x**2",
         ),
-        ("x = tensor(5, requires_grad=true)\nx.register_hook(print)", "'print' has no value here", "write lambda g: print(g)"),
         ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
         ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
         (
@@ -152,7 +151,7 @@ def test_what_the_parser_expected(expression: str, message: str, hint: str) -> N
 
 
 PIPED = """\
-x = tensor(3, requires_grad=true)
+x = tensor(3.0, requires_grad=true)
 with no_grad:
     w = x**2
     v = [w,

@@ -339,14 +339,16 @@ def test_a_plot_without_matplotlib_is_text(shell: FakeShell, monkeypatch: pytest
 
 
 def test_a_cell_without_a_command_continues_a_session(shell: FakeShell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.magic("", "x = tensor(5, requires_grad=true)\nwith no_grad:\n    a = 2*x\n\n    b = a + 1\ny = log(x**3)\ny.backward()\n")
+    shell.magic(
+        "", "x = tensor(5.0, requires_grad=true)\nwith no_grad:\n    a = 2*x\n\n    b = a + 1\ny = log(x**3)\ny.backward()\n"
+    )
     shell.magic("", "x.grad\nb\nshow x\n:grad y\n:grad y\nx + 1\nhelp x\n")
     printed = capsys.readouterr().out.splitlines()
     assert printed[:3] == ["tensor(0.6000)", "tensor(11.)", "tensor(6., grad_fn=<AddBackward0>)"]
-    assert printed[3].startswith("x: tensor(5, requires_grad=true)")
+    assert printed[3].startswith("x: tensor(5.0, requires_grad=true)")
     first, second, again = (tables(each["text/html"])[0] for each in shell.published)
     assert second == again
-    assert first[1][:3] == ["x", "tensor(5, requires_grad=true)", "5"]
+    assert first[1][:3] == ["x", "tensor(5.0, requires_grad=true)", "5"]
     assert second == [["variable", "gradient"], ["x", "0.6"]]
 
 
@@ -382,7 +384,7 @@ def test_errors_are_shown_as_on_the_command_line(shell: FakeShell, capsys: pytes
     ):
         assert shell.error(command) + "\n" == re.sub(r"\[exit code \d\]\n", "", run(f"autodiff {command}"))
     assert shell.error('grad "x').startswith("error: a quote is not closed")
-    assert "did you mean 'backward'?" in shell.error("", "x = tensor(1, requires_grad=true)\nx.backwrd()")
+    assert "did you mean 'backward'?" in shell.error("", "x = tensor(1.0, requires_grad=true)\nx.backwrd()")
     capsys.readouterr()
 
 
@@ -410,7 +412,7 @@ def test_nothing_of_the_notebook_stays_behind(shell: FakeShell, capsys: pytest.C
 
 
 def test_a_lesson_of_a_program_is_the_page_of_the_command(tmp_path: Path) -> None:
-    program = "# two paths\nx = tensor(5, requires_grad=true)\ny = log(x**3) + x\ny.backward()\n"
+    program = "# two paths\nx = tensor(5.0, requires_grad=true)\ny = log(x**3) + x\ny.backward()\n"
     (tmp_path / "p.ad").write_text(program)
     run(f"autodiff run {tmp_path}/p.ad -o {tmp_path}/lesson.html")
     lesson = ad.Lesson(program)

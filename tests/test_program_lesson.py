@@ -21,7 +21,7 @@ from tests.test_walkthrough import GOLDEN, _compare
 PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "walkthrough").glob("*.ad"))}
 STATES = """\
 # states: retain_grad, hooks, accumulation, loops, changes in place
-x = tensor(5, requires_grad=true)
+x = tensor(5.0, requires_grad=true)
 y = x*2
 y.retain_grad()
 y.register_hook(lambda g: g*10)
@@ -29,7 +29,7 @@ x.register_hook(lambda g: g + 1)
 z = y*y
 z.backward()
 x.grad = none
-w = tensor([1, 2], requires_grad=true)
+w = tensor([1.0, 2.0], requires_grad=true)
 for i in range(2):
     loss = ((w - 3)**2).sum()
     loss.backward()
@@ -149,11 +149,15 @@ def test_what_is_not_recorded() -> None:
     assert said(cut, "`w` requires grad from now on") != []
     assert len(said(plain, "Nothing is recorded, because no input requires grad")) == 2
     assert scenes(plain)[-1]["words"] == "No backward pass ran, so no tensor has a gradient."
-    assert said(recorded("x = tensor([1, 2], requires_grad=true)\ny = argmax(x)"), "its result does not have a derivative") != []
+    assert (
+        said(recorded("x = tensor([1.0, 2.0], requires_grad=true)\ny = argmax(x)"), "its result does not have a derivative") != []
+    )
 
 
 def test_a_gradient_that_is_returned_is_not_stored() -> None:
-    recorder = recorded("x = tensor(5, requires_grad=true)\ny = x**2\ng, = grad(y, x, retain_graph=true)\nx.requires_grad_(false)")
+    recorder = recorded(
+        "x = tensor(5.0, requires_grad=true)\ny = x**2\ng, = grad(y, x, retain_graph=true)\nx.requires_grad_(false)"
+    )
     assert said(recorder, "no `.grad` has changed") != []
     assert ended(recorder)[-1].after["x"].grad is None
     assert said(recorder, "does not require grad any more") != []
@@ -163,21 +167,21 @@ def test_a_gradient_that_is_returned_is_not_stored() -> None:
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
 def test_a_leaf_without_a_name_stores_its_gradient() -> None:
     """The usual mistake of a descent: the name refers to a new tensor, and the gradients of the old one add up."""
-    text = "w = tensor(4, requires_grad=true)\nfirst = w\nfor i in range(2):\n    loss = (w - 1)**2\n    loss.backward()\n"
+    text = "w = tensor(4.0, requires_grad=true)\nfirst = w\nfor i in range(2):\n    loss = (w - 1)**2\n    loss.backward()\n"
     recorder = recorded(f"{text}    w = w - 0.1*w.grad")
     assert [(one.name, float(one.after)) for event in ended(recorder) for one in event.stored] == [("w", 6.0), ("w", 10.8)]
     lost = recorded(f"{text}    w = w - 0.1*w.grad".replace("first = w\n", ""))
     assert said(lost, "So it is not the gradient of `loss₂` alone. No name of the program refers to this tensor") != []
     assert said(lost, "no `.grad` has changed") == []
     assert "w.grad is none: backward stores a gradient only in a leaf" in str(lost.error)
-    inside = recorded("y = tensor(2, requires_grad=true)**2\ny.backward()\ny = 3")
+    inside = recorded("y = tensor(2.0, requires_grad=true)**2\ny.backward()\ny = 3")
     assert [(one.name, float(one.after)) for event in ended(inside) for one in event.stored] == [("%1", 4.0)]
     assert said(inside, "`y` does not refer to a tensor any more") != []
     assert scenes(inside)[-2]["rows"] == {"y": None}
 
 
 def test_functions_and_their_hidden_operations() -> None:
-    recorder = recorded("f(a) = a*a + 1\nx = tensor(3, requires_grad=true)\ny = f(x) + f(2*x)\ny.backward()")
+    recorder = recorded("f(a) = a*a + 1\nx = tensor(3.0, requires_grad=true)\ny = f(x) + f(2*x)\ny.backward()")
     made = [(line.name, recorder.source[slice(*line.span)]) for line in recorder.events if isinstance(line, Line)]
     assert ("%1", "a*a") in made
     parts = [event for event in recorder.events if isinstance(event, Contributed)]
@@ -185,7 +189,7 @@ def test_functions_and_their_hidden_operations() -> None:
 
 
 def test_a_program_that_is_too_long() -> None:
-    text = "x = tensor(1, requires_grad=true)\nfor i in range(100000):\n    y = x*2"
+    text = "x = tensor(1.0, requires_grad=true)\nfor i in range(100000):\n    y = x*2"
     with pytest.raises(LimitError, match=f"the lesson has more than {MOST_EVENTS:,} steps") as error:
         recorded(text)
     assert "shorter loop" in str(error.value)
@@ -200,7 +204,7 @@ def test_programs_that_cannot_be_read_or_that_fail(tmp_path: Path, monkeypatch: 
     Path("broken.ad").write_text("x = (1\n")
     assert "broken.ad, line 1" in run("autodiff run broken.ad -o lesson.html")
     assert not Path("lesson.html").exists()
-    Path("fails.ad").write_text("x = tensor(2, requires_grad=true)\nfor i in range(0.5):\n    x\n")
+    Path("fails.ad").write_text("x = tensor(2.0, requires_grad=true)\nfor i in range(0.5):\n    x\n")
     found = run("autodiff run fails.ad -o lesson.html")
     assert "fails.ad, line 2" in found
     assert data_of(Path("lesson.html").read_text())["scenes"][-1]["phase"] == "error"

@@ -21,7 +21,7 @@ from autodiff_cli.script.interpreter import Interpreter, Shown
 from autodiff_cli.script.statements import read, unfinished
 from tests.shell import run as command
 
-X = "x = tensor(5, requires_grad=true)\n"
+X = "x = tensor(5.0, requires_grad=true)\n"
 
 
 def run(text: str, **options: Any) -> list[Shown]:
@@ -88,14 +88,13 @@ def test_show_has_a_row_for_each_expression() -> None:
     assert second.rows is not None
     assert (second.rows[0]["name"], second.rows[0]["value"]) == ("y.grad", None)
     assert every.rows is not None
-    assert [(row["name"], row["expression"]) for row in every.rows] == [("x", "tensor(5, requires_grad=true)"), ("y", "x**2")]
+    assert [(row["name"], row["expression"]) for row in every.rows] == [("x", "tensor(5.0, requires_grad=true)"), ("y", "x**2")]
 
 
 def test_what_changes_a_tensor() -> None:
     assert texts("x = zeros(3)\nx[0] = 1\nx[1:] += 2\nx *= 10\nx\nn = 1\nn += 1\nn") == ["tensor([10., 20., 20.])", "2.0"]
     assert texts(X + "x.grad = tensor(1)\nx.grad\nx.grad = none\nx.grad\nx.requires_grad = false\nx.requires_grad") == [
         "tensor(1.)",
-        "None",
         "False",
     ]
 
@@ -113,7 +112,7 @@ def test_hooks_are_functions_of_the_program() -> None:
 
 def test_functions_as_values() -> None:
     text = "f(a, b) = a**2*b\na, b = jacobian(f, [tensor(3), tensor(4)])\na\nb\n"
-    assert texts(text + "gradcheck(f, [tensor(3, requires_grad=true), tensor(4)])") == ["tensor(24.)", "tensor(9.)", "True"]
+    assert texts(text + "gradcheck(f, [tensor(3.0, requires_grad=true), tensor(4)])") == ["tensor(24.)", "tensor(9.)", "True"]
     assert texts("f(v) = sum(v**3)\nhvp(f, [1, 2], [1, 0])") == ["(tensor(9.), tensor([6., 0.]))"]
     assert texts("jacobian(exp, tensor([0, 0]))[1]") == ["tensor([0., 1.])"]
 
@@ -169,7 +168,7 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
         ("with nograd: x = 1", 1, "grad mode"),
         ("with no_grad x = 1", 1, "a colon is missing"),
         ("show x,", 1, "missing"),
-        ("import os", 1, "cannot import 'os'"),
+        ("import os", 1, "cannot contain 'import'"),
         (X + "x.backwards()", 2, "unknown function 'backwards'"),
         (X + "x.gradient", 2, "unknown attribute 'gradient'"),
         (X + "x.backward", 2, "is a method"),
@@ -256,7 +255,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_warning_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.ad"
-    path.write_text(X + "y = x*2\ny.grad\n")
+    path.write_text(X + "y = x*2\nprint(y.grad)\n")
     assert main(["run", str(path)]) == 0
     out, err = capsys.readouterr()
     assert out == "None\n"

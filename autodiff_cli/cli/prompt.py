@@ -14,7 +14,7 @@ from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language import source_text
 from autodiff_cli.lazy import library_if_there
-from autodiff_cli.script.statements import ends_block, unfinished, without_prompt
+from autodiff_cli.script.statements import ends_block, unfinished
 
 if TYPE_CHECKING:
     from autodiff_cli.script.interpreter import Interpreter
@@ -41,7 +41,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         if text and ends_block(text, line):
             yield text
             text, waiting = "", 0
-        text += without_prompt(line) + "\n"
+        text += line + "\n"
         waiting += 1
         if waiting > _MOST_LINES or len(text) > _LONGEST:
             raise LimitError(

@@ -30,7 +30,7 @@ COMMANDS = (*GROUPS["Differentiate"], *GROUPS["See"], *GROUPS["Check"], "root", 
 HELP = """\
 Type expressions and autograd statements, one per line:
 
-  x = tensor(5, requires_grad=true)     a leaf
+  x = tensor(5.0, requires_grad=true)     a leaf
   y = log(x**3)                         is recorded
   y.backward()                          fills x.grad
   show x, y                             a table of these tensors; 'show' lists all
@@ -54,7 +54,6 @@ _WORDS = {
     "def": "'def f(a): return a**2' defines a function; its statements may also follow as an indented block.",
     "return": "'return' ends a function that was defined with def, and gives its value.",
     "lambda": "'lambda g: 2*g' is a function without a name, as in y.register_hook(lambda g: 2*g).",
-    "import": "import lines of PyTorch are read, so that its programs can be pasted.",
     "_": "'_' is the last value that was shown.",
     "exit": "'exit', 'quit' and Ctrl-D end the session.",
     "quit": "'exit', 'quit' and Ctrl-D end the session.",

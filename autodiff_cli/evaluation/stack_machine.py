@@ -22,7 +22,7 @@ from autodiff_cli.evaluation.operations import Operations, Pending, Work, after,
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
-from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range, new_tree
+from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range, new_tree, unescaped
 from autodiff_cli.limits import MOST_TURNS, check_count, lifted
 from autodiff_cli.suggest import suggestion
 
@@ -176,7 +176,7 @@ class Machine(Operations):
         if kind == "list":
             return after(node, children, self._list)
         if kind == "string":
-            return children[0].text[1:-1]
+            return unescaped(children[0].text[1:-1])
         if kind in _LITERALS:
             return _LITERALS[kind]
         raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)

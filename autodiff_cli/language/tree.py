@@ -52,6 +52,14 @@ def new_token(kind: str, text: str, span: Span = (0, 0)) -> Syntax:
     return Syntax(kind, [], text, span)
 
 
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text with a line break for ``\n``, a tab for ``\t`` and a backslash for two."""
+    return re.sub(r"\\[nt\\]", lambda found: _ESCAPES[found[0]], text) if "\\" in text else text
+
+
 def name_tree(name: str) -> Syntax:
     """Build the node of a name; ``name`` may be any text if the tree is only printed."""
     return new_tree("name", new_token("NAME", name))

@@ -9,7 +9,7 @@ from typing import Any
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ParseError
 from autodiff_cli.evaluation.coercion import is_plain
-from autodiff_cli.language.tree import Syntax, new_token
+from autodiff_cli.language.tree import Syntax, new_token, unescaped
 from autodiff_cli.script.display import display
 
 _SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?(\d*)[,_]?(?:\.(\d+))?[bcdeEfFgGnosxX%]?")
@@ -48,8 +48,9 @@ def fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax])
             parts.append(Syntax("field", [part], specification, (position, close + 1)))
             position = close + 1
         else:
-            text += character
-            position += 1
+            length = 2 if character == "\\" else 1
+            text += unescaped(source[position : position + length])
+            position += length
     return [*parts, new_token("text", text)]
 
 

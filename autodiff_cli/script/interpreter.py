@@ -19,8 +19,8 @@ from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse import anomaly
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
+from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor
+from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, UnknownName
 from autodiff_cli.evaluation.coercion import described, holds_tensor, is_plain
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.evaluation.names import CONSTANTS
@@ -44,11 +44,15 @@ from autodiff_cli.script.library import (
     TRANSFORMING,
     Transformed,
     call,
+    hint_for_function,
     hint_for_name,
+    hint_for_none,
+    is_whole,
     kind_of,
+    numbers_in,
 )
-from autodiff_cli.script.namespaces import PACKAGE, Namespaces
-from autodiff_cli.script.statements import COMPOUND, read, without_prompts
+from autodiff_cli.script.namespaces import PACKAGE
+from autodiff_cli.script.statements import COMPOUND, read
 from autodiff_cli.suggest import suggestion
 
 LAST = "_"
@@ -94,7 +98,6 @@ class Interpreter(Blocks):
         FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
         self.notes: list[dict[str, Any]] = []
         self.notes_on_values = False
-        self._namespaces = Namespaces()
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
         self._output: list[Shown] = []
@@ -109,9 +112,9 @@ class Interpreter(Blocks):
         Raises:
             AutodiffError: if a statement is invalid or fails; the error contains the position in ``source``.
         """
-        start, text = len(self.source), without_prompts(text)
+        start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
-        statements = read(self.source, start, self._namespaces)
+        statements = read(self.source, start)
         before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_mode()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
@@ -151,7 +154,7 @@ class Interpreter(Blocks):
         value = self.evaluate(tree)
         self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = last is not None and (value is None or last.text in SILENT or last.text.endswith("_"))
+        silent = value is None or (last is not None and last.text != CALL and (last.text in SILENT or last.text.endswith("_")))
         if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
             self._show_value(tree, value)
 
@@ -209,7 +212,7 @@ class Interpreter(Blocks):
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""
-        words = ("show", "with", "for", "def", "return", "lambda", "import", "true", "false", "none")
+        words = ("show", "with", "for", "def", "return", "lambda", "true", "false", "none")
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *words}
 
     def members(self, name: str) -> set[str]:
@@ -284,6 +287,8 @@ class Interpreter(Blocks):
                 return DTYPES[text]
             if text in FUNCTIONS and FUNCTIONS[text].tensors:
                 return FUNCTIONS[text]
+            if text == "print":  # as a hook
+                return Transformed(text, lambda *given: self._print([*given], {}, self.current))
         try:
             return super().name(node)
         except UnknownName as error:
@@ -302,7 +307,7 @@ class Interpreter(Blocks):
             return super().find(name, node, method)
         except UnknownName as error:
             known = [m for names in METHODS.values() for m in names] if method else ACTIONS
-            error.hint = suggestion(name, known) or error.hint
+            error.hint = hint_for_function(name) or suggestion(name, known) or error.hint
             raise
 
     def call_found(
@@ -331,14 +336,16 @@ class Interpreter(Blocks):
             return call(name, getattr(thing, name), rest, named, self._argument)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
             return self.apply(FUNCTIONS[name], [thing, *rest], named, node)
-        hint = _none_hint(node) if thing is None and node.children[0].kind == "attribute" else None
+        hint = hint_for_none(node) if thing is None and node.children[0].kind == "attribute" else None
         raise UnknownName(f"{described(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
     def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
         if name not in CREATING:
             return call(name, ACTIONS[name], given, named, self._callable if name in TRANSFORMING else self._argument)
         if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
-            given = [_values(given[0]), *given[1:]]
+            given = [numbers_in(given[0]), *given[1:]]
+        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*given[:1]):
+            raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
         if name not in AS_GIVEN and not (name == "tensor" and given and isinstance(given[0], bool)):
             named = {"dtype": self.dtype, **named}
         return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
@@ -371,7 +378,7 @@ class Interpreter(Blocks):
         if found is not _MISSING:
             return found.dtype if isinstance(found, dtype) else found  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):
-            hint = _none_hint(node) if thing is None else suggestion(name, known)
+            hint = hint_for_none(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
@@ -384,16 +391,3 @@ class Interpreter(Blocks):
 
 def _anomaly_mode() -> tuple[bool, bool]:
     return anomaly.is_anomaly_enabled(), anomaly.is_anomaly_check_nan_enabled()
-
-
-def _values(items: list[Any]) -> list[Any]:
-    """Replace the tensors in a nested list by numbers, because a new tensor is a copy without history."""
-    return [_values(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
-
-
-def _none_hint(node: Syntax) -> str:
-    """Return a hint that explains why the object of an attribute may be ``none``."""
-    written = node.children[0]
-    if written.kind == "attribute" and written.children[1].text == "grad_fn":
-        return "a leaf does not have a grad_fn, because no operation computed it"
-    return "run the backward pass first: .grad is none until then"

@@ -25,10 +25,12 @@ from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
+from autodiff_cli.framework import hint_for
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.ops.generators import manual_seed
-from autodiff_cli.script.namespaces import PRODUCTS, TRANSFORMATIONS
+from autodiff_cli.script.namespaces import PACKAGE, PRODUCTS, TRANSFORMATIONS
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.utils.checkpoint import checkpoint
 
@@ -214,6 +216,38 @@ def hint_for_name(name: str, source: str, span: Span) -> str | None:
     if name in ACTIONS and (alone or not _IN_HOOK.search(source[:begin])):
         return f"write lambda g: {name}(g)"
     return "a hook is a function of the gradient, such as lambda g: 2*g" if _IN_HOOK.search(source[:begin]) else None
+
+
+_ELSEWHERE = {
+    "array": "write a new tensor as tensor([1.0, 2.0])",
+    "numpy": f"write .tolist() for the numbers; {PACKAGE}",
+}
+"""Functions that programs do not have, with what to write instead."""
+
+
+def hint_for_function(name: str) -> str | None:
+    """Return what to write instead of a function that programs do not have; ``None`` for any other name."""
+    return hint_for("nn", name) if name[0].isupper() else _ELSEWHERE.get(name)
+
+
+def hint_for_none(node: Syntax) -> str:
+    """Return a hint that explains why the object of an attribute may be ``none``."""
+    written = node.children[0]
+    if written.kind == "attribute" and written.children[1].text == "grad_fn":
+        return "a leaf does not have a grad_fn, because no operation computed it"
+    return "run the backward pass first: .grad is none until then"
+
+
+def numbers_in(items: list[Any]) -> list[Any]:
+    """Replace the tensors in a nested list by numbers, because a new tensor is a copy without history."""
+    return [numbers_in(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
+
+
+def is_whole(value: object = 0.0) -> bool:
+    """Return whether a number, or each number in a nested list, is written as a whole number."""
+    if isinstance(value, list):
+        return all(map(is_whole, value)) and value != []
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,7 +6,6 @@ In addition to the statements of the language, a program may contain:
     with no_grad(): ...        run a block in a mode of autograd
     for i in range(n): ...     run a block several times
     def f(x): ...              define a function by statements, of which the last one is ``return``
-    import torch               no effect: the names of PyTorch are the names of the language
 
 A block consists of the statements after the colon on the same line, or of the indented lines below.
 """
@@ -22,7 +21,7 @@ from autodiff_cli.language.parser import parse_tokens, tokenize
 from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, split
 from autodiff_cli.script.format_strings import fields
 from autodiff_cli.script.library import CONTEXTS
-from autodiff_cli.script.namespaces import PACKAGE, Namespaces
+from autodiff_cli.script.namespaces import PACKAGE, without_prefixes
 
 COMPOUND = ("with", "for")
 """Kinds of statements that run a block."""
@@ -32,32 +31,12 @@ _FOREIGN = {
     **dict.fromkeys(("while", "break", "continue"), f"write a loop as 'for i in range(10):'; {PACKAGE}"),
     "class": f"write a function with its own derivative as f(x) = x**2 with grad (2*x); {PACKAGE}",
     "lambda": "write a function as f(x) = x**2",
+    **dict.fromkeys(("import", "from"), f"leave the line out: the names of PyTorch are there; {PACKAGE}"),
     **dict.fromkeys(
         ("try", "except", "finally", "del", "assert", "global", "nonlocal", "async", "raise", "yield", "pass"), PACKAGE
     ),
 }
 """Statements of Python that programs do not contain, with a hint for each."""
-_DOCTEST, _IPYTHON = re.compile(r">>>(?: |$)|\.\.\.(?: |$)"), re.compile(r"In \[\d+\]: ?| *\.\.\.+: ?")
-
-
-def without_prompts(text: str) -> str:
-    """Return a pasted session of Python or IPython without its prompts; the lines of its output become empty.
-
-    A text whose first line does not begin with a prompt is returned unchanged.
-    """
-    first = text.lstrip("\n").partition("\n")[0]
-    prompt = next((prompt for prompt in (_DOCTEST, _IPYTHON) if prompt.match(first.lstrip()) and first.strip() != "..."), None)
-    if prompt is None:
-        return text
-    lines = [line.lstrip() if prompt is _DOCTEST else line for line in text.split("\n")]
-    found = [prompt.match(line) for line in lines]
-    return "\n".join("" if match is None else line[match.end() :] for line, match in zip(lines, found, strict=True))
-
-
-def without_prompt(line: str) -> str:
-    """Return a line without the prompt of Python or IPython at its beginning."""
-    found = _DOCTEST.match(line) or _IPYTHON.match(line)
-    return line if found is None else line[found.end() :]
 
 
 def unfinished(source: str, start: int = 0) -> bool:
@@ -87,7 +66,7 @@ def _lines(text: str) -> tuple[str, bool, bool]:
     return text[:end], end is not None, depth > 0
 
 
-def read(source: str, start: int = 0, namespaces: Namespaces | None = None) -> list[Syntax]:
+def read(source: str, start: int = 0) -> list[Syntax]:
     """Return the statements of a program.
 
     Args:
@@ -102,7 +81,7 @@ def read(source: str, start: int = 0, namespaces: Namespaces | None = None) -> l
     Raises:
         ParseError: if the text contains a syntax error; no statement has run in this case.
     """
-    return _Reader(source, namespaces or Namespaces()).read(start)
+    return _Reader(source).read(start)
 
 
 @dataclass(slots=True)
@@ -127,9 +106,8 @@ class _Open:
 class _Reader:
     """A reader of statements, which keeps a stack of open blocks."""
 
-    def __init__(self, source: str, namespaces: Namespaces) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self._namespaces = namespaces
         self._statements: list[Syntax] = []
         self._open: list[_Open] = []
 
@@ -154,10 +132,7 @@ class _Reader:
             tokens = self._enter(tokens, indent)
         if tokens[0].kind == "$END":
             return
-        if tokens[0].text in ("import", "from") and tokens[1].kind == "NAME":
-            self._namespaces.load(tokens, self.source)
-        else:
-            self._add(self._statement(tokens))
+        self._add(self._statement(tokens))
 
     # Blocks
 
@@ -222,7 +197,7 @@ class _Reader:
         if missing:
             raise self._wrong_header("a colon is missing", word, span)
         end = tokens[colon].span[0]
-        header = self._namespaces.strip([*header, new_token("$END", "", (end, end))], self.source)
+        header = without_prefixes([*header, new_token("$END", "", (end, end))], self.source)
         block = Syntax("block", [], "", span)
         if word == "with":
             node = Syntax("with", [*self._contexts(header, span), block], "", span)
@@ -277,13 +252,13 @@ class _Reader:
                 source=self.source,
                 hint=_FOREIGN.get(first.text, PACKAGE),
             )
-        tokens = self._namespaces.strip(tokens, self.source)
+        tokens = without_prefixes(tokens, self.source)
         span = (tokens[0].span[0], tokens[-2].span[1])
         if first.text == "show" and second.kind in ("NAME", "NUMBER", "$END"):
             return Syntax("show", self._expressions(tokens[1:]), "", span)
         if first.text == "return" and second.kind not in ("EQUAL", "DOT"):
             tokens = [new_token("RETURN", first.text, first.span), *tokens[1:]]
-        return self._parsed(_without_brackets(tokens))
+        return self._parsed(tokens)
 
     def _expressions(self, tokens: list[Syntax]) -> list[Syntax]:
         """Parse the expressions between commas; the last token must be ``$END``."""
@@ -322,7 +297,7 @@ class _Reader:
     def _field(self, start: int, end: int) -> Syntax:
         """Parse the expression in a format string."""
         tokens = tokenize(self.source[:end], start)
-        found = self._expressions(self._namespaces.strip(tokens, self.source))
+        found = self._expressions(without_prefixes(tokens, self.source))
         if len(found) != 1:
             raise ParseError("one value is expected here", span=(start - 1, end + 1), source=self.source, hint="write it as in {x}")
         return found[0]
@@ -339,19 +314,6 @@ def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
     if following[:1] == ["COLON"]:
         return i > 0 and tokens[i - 1].text in ("(", "=")
     return following in (["NAME", "COLON"], ["NAME", "COMMA"])
-
-
-def _without_brackets(tokens: list[Syntax]) -> list[Syntax]:
-    """Remove the brackets around the names on the left side of an assignment, as in ``(a, b) = c``."""
-    if tokens[0].text not in ("(", "["):
-        return tokens
-    texts = [token.text for token in tokens]
-    close = split(texts, lambda i: texts[i] in (")", "]"))[0].stop
-    names = tokens[1:close]
-    if close + 1 >= len(tokens) or tokens[close + 1].kind != "EQUAL" or any(t.kind not in ("NAME", "COMMA") for t in names):
-        return tokens
-    comma = [new_token("COMMA", ",", tokens[close].span)] if len(names) == 1 and texts[0] == "[" else []
-    return [*names, *comma, *tokens[close + 1 :]]
 
 
 def _parts(tokens: Sequence[Syntax]) -> Iterator[tuple[list[Syntax], bool]]:

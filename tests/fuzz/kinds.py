@@ -220,9 +220,9 @@ ACTIONS = (
 _FUNCTIONS = "f(a) = a**2; k() = 1; g(a) = a**2 with grad (2*a)"
 _PREAMBLE = f"""\
 {_FUNCTIONS}
-x = tensor(2, requires_grad=true)
-v = tensor([1, 2], requires_grad=true)
-A = tensor([[1, 2], [3, 4]], requires_grad=true)
+x = tensor(2.0, requires_grad=true)
+v = tensor([1.0, 2.0], requires_grad=true)
+A = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=true)
 w = tensor([1, 2])
 i = tensor([1, 2]) > 1
 n = 2

@@ -273,7 +273,7 @@ class Program:
     def _pasted(self) -> str:
         one, other = self._one_of(self.made + self.leaves), self._one_of(self.leaves)
         ways = (
-            "import torch\nimport torch.nn.functional as F\nF.relu({0})",
+            "torch.nn.functional.relu({0})",
             "g, = torch.autograd.grad({0}.sum(), {1}, allow_unused=True)",
             "(p, q) = {0}, {1}",
             "p, q = {0}, {1}",

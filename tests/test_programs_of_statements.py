@@ -1,14 +1,10 @@
-"""PyTorch's programs, pasted into ``run`` and ``repl``: they print what PyTorch prints, and nothing else of Python is read."""
+"""Functions, loops and modes in programs of statements, and the parts of Python that are refused in words."""
 
 from __future__ import annotations
-
-import io
-import sys
 
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.script.interpreter import Interpreter
 from tests.shell import ROOT
@@ -26,44 +22,6 @@ def printed(text: str) -> tuple[str, str | None]:
 
 
 X = "x = torch.tensor(5., requires_grad=True)\n"
-
-
-PYTHON = """\
->>> import torch
->>> x = torch.tensor(3.)
->>> x
-tensor(3.)
->>> for i in range(2):
-...     x = x * 2
-...
->>> x
-tensor(12.)
-"""
-IPYTHON = """\
-In [1]: x = torch.tensor(3.)
-
-In [2]: x
-Out[2]: tensor(3.)
-
-In [3]: for i in range(2):
-   ...:     x = x * 2
-   ...:
-
-In [4]: x
-Out[4]: tensor(12.)
-"""
-
-
-@pytest.mark.parametrize("text", [PYTHON, IPYTHON], ids=["python", "ipython"])
-def test_a_pasted_session_is_read_without_prompts_and_output(text: str) -> None:
-    assert printed(text) == ("tensor(3.)\ntensor(12.)\n", None)
-
-
-def test_a_session_is_typed_with_prompts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    typed = PYTHON.replace("tensor(3.)\n>>> for", ">>> for").replace("tensor(12.)\n", "")
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed + "def f(a):\n    b = a + 1\n    return b\nf(1)\n"))
-    assert main(["repl"]) == 0
-    assert capsys.readouterr() == ("tensor(3.)\ntensor(12.)\n2.0\n", "")
 
 
 def test_functions_have_local_names_and_keep_those_around_them() -> None:
@@ -101,16 +59,13 @@ def test_numbers_of_a_loop_stay_whole() -> None:
 
 
 def test_assignments_of_several_names() -> None:
-    assert printed("a, b = 1, 2\na, b = b, a\nprint(a, b)\n(c,) = [3]\n[d] = [4]\nc, d")[1] == "unexpected ','"
-    assert printed("a, b = 1, 2\na, b = b, a\nprint(a, b)\n(c,) = [3]\n[d] = [4]\nprint(c, d)") == ("2 1\n3 4\n", None)
+    assert printed("a, b = 1, 2\na, b = b, a\nprint(a, b)\nc, = [3]\na, c")[1] == "unexpected ','"
+    assert printed("a, b = 1, 2\na, b = b, a\nprint(a, b)\nc, = [3]\nprint(c)") == ("2 1\n3\n", None)
 
 
-def test_imports_name_namespaces_and_functions() -> None:
-    text = (
-        "import torch as th, math\nimport torch.nn.functional as F\nfrom torch.autograd import grad as g, Variable\n"
-        "import numpy as np\nfrom math import pi\n" + X + "y = th.sin(x)*F.relu(x)\ng(y, x)\nmath.pi == np.pi == pi\n"
-    )
-    assert printed(text) == ("(tensor(0.4594),)\nTrue\n", None)
+def test_names_may_have_the_prefixes_of_pytorch() -> None:
+    text = X + "y = torch.sin(x)*torch.nn.functional.relu(x)\ntorch.autograd.grad(y, x)\nfunc.grad(sin)(ones(()))\n"
+    assert printed(text) == ("(tensor(0.4594),)\ntensor(0.5403)\n", None)
 
 
 @pytest.mark.parametrize(
@@ -120,16 +75,12 @@ def test_imports_name_namespaces_and_functions() -> None:
         ("while True: x = 1", 1, "a program cannot contain 'while'"),
         ("class A: x = 1", 1, "a program cannot contain 'class'"),
         ("@torch.no_grad()\ndef f(x): return x", 1, "a program cannot contain '@'"),
-        ("import os", 1, "a program cannot import 'os'"),
-        ("from torch.func import functional_call", 1, "torch.func.functional_call is not available"),
+        ("import os", 1, "a program cannot contain 'import'"),
+        ("from os import path", 1, "a program cannot contain 'from'"),
         ("y = torch.func.functionalize(sin)", 1, "torch.func.functionalize is not available"),
-        ("import torch.func as tf\ny = tf.vmapp(sin)", 2, "torch.func.vmapp is not available"),
         ("y = (1)(2)", 1, "a number is not a function"),
         ("x = ones(2)\ny = sin(x)(x)", 2, "a tensor is not a function"),
         ("y = torch.func.grad()", 1, "func.grad requires the argument 'func'"),
-        ("import math\ny = math.sin(1)", 2, "'math.sin' is not available"),
-        ("from numpy import array", 1, "'numpy.array' is not available"),
-        ("import torch as", 1, "this import is incomplete"),
         ("for i in [1, 2]: print(i)", 1, "a loop runs over range(...) only"),
         ("for i in 1..3: print(i)", 1, "a loop runs over range(...) only"),
         ("for i, j in range(3): print(i)", 1, "'for' must be followed by a name and 'in'"),
@@ -229,3 +180,42 @@ def test_anomaly_mode_shows_the_line_of_the_forward_pass() -> None:
 def test_the_program_of_the_tutorial_is_the_file() -> None:
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     assert f"```text\n{(ROOT / 'docs' / 'data' / 'slope.py').read_text(encoding='utf-8')}```" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"""print("a\tb\nc")""", "a\tb\nc\n"),
+        (r"""print(f"First call\n{1}", 'C:\\n')""", "First call\n1 C:\\n\n"),
+        ("randn(()).shape\nzeros(())", "[]\ntensor(0.)\n"),
+        ("x = ones(2, requires_grad=true)\nx.register_hook(print)\n(x*3).sum().backward()", "tensor([3., 3.])\n"),
+        ("x = ones(2, requires_grad=true)\nx.grad\nnone\nfor i in range(2): print(i) if i > 0 else none", "1\n"),
+    ],
+)
+def test_small_things_are_as_in_python(text: str, shown: str) -> None:
+    assert printed(text) == (shown, None)
+
+
+@pytest.mark.parametrize("numbers", ["2", "[1, 2]", "[[1], [2]]"])
+def test_whole_numbers_do_not_require_grad(numbers: str) -> None:
+    assert printed(f"tensor({numbers}, requires_grad=true)") == (
+        "",
+        "Only Tensors of floating point and complex dtype can require gradients",
+    )
+    assert printed(f"tensor({numbers}, dtype=float64, requires_grad=true).requires_grad") == ("True\n", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("nn.Linear(2, 1)", "use nn.functional.linear"),
+        ("torch.nn.Module()", "use a function of nn.functional"),
+        ("np.array([1])", "tensor([1.0, 2.0])"),
+        ("x = ones(2)\nx.numpy()", ".tolist()"),
+        ("import torch", "FILE.py"),
+    ],
+)
+def test_what_is_missing_leads_on(text: str, hint: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        list(Interpreter({}).run(text))
+    assert hint in str(caught.value.hint)
