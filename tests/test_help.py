@@ -88,7 +88,7 @@ def test_without_arguments_it_says_what_to_type_first(tmp_path: Path) -> None:
 
 
 def test_every_option_is_in_the_reference() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
     missing = {
         f"{name} {parameter.opts}"
         for name in COMMANDS
