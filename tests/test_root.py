@@ -255,7 +255,8 @@ def test_a_table_for_latex() -> None:
 
 
 def test_functions_without_an_interval_rule_are_sampled() -> None:
-    result = ad.root("det([[x, 1], [1, x]])", over="x=-3:3", all=True)
+    assert ad.root("det([[x, 1], [1, x]])", over="x=-3:3", all=True).complete is True
+    result = ad.root("prod(eigvalsh([[x, 1], [1, x]]))", over="x=-3:3", all=True)
     assert [one.solution["x"] for one in result.roots] == pytest.approx([-1, 1], rel=1e-14)
     assert result.complete is False
     assert {one.proof for one in result.roots} == {"residual and Newton step"}

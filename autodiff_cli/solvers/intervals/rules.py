@@ -28,6 +28,7 @@ from autodiff_cli.solvers.intervals.interval import (
     sub,
     unbounded,
 )
+from autodiff_cli.solvers.intervals.special_rules import SPECIAL, SPECIAL_RULES
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.intervals.interval import Bounds, Function, Mask, Pair
@@ -37,12 +38,6 @@ Rule = Callable[["Call", "tuple[Interval, ...]"], Interval]
 _INF = np.inf
 _EVERYWHERE = (-_INF, _INF)
 _POSITIVE = (0.0, _INF)
-_NOWHERE = (np.nan, np.nan)
-"""The exact pair of a function without an argument at which its value is exact."""
-_SPECIAL = 64
-"""The assumed maximum error of special functions, in units in the last place."""
-_LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
-"""The minimum of the logarithm of the gamma function (DLMF 5.4.20)."""
 
 
 class Call:
@@ -225,114 +220,6 @@ def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
     return chosen(cut, Interval(-pi, pi, np.zeros_like(cut)), made)
 
 
-def _oscillating(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a Bessel function of the first kind: |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)."""
-    x = operands[0]
-    middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
-    away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
-    value = call(middle)
-    error = away + 1e-14
-    low, high = np.maximum(value - error, -1.0), np.minimum(value + error, 1.0)
-    return Interval(np.where(x.empty, np.nan, low), np.where(x.empty, np.nan, high), x.regular)
-
-
-def _valley(argument: float, value: float) -> Rule:
-    """Return the rule of a convex function of positive numbers with its minimum inside."""
-
-    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        x = operands[0]
-        ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
-        made = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, _SPECIAL)
-        least = np.nextafter(value, -_INF)
-        low = np.where(x.holds(argument), least, np.maximum(made.low, least))
-        return chosen(x.low > 0, Interval(low, made.high, made.regular), unbounded(x))
-
-    return rule
-
-
-def _lambertw(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a branch of the Lambert W function; both are monotone."""
-    x, branch = operands[0], -float(np.exp(-1.0))
-    end = float(call(np.array(branch)))
-    if call.number() == 0:
-        return increasing(x, call, (branch, _INF), (end - 1e-7, _INF), (0.0, float(call(np.zeros(())))), _SPECIAL)
-    return decreasing(x, call, (branch, 0.0), (-_INF, end + 1e-7), _NOWHERE, _SPECIAL)
-
-
-def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of the exponential integral, which decreases up to its pole at 0 and increases beyond it."""
-    x = operands[0]
-    left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=_SPECIAL)
-    right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=_SPECIAL)
-    made = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=np.zeros_like(x.regular))))
-    return made._replace(low=made.low - 1e-14, high=made.high + 1e-14)  # it is 0 at 0.37
-
-
-def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
-    """Return the rule of a function that is monotone in each argument.
-
-    Args:
-        signs: 1 for each argument in which it increases, -1 for each in which it decreases.
-        inside: whether it is so on a box, given the intervals of the arguments.
-        bounds: the numbers between which the values are.
-    """
-
-    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]
-        low, high = (call(*np.broadcast_arrays(*side)) for side in zip(*ends, strict=True))
-        regular = np.logical_and.reduce(np.broadcast_arrays(*(x.regular for x in operands)))
-        made = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
-        made = made._replace(low=np.clip(made.low, *bounds), high=np.clip(made.high, *bounds))
-        known = inside(*operands) & ~np.isnan(low) & ~np.isnan(high)
-        return chosen(known, made, unbounded(*operands))
-
-    return rule
-
-
-def _positive(*operands: Interval) -> Mask:
-    positive: Mask = np.logical_and.reduce(np.broadcast_arrays(*(x.low > 0 for x in operands)))
-    return positive
-
-
-def _lipschitz(slope: Callable[[Bounds], Bounds]) -> Rule:
-    """Return the rule of a function, given a bound of its derivative for arguments up to a magnitude, if they are not positive."""
-
-    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        x = operands[0]
-        middle = x.low / 2 + x.high / 2
-        away = np.maximum(x.high - middle, middle - x.low) * (1 + 1e-15)
-        value = call(middle)
-        error = away * slope(x.magnitude) + 1e-13 * (1 + slope(x.magnitude))
-        known = (x.high <= 0) & np.isfinite(x.low)
-        return chosen(known, Interval(value - error, value + error, x.regular), unbounded(x))
-
-    return rule
-
-
-def _airy(beyond: Rule, slope: Callable[[Bounds], Bounds]) -> Rule:
-    """Return the rule of an Airy function, which oscillates for negative arguments and is monotone for positive ones."""
-    before = _lipschitz(slope)
-
-    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        x = operands[0]
-        nothing = np.zeros_like(x.low)
-        left = before(call, (x._replace(low=np.minimum(x.low, nothing), high=np.minimum(x.high, nothing)),))
-        right = beyond(call, (x._replace(low=np.maximum(x.low, nothing), high=np.maximum(x.high, nothing)),))
-        return chosen(x.high <= 0, left, chosen(x.low >= 0, right, hull(left, right)))
-
-    return rule
-
-
-def _airy_slope(x: Bounds) -> Bounds:
-    """Return a bound of the derivatives of Ai and Bi on the left: the modulus is at most (0.6 + abs(x)**0.25) (DLMF 9.8)."""
-    return np.asarray(0.8 + 0.8 * np.sqrt(np.sqrt(x)))
-
-
-def _airy_bend(x: Bounds) -> Bounds:
-    """Return a bound of the second derivatives x*Ai(x) and x*Bi(x) on the left, where both are smaller than 0.7."""
-    return np.asarray(0.7 * x)
-
-
 RULES: dict[str, Rule] = {
     "add": lambda _, x: add(*x),
     "sub": lambda _, x: sub(*x),
@@ -367,21 +254,11 @@ RULES: dict[str, Rule] = {
     "hypot": _hypot,
     "sigmoid": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5)),
     "erf": _rising(bounds=(-1.0, 1.0)),
-    "erfc": _falling(bounds=(0.0, 2.0), exact=(0.0, 1.0), ulps=_SPECIAL),
-    "ndtr": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5), ulps=_SPECIAL),
-    "erfinv": _rising((-1.0, 1.0), ulps=_SPECIAL),
-    "digamma": lambda call, x: chosen(
-        x[0].low > 0,
-        increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=_SPECIAL),
-        unbounded(x[0]),
-    ),
-    "lgamma": _valley(*_LGAMMA_MINIMUM),
-    "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),
-    "j0": _oscillating,
-    "j1": _oscillating,
-    "bessel_j": _oscillating,
+    "erfc": _falling(bounds=(0.0, 2.0), exact=(0.0, 1.0), ulps=SPECIAL),
+    "ndtr": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5), ulps=SPECIAL),
+    "erfinv": _rising((-1.0, 1.0), ulps=SPECIAL),
     "i0": _even,
-    "i1": _rising(ulps=_SPECIAL),
+    "i1": _rising(ulps=SPECIAL),
     "maximum": _maximum,
     "minimum": _minimum,
     "where": _where,
@@ -407,20 +284,8 @@ RULES: dict[str, Rule] = {
     "isfinite": _finite,
     "isnan": lambda call, x: _not(call, (_finite(call, x),)),
     "isinf": lambda call, x: _not(call, (_finite(call, x),)),
+    **SPECIAL_RULES,
     "floor_divide": lambda _, x: _steps(Call(np.floor, ()), (div(*x),)),
-    "lambertw": _lambertw,
-    "lambertw_rise": _lambertw,
-    "expi": _expi,
-    "exp1": _falling(_POSITIVE, _POSITIVE, _NOWHERE, _SPECIAL),
-    "gammainc": _monotone(-1, 1, inside=_positive, bounds=(0.0, 1.0)),
-    "gammaincc": _monotone(1, -1, inside=_positive, bounds=(0.0, 1.0)),
-    "betainc": _monotone(-1, 1, 1, inside=_positive, bounds=(0.0, 1.0)),
-    "iv": _monotone(-1, 1, inside=_positive),
-    "kv": _monotone(1, -1, inside=_positive),
-    "airy_ai": _airy(_falling(_POSITIVE, _POSITIVE, _NOWHERE, _SPECIAL), _airy_slope),
-    "airy_bi": _airy(_rising(_POSITIVE, _POSITIVE, _NOWHERE, _SPECIAL), _airy_slope),
-    "airy_ai_prime": _airy(_rising(_POSITIVE, (-_INF, 0.0), _NOWHERE, _SPECIAL), _airy_bend),
-    "airy_bi_prime": _airy(_rising(_POSITIVE, _POSITIVE, _NOWHERE, _SPECIAL), _airy_bend),
 }
 """The rules by the name of the primitive; powers have three primitives of one name, see ``rule_of``."""
 

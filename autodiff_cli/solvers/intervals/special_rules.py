@@ -1,0 +1,169 @@
+"""The interval rules of special functions: monotone functions, and functions with bounds of their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.solvers.intervals.interval import Interval, chosen, decreasing, hull, increasing, outward, unbounded
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.intervals.interval import Bounds, Mask, Pair
+    from autodiff_cli.solvers.intervals.rules import Call, Rule
+
+_INF = np.inf
+_POSITIVE = (0.0, _INF)
+_NOWHERE = (np.nan, np.nan)
+"""The exact pair of a function without an argument at which its value is exact."""
+SPECIAL = 64
+"""The assumed maximum error of special functions, in units in the last place."""
+_LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
+"""The minimum of the logarithm of the gamma function (DLMF 5.4.20)."""
+
+
+def _falling(call: Call, x: tuple[Interval, ...]) -> Interval:
+    """Return the values of a decreasing positive function of positive numbers."""
+    return decreasing(x[0], call, _POSITIVE, _POSITIVE, _NOWHERE, SPECIAL)
+
+
+def _rising(bounds: Pair) -> Rule:
+    """Return the rule of an increasing function of positive numbers, given bounds of its values."""
+    return lambda call, x: increasing(x[0], call, _POSITIVE, bounds, _NOWHERE, SPECIAL)
+
+
+def _oscillating(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a Bessel function of the first kind: |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)."""
+    x = operands[0]
+    middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
+    away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
+    value = call(middle)
+    error = away + 1e-14
+    low, high = np.maximum(value - error, -1.0), np.minimum(value + error, 1.0)
+    return Interval(np.where(x.empty, np.nan, low), np.where(x.empty, np.nan, high), x.regular)
+
+
+def _valley(argument: float, value: float) -> Rule:
+    """Return the rule of a convex function of positive numbers with its minimum inside."""
+
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        x = operands[0]
+        ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
+        made = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
+        least = np.nextafter(value, -_INF)
+        low = np.where(x.holds(argument), least, np.maximum(made.low, least))
+        return chosen(x.low > 0, Interval(low, made.high, made.regular), unbounded(x))
+
+    return rule
+
+
+def _lambertw(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a branch of the Lambert W function; both are monotone."""
+    x, branch = operands[0], -float(np.exp(-1.0))
+    end = float(call(np.array(branch)))
+    if call.number() == 0:
+        return increasing(x, call, (branch, _INF), (end - 1e-7, _INF), (0.0, float(call(np.zeros(())))), SPECIAL)
+    return decreasing(x, call, (branch, 0.0), (-_INF, end + 1e-7), _NOWHERE, SPECIAL)
+
+
+def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of the exponential integral, which decreases up to its pole at 0 and increases beyond it."""
+    x = operands[0]
+    left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=SPECIAL)
+    right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=SPECIAL)
+    made = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=np.zeros_like(x.regular))))
+    return made._replace(low=made.low - 1e-14, high=made.high + 1e-14)  # it is 0 at 0.37
+
+
+def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
+    """Return the rule of a function that is monotone in each argument.
+
+    Args:
+        signs: 1 for each argument in which it increases, -1 for each in which it decreases.
+        inside: whether it is so on a box, given the intervals of the arguments.
+        bounds: the numbers between which the values are.
+    """
+
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]
+        low, high = (call(*np.broadcast_arrays(*side)) for side in zip(*ends, strict=True))
+        regular = np.logical_and.reduce(np.broadcast_arrays(*(x.regular for x in operands)))
+        made = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
+        made = made._replace(low=np.clip(made.low, *bounds), high=np.clip(made.high, *bounds))
+        known = inside(*operands) & ~np.isnan(low) & ~np.isnan(high)
+        return chosen(known, made, unbounded(*operands))
+
+    return rule
+
+
+def _positive(*operands: Interval) -> Mask:
+    positive: Mask = np.logical_and.reduce(np.broadcast_arrays(*(x.low > 0 for x in operands)))
+    return positive
+
+
+def _lipschitz(slope: Callable[[Bounds], Bounds]) -> Rule:
+    """Return the rule of a function, given a bound of its derivative for arguments up to a magnitude, if they are not positive."""
+
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        x = operands[0]
+        middle = x.low / 2 + x.high / 2
+        away = np.maximum(x.high - middle, middle - x.low) * (1 + 1e-15)
+        value = call(middle)
+        error = away * slope(x.magnitude) + 1e-13 * (1 + slope(x.magnitude))
+        known = (x.high <= 0) & np.isfinite(x.low)
+        return chosen(known, Interval(value - error, value + error, x.regular), unbounded(x))
+
+    return rule
+
+
+def _airy(beyond: Rule, slope: Callable[[Bounds], Bounds]) -> Rule:
+    """Return the rule of an Airy function, which oscillates for negative arguments and is monotone for positive ones."""
+    before = _lipschitz(slope)
+
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        x = operands[0]
+        nothing = np.zeros_like(x.low)
+        left = before(call, (x._replace(low=np.minimum(x.low, nothing), high=np.minimum(x.high, nothing)),))
+        right = beyond(call, (x._replace(low=np.maximum(x.low, nothing), high=np.maximum(x.high, nothing)),))
+        return chosen(x.high <= 0, left, chosen(x.low >= 0, right, hull(left, right)))
+
+    return rule
+
+
+def _airy_slope(x: Bounds) -> Bounds:
+    """Return a bound of the derivatives of Ai and Bi on the left: the modulus is at most (0.6 + abs(x)**0.25) (DLMF 9.8)."""
+    return np.asarray(0.8 + 0.8 * np.sqrt(np.sqrt(x)))
+
+
+def _airy_bend(x: Bounds) -> Bounds:
+    """Return a bound of the second derivatives x*Ai(x) and x*Bi(x) on the left, where both are smaller than 0.7."""
+    return np.asarray(0.7 * x)
+
+
+SPECIAL_RULES: dict[str, Rule] = {
+    "digamma": lambda call, x: chosen(
+        x[0].low > 0,
+        increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=SPECIAL),
+        unbounded(x[0]),
+    ),
+    "lgamma": _valley(*_LGAMMA_MINIMUM),
+    "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),
+    "j0": _oscillating,
+    "j1": _oscillating,
+    "bessel_j": _oscillating,
+    "lambertw": _lambertw,
+    "lambertw_rise": _lambertw,
+    "expi": _expi,
+    "exp1": _falling,
+    "gammainc": _monotone(-1, 1, inside=_positive, bounds=(0.0, 1.0)),
+    "gammaincc": _monotone(1, -1, inside=_positive, bounds=(0.0, 1.0)),
+    "betainc": _monotone(-1, 1, 1, inside=_positive, bounds=(0.0, 1.0)),
+    "iv": _monotone(-1, 1, inside=_positive),
+    "kv": _monotone(1, -1, inside=_positive),
+    "airy_ai": _airy(_falling, _airy_slope),
+    "airy_bi": _airy(_rising(_POSITIVE), _airy_slope),
+    "airy_ai_prime": _airy(_rising((-_INF, 0.0)), _airy_bend),
+    "airy_bi_prime": _airy(_rising(_POSITIVE), _airy_bend),
+}
+"""The rules by the name of the primitive."""
