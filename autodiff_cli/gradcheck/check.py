@@ -28,10 +28,11 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
-from autodiff_cli.gradcheck.verdicts import Tolerances, Verdict, rounded, worst
+from autodiff_cli.gradcheck.verdicts import FAILED, Tolerances, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
+from autodiff_cli.notes.kinks import discontinuity
 from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 
 MOST_CHECKED = 500
@@ -85,7 +86,8 @@ class Report(CommandResult):
         return self.checks
 
     def bare(self) -> list[str]:
-        return ["fail" if not self.passed else "undecided" if self.undecided else "pass"]
+        wrong = next((entry["verdict"] for entry in self.checks if entry["verdict"] in FAILED), None)
+        return [wrong or ("undecided" if self.undecided else "pass")]
 
 
 def check_gradient(
@@ -146,10 +148,13 @@ def check_gradient(
                 entries = check.best(given, last - time.process_time())
             else:
                 entries = check.entries(FixedStep(evaluation, eps, atol, rtol))
+        broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
         for entry in entries:
+            if broken is not None and entry["verdict"] != "fail":
+                entry.update(verdict=broken.kind, reason=broken.sentence)
             if len(points) > 1:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
-            if entry["verdict"] == "fail" and report.failure is None:
+            if entry["verdict"] in FAILED and report.failure is None:
                 report.failure, report.hint = _failure(entry, evaluation, eps)
         report.checks += entries
         if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
@@ -322,6 +327,8 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
 def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[str, str | None]:
     """Return the message and the hint for an entry that fails."""
     names = _names(entry)
+    if entry["verdict"] != "fail":
+        return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
         said = f"the claim {names[0]}={entry['claim']} gives {_shown(entry['claimed'])}{_place(entry)}"
         return f"{said}, but the derivative is {_shown(entry['exact'])}", None

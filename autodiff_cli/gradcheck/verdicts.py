@@ -26,7 +26,9 @@ _NOISE = "rounding errors in the evaluation are as large as the derivative"
 
 _OPEN = "open"
 ORDER = ("pass", "kink", "undecided", "fail")
-"""The verdicts, from best to worst; ``Judge`` also uses the internal verdict ``_OPEN``."""
+"""The verdicts on a number, from best to worst; ``Judge`` also uses the internal verdict ``_OPEN``."""
+FAILED = ("fail", "jump", "undefined")
+"""The verdicts with exit code 1; the last two are those of the point (``notes.kinks.discontinuity``)."""
 
 
 class Tolerances(NamedTuple):

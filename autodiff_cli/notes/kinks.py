@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.evaluation.evaluation import Evaluation
-    from autodiff_cli.notes.one_sided_limits import Change, Line
+    from autodiff_cli.notes.one_sided_limits import Change, Discontinuity, Line
 
     Mask = NDArray[np.bool_]
 
@@ -76,18 +76,37 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
     met = switches(evaluation, order)
     if not met or not np.all(np.isfinite(evaluation.output._data)):
         return []
-    eps = float(np.finfo(evaluation.dtype).eps)
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
+    for found in _felt(evaluation, met, order):
+        felt.setdefault(found.line.name, found)
+    return _worded(evaluation, met, felt)
+
+
+def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
+    """Return where the value is not defined or jumps at the point of an evaluation, or ``None`` if it does neither."""
+    from autodiff_cli.notes.one_sided_limits import Discontinuity
+
+    if not np.all(np.isfinite(evaluation.output._data)):
+        scalars = [f"{name} = {_short(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
+        return Discontinuity("undefined", ", ".join(scalars) or "the point")
+    met = switches(evaluation, 1)
+    for line, _, jump in _felt(evaluation, met, 1) if met else ():
+        if jump is not None:
+            return Discontinuity("jump", f"{element_name(line.name, line.element)} = {_short(line.value)}", *jump)
+    return None
+
+
+def _felt(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Felt]:
+    """Yield the effect of switches along each line of a variable on which there is one."""
     from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
-    highest = min(order, MOST_ORDER)
+    eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
     for line in _lines(evaluation, met):
         found = _Felt(line, *changes(line, highest, eps))
         if not found.changes and found.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
             found = _Felt(line, *far_changes(line, highest, eps))
         if found.changes or found.jump is not None:
-            felt.setdefault(line.name, found)
-    return _worded(evaluation, met, felt)
+            yield found
 
 
 def switches(evaluation: Evaluation, order: int) -> list[Switch]:

@@ -149,21 +149,43 @@ def _limit(values: Sequence[float]) -> tuple[float, float]:
     return last, 4 * after
 
 
+class Discontinuity(NamedTuple):
+    """A point at which a value is not continuous.
+
+    Attributes:
+        kind: ``jump`` if the limits differ from each other or from the value, ``undefined`` if there is no value.
+        where: the point, such as ``x = 2``.
+        left, right: the limits of the value from both sides; nan if ``undefined``.
+    """
+
+    kind: str
+    where: str
+    left: float = math.nan
+    right: float = math.nan
+
+    @property
+    def sentence(self) -> str:
+        """The one sentence that every command prints."""
+        if self.kind == "undefined":
+            return f"the value is not defined at {self.where}"
+        return f"the value jumps from {self.left + 0.0:.6g} to {self.right + 0.0:.6g} at {self.where}"
+
+
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
     place = abs(line.value)
     here = line.look(0.0, order)
-    found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
-    if not place and not found and jump is None:
-        found, jump = _changes(line, here, [eps**power for power in STEPS])
+    found, jumps = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
+    if not place and not found and jumps is None:
+        found, jumps = _changes(line, here, [eps**power for power in STEPS])
         found = [change for change in found if change.settled]  # a change that shrinks with the steps is not a kink
-    return found, jump
+    return found, jumps
 
 
 def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
-    found, jump = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
-    return [change for change in found if change.settled], jump
+    found, jumps = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
+    return [change for change in found if change.settled], jumps
 
 
 def nearest(line: Line, eps: float) -> float:
@@ -182,11 +204,15 @@ def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple
             (before, of_before), (after, of_after) = limits
             found.append(Change(k, i, float(used), before, after, of_before + of_after))
     before_values, after_values = ([float(look[0][0]) for look in side] for side in (left, right))
-    return [change for change in found if change.differs], _jump(before_values, after_values, float(here[0][0]))
+    return [change for change in found if change.differs], jump(before_values, after_values, float(here[0][0]))
 
 
-def _jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
+def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
     """Return the limits of the values on both sides of a jump, or ``None`` if there is none.
+
+    Args:
+        left, right: three values on each side, at decreasing distances.
+        here: the value at the point.
 
     At a jump, the difference of the values does not shrink with the distance.
     """

@@ -94,6 +94,14 @@ class Reference:
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
         return _numbers(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
 
+    def at(self, inputs: list[Real]) -> list[Real]:
+        """Return the elements of the output at other elements of the inputs.
+
+        Raises:
+            NotPrecise: if the expression cannot be evaluated there.
+        """
+        return self._evaluate(self.differences.math, inputs)
+
     def weighted(self, weights: ArrayLike) -> Reference:
         """Return the reference for the weighted sum of the outputs."""
 

@@ -351,7 +351,12 @@ def check_tables(result: Checks, precision: int) -> list[Renderable]:
     return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
 
 
-_VERDICTS = {"pass": "bold green", "kink": "bold yellow", "undecided": "bold yellow", "fail": "bold red"}
+_VERDICTS = {
+    "pass": "bold green",
+    "kink": "bold yellow",
+    "undecided": "bold yellow",
+    **dict.fromkeys(("undefined", "jump", "fail"), "bold red"),
+}
 _BADNESS = list(_VERDICTS)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,15 @@ from autodiff_cli.compiler.partition import needed, resolved
 from autodiff_cli.errors import LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import decomposition, lowered
 from autodiff_cli.solvers.intervals.interval import Interval, point, unbounded
-from autodiff_cli.solvers.intervals.rules import Call, Rule, rule_of
+from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.intervals.interval import Bounds
+
+_MOST_PIECES = 64
+"""The maximum number of combinations of branches of the functions at a pole or a jump."""
+_NEAR_0 = 1e-300
+_NOTHING: Mapping[Operand, Interval] = MappingProxyType({})
 
 
 class Enclosure:
@@ -51,22 +57,81 @@ class Enclosure:
             low, high: the bounds of the boxes, of shape (n,) for one box or (n, boxes).
         """
         shape = low.shape[1:]
-        true = np.ones(shape, bool)
-        known: dict[Operand, Interval] = {one: Interval(low[i], high[i], true) for one, i in self._variables.items()}
-
-        def of(operand: Operand) -> Interval:
-            operand = resolved(operand)
-            return known[operand] if type(operand) is Instruction else point(operand)
-
-        with np.errstate(all="ignore"):
-            for one, rule, call in self._calls:
-                operands = tuple(map(of, one.operands))
-                known[one] = unbounded(*operands) if rule is None or call is None else rule(call, operands)
-            found = [of(one) for one in self._results]
+        known = self._run(low, high)
         return [
             Interval(np.broadcast_to(one.low, shape), np.broadcast_to(one.high, shape), np.broadcast_to(one.regular, shape))
-            for one in found
+            for one in (_operand(known, each) for each in self._results)
         ]
+
+    def is_regular(self, low: Bounds, high: Bounds) -> bool:
+        """Return whether all results are defined and continuous on one box."""
+        return all(bool(one.regular) for one in self(low, high))
+
+    def is_bounded(self, low: Bounds, high: Bounds) -> bool:
+        """Return whether no instruction is singular strictly inside one box: neither unbounded there nor undefined at a corner.
+
+        Instructions without an interval rule do not count, nor those of which the singular point is a corner of the box: the
+        value there decides.
+        """
+        known = self._run(low, high)
+        singular = [
+            one for one, rule, _ in self._calls if rule is not None and not known[one].regular and np.isinf(known[one].magnitude)
+        ]
+        corners = [self._run(corner, corner) for corner in (low, high)] if singular else []
+
+        def is_singular(at: dict[Operand, Interval], one: Instruction) -> bool:
+            last = _operand(at, one.operands[-1])  # wider than a number, it is only near the singular point
+            return not at[one].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
+
+        return all(any(is_singular(at, one) for at in corners) for one in singular)
+
+    def excludes(self, low: Bounds, high: Bounds) -> bool:
+        """Return whether it is proven that the results are not 0 together at any point of one box where they are defined.
+
+        At a pole and at a jump, the box is covered by pieces: an instruction has one of several continuous branches there.
+        """
+        waiting: list[dict[Operand, Interval]] = [{}]
+        for _ in range(_MOST_PIECES):
+            if not waiting:
+                return True
+            taken = waiting.pop()
+            known = self._run(low, high, taken)
+            if not all(bool(_operand(known, one).holds(0.0)) for one in self._results):
+                continue
+            broken = (
+                (one, self._pieces(known, one, call)) for one, _, call in self._calls if one not in taken and not known[one].regular
+            )
+            one, options = next((pair for pair in broken if pair[1]), (None, []))
+            if one is None:
+                return False
+            waiting += [{**taken, one: option} for option in options]
+        return False
+
+    def _pieces(self, known: dict[Operand, Interval], one: Instruction, call: Call | None) -> list[Interval]:
+        assert one.primitive is not None
+        return (
+            []
+            if call is None
+            else pieces(one.primitive.name, call, tuple(_operand(known, each) for each in one.operands), known[one])
+        )
+
+    def _run(self, low: Bounds, high: Bounds, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
+        """Return the intervals of all instructions; ``taken`` has those that are already decided."""
+        true = np.ones(low.shape[1:], bool)
+        known: dict[Operand, Interval] = {one: Interval(low[i], high[i], true) for one, i in self._variables.items()}
+        with np.errstate(all="ignore"):
+            for one, rule, call in self._calls:
+                operands = tuple(_operand(known, each) for each in one.operands)
+                if one in taken:
+                    known[one] = taken[one]
+                else:
+                    known[one] = unbounded(*operands) if rule is None or call is None else rule(call, operands)
+        return known
+
+
+def _operand(known: dict[Operand, Interval], operand: Operand) -> Interval:
+    operand = resolved(operand)
+    return known[operand] if type(operand) is Instruction else point(operand)
 
 
 def _has_rule(primitive: Primitive, statics: tuple[Any, ...]) -> bool:

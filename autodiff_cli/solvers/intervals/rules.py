@@ -220,6 +220,10 @@ def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
     return chosen(cut, Interval(-pi, pi, np.zeros_like(cut)), made)
 
 
+_REMAINDERS: dict[str, Function] = {"remainder": np.floor, "fmod": np.trunc}
+_STEPPED = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "lt", "le", "gt", "ge", "eq", "ne"}
+"""The functions whose values are whole numbers; ``round`` only without decimals."""
+_MOST_STEPS = 4
 RULES: dict[str, Rule] = {
     "add": lambda _, x: add(*x),
     "sub": lambda _, x: sub(*x),
@@ -288,6 +292,45 @@ RULES: dict[str, Rule] = {
     "floor_divide": lambda _, x: _steps(Call(np.floor, ()), (div(*x),)),
 }
 """The rules by the name of the primitive; powers have three primitives of one name, see ``rule_of``."""
+
+
+def pieces(name: str, call: Call, operands: tuple[Interval, ...], made: Interval) -> list[Interval]:
+    """Return intervals that cover the values of a call on one box that is not continuous there; none if it cannot be covered.
+
+    Args:
+        name: the name of the primitive.
+        call, operands: the call.
+        made: its interval, which is the union of the pieces.
+    """
+    first = operands[0]
+    if name in _REMAINDERS:
+        divisor = operands[1] if len(operands) == 2 else point(call.number())
+        quotient = div(first, divisor)
+        return [
+            sub(first, mul(divisor, each)) for each in _whole(_REMAINDERS[name](quotient.low), _REMAINDERS[name](quotient.high))
+        ]
+    if name in _STEPPED:
+        return _whole(made.low, made.high)
+    if name == "tan" and first.high - first.low < 1:  # beside a pole, the magnitude is smallest at an end
+        least = np.minimum(np.abs(call(first.low)), np.abs(call(first.high))) * (1 - 1e-12)
+        return [made._replace(low=least), made._replace(high=-least)]
+    denominator = operands[-1] if name == "div" else first
+    negative_power = name == "pow" and len(operands) == 1 and call.number() < 0 and call.number() % 1 == 0
+    if (name in ("div", "reciprocal") or negative_power) and denominator.low < 0 < denominator.high:
+        zero = np.zeros_like(denominator.low)
+        halves = (denominator._replace(high=-zero), denominator._replace(low=zero))
+        return [
+            div(first, half) if name == "div" else RULES[name](call, (half,)) if name in RULES else _power(call, (half,))
+            for half in halves
+        ]
+    return []
+
+
+def _whole(low: Bounds, high: Bounds) -> list[Interval]:
+    """Return the whole numbers between two bounds as intervals; none if they are too many."""
+    if not high - low <= _MOST_STEPS:
+        return []
+    return [point(float(low) + k) for k in range(int(high - low) + 1)]
 
 
 def rule_of(name: str, series: object, arity: int) -> Rule | None:

@@ -14,6 +14,7 @@ from autodiff_cli.solvers.roots.problem import EPS, Problem
 from autodiff_cli.solvers.roots.verification import Check, verified
 
 if TYPE_CHECKING:
+    from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.solvers.system import Vector
 
 MOST_SECONDS = 4.0
@@ -34,15 +35,18 @@ class Roots:
 
     Attributes:
         checks: the verification of each root, in the order of the unknowns.
-        complete: whether it is proven that other roots do not exist.
-        undefined: places where an equation is not defined or not continuous, and that are not roots.
+        complete: whether it is proven that roots do not exist outside of the errors of these roots.
+        undefined: places where an equation is not defined or not continuous, and that are not roots; if this is not proven,
+            ``complete`` is false.
         unresolved: places where a root is neither proven nor excluded.
+        broken: where the residuals come close to 0, but jump or are not defined.
     """
 
     checks: list[Check] = field(default_factory=list)
     complete: bool = True
     undefined: list[Vector] = field(default_factory=list)
     unresolved: list[Vector] = field(default_factory=list)
+    broken: list[Discontinuity] = field(default_factory=list)
 
 
 def roots_over(problem: Problem, low: Vector, high: Vector, most: int) -> Roots:
@@ -78,11 +82,24 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
     for _ in range(MOST_PLACES):
         if not len(waiting) or walk.expired:
             break
-        waiting = _outside(waiting[1:], _looked_at(problem, walk, waiting[0], low, high, found))
+        box, waiting = waiting[0], waiting[1:]
+        if problem.enclosure.excludes(*box):
+            _note_excluded(found, box, low, high)
+        else:
+            waiting = _outside(waiting, _looked_at(problem, walk, box, low, high, found))
     found.unresolved += list(waiting.mean(axis=1))
-    found.complete = not (found.unresolved or parts.left or more > 0)
+    found.complete = found.complete and not (found.unresolved or found.broken or parts.left or more > 0)
     if parts.left and more < 0:
         _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+
+
+def _note_excluded(found: Roots, box: Vector, low: Vector, high: Vector) -> None:
+    """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
+    place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, box.mean(axis=0))
+    near = 1e-12 * (high - low)
+    known = any(np.all(np.abs(one - place) <= near) for one in found.undefined)
+    if not known and np.all(place >= low) and np.all(place <= high):
+        found.undefined.append(place)
 
 
 def _outside(boxes: Vector, place: Vector) -> Vector:
@@ -119,6 +136,9 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     for x in candidates:
         check = verified(problem, x)
         near = check.error + reach
+        if check.broken is not None:
+            found.broken.append(check.broken)
+            return np.stack([check.point.x - 3 * near, check.point.x + 3 * near])
         if not check.converged or np.any(check.point.x < low - near) or np.any(check.point.x > high + near):
             continue
         x = np.clip(check.point.x, low, high)
@@ -128,10 +148,9 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
             _add(found, _signed(problem, check))
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
             return np.stack([x - wide, x + wide])
-    if _is_regular(problem, middle, reach) or _vanishes(problem, middle, reach):
-        found.unresolved.append(middle)
-    elif np.all(middle >= low) and np.all(middle <= high):
-        found.undefined.append(np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle))
+    place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
+    (found.unresolved if _vanishes(problem, middle, reach) else found.undefined).append(place)
+    found.complete = False
     return np.stack([middle - reach, middle + reach])
 
 
@@ -157,19 +176,14 @@ def _signed(problem: Problem, check: Check) -> Check:
     return check._replace(proof="touching") if same else check
 
 
-def _is_regular(problem: Problem, middle: Vector, reach: Vector) -> bool:
-    assert problem.enclosure is not None
-    return all(bool(one.regular) for one in problem.enclosure(middle - reach, middle + reach))
-
-
 def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
-    """Return whether the residuals tend to 0 at a place where they are not defined or not continuous."""
+    """Return whether the residuals tend to 0 at a place where they may be undefined or jump, or are not defined around it."""
     for sign in (1.0, -1.0):
         sizes = []
         for distance in (1e6, 1e3, 1.0):
             values = problem.system.values(middle + sign * distance * reach)
             sizes.append(float(np.max(np.abs(values))) if np.isfinite(values).all() else np.inf)
-        if sizes[2] < 0.5 * sizes[1] < 0.25 * sizes[0]:
+        if not sizes[2] >= 0.5 * sizes[1] >= 0.25 * sizes[0]:
             return True
     return False
 

@@ -17,7 +17,7 @@ from autodiff_cli.solvers.roots.problem import Problem
 from autodiff_cli.solvers.roots.search import MOST_STEPS, Found, search
 from autodiff_cli.solvers.roots.sensitivity import sensitivities
 from autodiff_cli.solvers.roots.steps import norm
-from autodiff_cli.solvers.roots.verification import Check
+from autodiff_cli.solvers.roots.verification import PROVEN, Check
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
@@ -96,6 +96,7 @@ class Root(Solution):
 
     def _explain(self, problem: Problem, found: Found) -> None:
         """Set the reason of a failure, and add notes about the root."""
+        check = found.check
         place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, found.check.point.x, strict=True))
         place = place if len(self.labels) <= 3 else "the point that was reached"
         size = f"{float(np.max(np.abs(self.residual), initial=0.0)):.3g}"
@@ -108,6 +109,9 @@ class Root(Solution):
         elif self.verdict == "flat":
             self.reason = f"no root found: at {place} and far beyond it, the residuals are smaller than their rounding errors"
             self.advice = f"the residuals may tend to 0 without a root; {again}"
+        elif check.broken is not None:
+            self.reason = f"no root found: {check.broken.sentence}, where the residuals come close to 0"
+            self.advice = f"the equations may have no root there; {again}"
         elif self.verdict == "not_converged":
             self.reason = f"no root found: the largest residual at {place} is {size}"
             self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
@@ -155,6 +159,11 @@ class Root(Solution):
             "digits": self.digits,
             "proof": self.proof,
         }
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is proven that the roots in the range exist, and that it does not contain others."""
+        return bool(self.complete) and all(one.proof in PROVEN for one in self.roots or (self,))
 
     def numbers(self) -> list[Named]:
         return list(self.solution.items())
@@ -346,11 +355,14 @@ def _remarks(problem: Problem, found: Roots) -> list[Record]:
         more = len(points) - _MOST_PLACES
         return "; ".join(shown) + (f" and {more} more" if more > 0 else "")
 
-    notes = []
+    notes = [note(one.kind, f"{one.sentence}, which is not taken for a root") for one in dict.fromkeys(found.broken)]
     if found.undefined:
         notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(found.undefined)}"))
     if found.unresolved:
         notes.append(note("unresolved", f"it is not decided whether there is a root at {places(found.unresolved)}"))
+    elif found.complete and not all(check.is_proven for check in found.checks):
+        rest = "outside of the errors of the roots found, it is proven that the range does not contain any"
+        notes.append(note("unproven", f"a root without a proof may be a place where the equation only comes close to 0; {rest}"))
     elif not found.complete:
         notes.append(note("incomplete", "it is not proven that the range has no other roots"))
     return notes

@@ -19,7 +19,7 @@ MOST_STEPS = 200
 MOST_SECONDS = 2.0
 """The time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
-_RANK = {"root": 0, "multiple_root": 1, "flat": 3, "minimum_of_norm": 2, "not_converged": 4}
+_RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
 
 class Found:

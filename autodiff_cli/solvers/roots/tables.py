@@ -32,7 +32,7 @@ def root_tables(result: Root, precision: int) -> list[Renderable]:
     if not result.converged:
         return [table] if result.traced else []
     if result.roots and not result.traced:
-        return [table, *(["\nproven: the range has no other roots"] if result.complete else [])]
+        return [table, *(["\nproven: the range has no other roots"] if result.is_proven else [])]
     return [table, f"\n{_verified(result)}"]
 
 
@@ -106,6 +106,6 @@ def _verified(result: Root) -> str:
         f"{kind}, {how}",
         f"residual {residual} (rounding: up to {noise}); last step {result.last_step:.2g}; condition {condition}",
         f"{steps}{result.digits} certain digits",
-        *(["proven: the range has no other roots"] if result.complete and not result.others else []),
+        *(["proven: the range has no other roots"] if result.is_proven and not result.others else []),
     ]
     return "\n".join(lines)

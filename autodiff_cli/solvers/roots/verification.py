@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.roots.iteration import slope
+from autodiff_cli.solvers.roots.near_roots import is_excluded
 from autodiff_cli.solvers.roots.problem import EPS, Point, Problem
 from autodiff_cli.solvers.roots.steps import newton, norm, scaled
 
 if TYPE_CHECKING:
+    from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.solvers.intervals.interval import Interval
     from autodiff_cli.solvers.system import Matrix, Vector
 
+PROVEN = ("interval Newton", "sign change")
+"""The proofs of existence by interval arithmetic."""
 MINIMUM = 1e-5
 """The largest cosine between the residuals and a column of the Jacobian at a minimum of the norm."""
 SINGULAR = 1e-7
@@ -36,7 +41,7 @@ class Check(NamedTuple):
 
     Attributes:
         point: the point.
-        verdict: ``root``, ``multiple_root``, ``minimum_of_norm``, ``flat`` or ``not_converged``.
+        verdict: ``root``, ``multiple_root``, ``minimum_of_norm``, ``flat``, ``jump``, ``undefined`` or ``not_converged``.
         proof: ``interval Newton`` if existence is proven, ``residual and Newton step`` if it is verified numerically; else empty.
         step: the Newton step at the point.
         error: a bound or an estimate of the error of each unknown.
@@ -44,6 +49,7 @@ class Check(NamedTuple):
         noise: the residuals that rounding errors can cause.
         multiplicity: the power of the distance with which the residuals grow in a direction in which the Jacobian is singular;
             0 if they do not grow, so that the root is not isolated.
+        broken: where the residuals jump or are not defined within the error; ``None`` if they are continuous.
     """
 
     point: Point
@@ -54,11 +60,17 @@ class Check(NamedTuple):
     condition: float
     noise: Vector
     multiplicity: int = 1
+    broken: Discontinuity | None = None
 
     @property
     def converged(self) -> bool:
         """Whether the point is a root."""
         return self.verdict in ("root", "multiple_root")
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether interval arithmetic proves that the root exists."""
+        return self.proof in PROVEN
 
     @property
     def digits(self) -> int:
@@ -72,14 +84,24 @@ class Check(NamedTuple):
 def verified(problem: Problem, x: Vector) -> Check:
     """Verify whether a point is a root."""
     with np.errstate(all="ignore"):
-        check = _verified(problem, problem.at(x))
+        check = _continuous(problem, _verified(problem, problem.at(x)))
         if check.proof not in ("interval Newton", "residual and Newton step"):
             # At a multiple root, and at the end of a domain, steps approach 0 without an end.
             near = np.abs(x) <= (check.error if check.converged else 1e-7 * float(np.max(np.abs(problem.start), initial=1.0)))
             if near.any() and x[near].any():
-                snapped = _verified(problem, problem.at(np.where(near, 0.0, x)))
+                snapped = _continuous(problem, _verified(problem, problem.at(np.where(near, 0.0, x))))
                 return snapped if snapped.converged else check
         return check
+
+
+def _continuous(problem: Problem, check: Check) -> Check:
+    """Return a check that is not a root if the residuals jump or are not defined within its error."""
+    if not check.converged or check.proof == "interval Newton":
+        return check
+    x = check.point.x
+    reach = 4 * np.where(np.isfinite(check.error), check.error, 0.0) + 8 * np.spacing(np.abs(x))
+    broken = discontinuity(problem.system, problem.enclosure, x, reach)
+    return check if broken is None else check._replace(verdict=broken.kind, proof="", broken=broken)
 
 
 def _verified(problem: Problem, point: Point) -> Check:
@@ -115,11 +137,23 @@ def _verified(problem: Problem, point: Point) -> Check:
 def _singular(problem: Problem, point: Point, step: Vector, noise: Vector) -> Check:
     """Verify a point whose residuals are rounding errors and whose Jacobian is singular or infinite."""
     reach = _reach(problem, point)
+    if reach is None and _is_zero(problem, point):
+        return Check(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, 0)
     if reach is None:
         return Check(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
     proof = "residual" if point.f.any() else "zero residual"
     error, growth = reach
+    if growth > 0 and is_excluded(problem, point.x, error):
+        return Check(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
     return Check(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
+
+
+def _is_zero(problem: Problem, point: Point) -> bool:
+    """Return whether an enclosure proves that the residuals are 0 around a point."""
+    away = 1e-3 * np.maximum(np.abs(point.x), 1e-300)
+    return problem.enclosure is not None and all(
+        one.low == one.high == 0 for one in problem.enclosure(point.x - away, point.x + away)
+    )
 
 
 def _condition(jacobian: Matrix) -> float:

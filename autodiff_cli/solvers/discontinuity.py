@@ -1,0 +1,85 @@
+"""Whether the functions of a system are continuous and defined at a point: no root and no minimum is claimed where they are not.
+
+Interval arithmetic proves continuity on a box around the point.  If it does not, each coordinate line through the point is
+bisected down to two neighbouring floats between which a function may not be continuous, and the limits of the values from both
+sides of them are compared with each other and with the values there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, jump
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.intervals.enclosure import Enclosure
+    from autodiff_cli.solvers.system import System, Vector
+
+_MOST_LINES = 24
+"""The maximum number of variables along which a system is examined."""
+_NEAR_0 = 1e-300
+_EPS = float(np.finfo(float).eps)
+
+
+def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach: Vector) -> Discontinuity | None:
+    """Return where a function jumps or is not defined within a distance of a point, or ``None``.
+
+    Args:
+        system: the functions.
+        enclosure: the functions over boxes; ``None`` if they cannot be traced.
+        x, reach: the point, and the distance in each of the n variables, which is at least a few units in the last place.
+    """
+    low, high = x - reach, x + reach
+    if enclosure is not None and enclosure.is_regular(low, high):
+        return None
+    for i in range(min(len(x), _MOST_LINES)):
+        ends = (float(x[i]), float(x[i])) if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
+        if ends is not None and (found := _examined(system, enclosure, x, i, *ends)) is not None:
+            return found
+    return None
+
+
+def _on_line(x: Vector, i: int, value: float) -> Vector:
+    moved = x.copy()
+    moved[i] = value
+    return moved
+
+
+def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> tuple[float, float] | None:
+    """Return two neighbouring floats between which a function may not be continuous; ``None`` if all are between two bounds."""
+
+    def is_regular(a: float, b: float) -> bool:
+        return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
+
+    if is_regular(low, high):
+        return None
+    while low < (middle := low / 2 + high / 2) < high:
+        low, high = (low, middle) if not is_regular(low, middle) else (middle, high)
+    return low, high
+
+
+def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
+    """Examine the values on both sides of two neighbouring floats."""
+    if max(abs(low), abs(high)) < _NEAR_0:  # outward rounding cannot tell subnormal numbers from 0
+        low = high = 0.0
+    size = max(abs(low), abs(high))
+    steps = [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
+    left, right = ([system.values(_on_line(x, i, end + side * step)) for step in steps] for side, end in ((-1, low), (1, high)))
+    here = [system.values(_on_line(x, i, end)) for end in (low, high)]
+    inside = [bool(np.isfinite(side).all()) for side in (left, right)]
+    where = f"{system.labels[i]} = {high + 0.0:.6g}"
+    if not any(inside):
+        return None
+    if not np.isfinite(here).all() if all(inside) else not np.isfinite(here).all(axis=1).any():
+        return Discontinuity("undefined", where)
+    if enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
+        # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
+        return Discontinuity("undefined", where)
+    for j in range(system.count if all(inside) else 0):
+        sides = [[float(values[j]) for values in side] for side in (left, right)]
+        for value in (float(each[j]) for each in here):
+            if (found := jump(*sides, value)) is not None:
+                return Discontinuity("jump", where, *found)
+    return None
