@@ -149,9 +149,26 @@ def test_the_command() -> None:
         ("abs(x) + y**2", {"x": 3, "y": 4}, "kink", True, {"x": 0, "y": 0}),
         ("maximum(x**2 + y**2, (x - 2)**2 + y**2)", {"x": 3, "y": 4}, "kink", True, {"x": 1, "y": 0}),
         ("x**3", {"x": 0}, "unbounded", False, None),
-        ("exp(-x)", {"x": 1}, "unbounded", False, None),
+        ("exp(-x)", {"x": 1}, "not_converged", False, None),  # it decreases, but is bounded
+        ("1/x", {"x": 1}, "not_converged", False, None),
+        ("x**2 + 1/y", {"x": 1, "y": 1}, "not_converged", False, None),
+        ("-log(x)", {"x": 1}, "unbounded", False, None),
+        ("where(x < 0, x**2 - 1, x**2)", {"x": 0.5}, "jump", False, None),
+        ("floor(x) + x**2", {"x": 0.5}, "jump", False, None),
+        ("abs(x) + where(x < 0, -1, 0)", {"x": 0.5}, "jump", False, None),
+        ("(x - 1)**2 + floor(y) + y**2", {"x": 3, "y": 0.4}, "jump", False, None),
+        ("where(x < 1, x**2, 1 + (x - 1)**2)", {"x": 0.5}, "minimum", True, {"x": 0}),  # continuous at 1, and smooth at 0
+        ("exp(-x**2)", {"x": 0}, "underflow", False, None),
+        ("-exp(-x**2)", {"x": 40}, "underflow", False, None),
+        ("1 - exp(-x**2 - y**2)", {"x": 40, "y": 1}, "underflow", False, None),
+        ("relu(x)", {"x": -3}, "flat", True, None),
+        ("(x*y - 1)**2", {"x": 2, "y": 3}, "flat", True, None),
+        ("abs(x - y) + (x + y)**2", {"x": 1, "y": 2}, "kink", True, {"x": 0, "y": 0}),
+        ("abs(x - y) + (x + y)**4", {"x": 1, "y": 2}, "kink", True, None),
+        ("abs(x - y**2) + (x + y - 3)**2 + 5", {"x": 1, "y": 2}, "kink", True, {"x": (7 - 13**0.5) / 2, "y": (13**0.5 - 1) / 2}),
+        ("abs(x) + abs(y - 1) + 0.1*abs(x - y)", {"x": 1, "y": 2}, "kink", True, {"x": 0, "y": 1}),
         ("x + 1/x", {"x": -0.9}, "unbounded", False, None),
-        ("where(x > 1, x, 5 - x)", {"x": 3}, "not_converged", False, None),  # the value jumps
+        ("where(x > 1, x, 5 - x)", {"x": 3}, "jump", False, None),
     ],
 )
 def test_verdicts(expression: str, at: dict[str, float], verdict: str, converged: bool, solution: dict[str, float] | None) -> None:
@@ -231,3 +248,27 @@ def test_a_minimum_and_its_steps_as_latex() -> None:
     steps = run('autodiff minimize "(x-1)**2" --at x=0 --trace --format latex')
     assert r"step & x & value & gradient\_norm" in steps
     assert "$0$ & $0$ & $1$ & $2$" in steps
+
+
+@pytest.mark.parametrize(
+    ("expression", "bounds", "verdict"),
+    [
+        ("x*y", {"x": (0, 5), "y": (0, 5)}, "flat"),  # 0 on the edges, and positive inside
+        ("x*y + x**2 + y**2", {"x": (0, 5), "y": (0, 5)}, "at_bound"),
+        ("x**2 - 3*x*y + y**2", {"x": (0, 5), "y": (-5, 0)}, "at_bound"),  # copositive there, although indefinite
+        ("x**2 + 3*x*y + y**2 + z**2 + z*x", {"x": (0, 5), "y": (0, 5), "z": (-1, 1)}, "at_bound"),
+    ],
+)
+def test_curvature_counts_in_feasible_directions_only(expression: str, bounds: dict, verdict: str) -> None:
+    """The least value on a grid in the box is that at the corner."""
+    found = ad.minimize(expression, at=dict.fromkeys(bounds, 0.0), bounds=bounds)
+    assert (found.verdict, found.converged) == (verdict, True)
+    grid = np.meshgrid(*(np.linspace(low / 50, high / 50, 21) for low, high in bounds.values()))
+    assert np.min(eval(expression, dict(zip(bounds, grid, strict=True)))) == found.value == 0
+
+
+def test_a_descent_into_the_box_leaves_a_corner() -> None:
+    found = ad.minimize("x**2 - 3*x*y + y**2", at={"x": 0, "y": 0}, bounds={"x": (0, 5), "y": (0, 5)})
+    x, y = np.meshgrid(*[np.linspace(0, 5, 501)] * 2)
+    assert found.converged
+    assert found.value == pytest.approx(np.min(x**2 - 3 * x * y + y**2), abs=1e-12)

@@ -6,6 +6,7 @@ The conditions are the second-order sufficient conditions of Nocedal and Wright,
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
+_MOST_WALLS = 10
+"""The maximum number of bounds and constraints with multiplier 0 between which the curvature is examined."""
 _ROUNDINGS = 64
 """The number of roundings at the size of the terms that a gradient or a constraint may contain."""
 
@@ -153,6 +156,11 @@ def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Cer
     stationary = bool(np.isfinite(reduced).all()) and (bool((np.abs(reduced) <= rounding)[free].all()) or small)
     stationary = stationary and _regular(problem, x, active, errors)
     kind, direction = _kind(problem, x, multipliers, curvatures, basis, scale, inner, step)
+    # Some directions of the tangent space leave the bounds and the constraints with multiplier 0: only the others count.
+    walls = _walls(problem, x, jacobian, active, strong, inner) / scale[inner] @ basis
+    if kind in ("negative", "indefinite", "semidefinite") and len(walls):
+        kind, inside = _on_cone(curvatures, walls)
+        direction[inner] = basis @ inside / scale[inner]
     plain = _tangents(jacobian[np.ix_(strong, inner)])
     restricted = plain.T @ hessian[np.ix_(inner, inner)] @ plain
     eigenvalues = np.full(len(restricted), np.nan)
@@ -215,6 +223,45 @@ def _signs(problem: Problem, x: Vector, multipliers: Vector, reduced: Vector, ac
     at_low, at_high = active.fixed & (x <= problem.low), active.fixed & (x >= problem.high)
     bounds = ((reduced < -rounding) & at_low & ~at_high).any() or ((reduced > rounding) & at_high & ~at_low).any()
     return bool((inequalities >= -_weak(multipliers)).all() and not bounds)
+
+
+def _walls(problem: Problem, x: Vector, jacobian: Matrix, active: Active, strong: Mask, inner: Mask) -> Matrix:
+    """Return the rows whose product with a direction of the inner variables is not negative if the direction is feasible."""
+    fixed = active.fixed[inner]
+    low, high = (x <= problem.low)[inner], (x >= problem.high)[inner]
+    units = np.eye(int(inner.sum()))
+    rows = jacobian[np.ix_(active.constraints & ~strong, inner)]
+    return np.vstack([units[fixed & low], -units[fixed & high], rows])
+
+
+def _on_cone(curvatures: Matrix, walls: Matrix) -> tuple[str, Vector]:
+    """Return the definiteness of a matrix on the cone of the directions that no wall forbids, and its lowest direction.
+
+    The lowest curvature on the cone belongs to an eigenvector of the matrix on one of its faces (Kaplan, Linear Algebra Appl. 313,
+    2000).
+
+    Args:
+        curvatures: the symmetric matrix, of shape (n, n).
+        walls: the rows whose product with a direction is not negative, of shape (k, n).
+    """
+    error = 32 * EPS * len(curvatures)
+    lowest, direction = np.inf, np.zeros(len(curvatures))
+    if len(walls) > _MOST_WALLS:
+        return "semidefinite", direction
+    walls = walls / np.maximum(np.linalg.norm(walls, axis=1, keepdims=True), 1e-300)
+    for on_face in itertools.product((False, True), repeat=len(walls)):
+        face = _tangents(walls[list(on_face)])
+        if not face.size:
+            continue
+        values, vectors = np.linalg.eigh(face.T @ curvatures @ face)
+        for value, vector in zip(values, (face @ vectors).T, strict=True):
+            for sign in (1.0, -1.0):
+                if value < lowest and (walls @ (sign * vector) >= -1e-10).all():
+                    lowest, direction = value, sign * vector
+    if lowest < -error:
+        return "indefinite", direction
+    # An eigenspace of several dimensions may meet the cone although its basis does not.
+    return ("positive" if np.isfinite(lowest) and lowest > error else "semidefinite"), direction
 
 
 def _tangents(jacobian: Matrix) -> Matrix:

@@ -77,6 +77,27 @@ def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
     return Probe(lowest[1], rises, order, flat)
 
 
+def has_hidden_slope(problem: Problem, x: Vector) -> bool:
+    """Return whether the exact gradient at a point is not zero, and rounding errors hide it, as for ``exp(-x**2)`` at 40.
+
+    A gradient that the rounding of the point itself explains counts as zero.
+    """
+    from autodiff_cli.precise.reference import Reference, in_time
+
+    try:
+        with in_time(1.0):
+            reference = Reference(problem.system.evaluation(0, x))
+            slopes = [reference.differences.slopes((i,))[0] for i in range(len(x))]
+            hessian = np.abs(problem.hessian(x, np.zeros(len(problem.constraints))))
+            allowed = 8 * EPS * hessian @ np.abs(x)
+            return any(
+                slope.kind == "smooth" and abs(slope.value) > max(float(most), slope.noise)
+                for slope, most in zip(slopes, allowed, strict=True)
+            )
+    except AutodiffError:
+        return False
+
+
 def _settled(problem: Problem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:
     """Return a point that is moved along the null space and then minimized across it, because a valley may be curved."""
     point = np.clip(x + moved, problem.low, problem.high)

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 300
 _MOST_BISECTIONS = 120
-_MOST_POLISHES = 8
+_MOST_POLISHES = 60
 _MOST_VARIABLES = 50
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_NEAREST = 1e-14
+"""The radius of the gradients around a point on a kink that determine the slope along it."""
 _ZERO = 1e-5
 """The norm of a convex combination of gradients, relative to the largest of them, that is taken as zero."""
 
@@ -120,7 +122,7 @@ def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Gener
 
     Across the kink, gradients differ; along it, the function is smooth (Lemaréchal, Oustry and Sagastizábal, Trans. AMS 352, 2000).
     """
-    value = problem.values(x)[0]
+    last = np.inf
     for _ in range(_MOST_POLISHES):
         gradients = np.array(_around(problem, x, size, _RADII[-3], random))
         if not len(gradients):  # none is finite
@@ -128,24 +130,35 @@ def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Gener
         _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
         across = spread[: len(x)] > 1e-3 * spread[0] if len(spread) else np.zeros(0, bool)
         rows = directions[: len(across)]
-        trial = x
-        for direction in rows[across]:
-            trial = _crossed(problem, trial, size * direction)
+        corner = across.all() and len(across) == len(x)
+        normals = np.vstack([rows, np.eye(len(x))]) if corner else rows[across]
+
+        def crossed(point: Vector, normals: Vector = normals) -> Vector:
+            for direction in normals:
+                point = _crossed(problem, point, size * direction)
+            return point
+
+        on_kink = crossed(x)
+        value = problem.values(on_kink)[0]
+        noise = 8 * EPS * abs(value)
+        lower = problem.values(x)[0] - value
+        if not lower >= -noise:
+            return x
+        x = on_kink
+        if corner and lower > noise:
+            continue
         along = np.vstack([rows[~across], directions[len(across) :]])
-        if len(along):
-            smooth = trial + 1e-9 * size * random.uniform(-1, 1, len(x))
-            gradient = problem.slopes(smooth)[0] * size
-            hessian = problem.hessian(smooth, np.zeros(0)) * np.outer(size, size)
-            if np.isfinite(hessian).all():
-                step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ gradient), rcond=1e-12)[0]
-                moved = trial + size * (along.T @ step)
-                for direction in rows[across]:
-                    moved = _crossed(problem, moved, size * direction)
-                trial = moved if problem.values(moved)[0] <= problem.values(trial)[0] else trial
-        lower = problem.values(trial)[0]
-        if not lower < value:
-            return trial if lower == value else x
-        x, value = trial, lower
+        # The directions contain errors, so the slope along them is that of the combination of gradients without a slope across.
+        slope, _ = _shortest(problem, x, size, _NEAREST, random)
+        hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x)), np.zeros(0)) * np.outer(size, size)
+        if slope is None or not len(along) or not np.isfinite(hessian).all():
+            return x
+        step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ slope), rcond=1e-12)[0]
+        moved = crossed(x + size * (along.T @ step))
+        length = float(np.linalg.norm(step))
+        if not (length < 0.9 * last and problem.values(moved)[0] <= value + noise):
+            return x
+        x, last = moved, length
     return x
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
+from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.degenerate import probe
+from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
@@ -111,6 +112,8 @@ class Search:
                     self._constrained()
                 else:
                     self._between_bounds()
+                if self.converged or self.verdict == "not_converged":
+                    self._confirm()
         except OutOfTime:
             seconds, self.problem.seconds = self.problem.seconds, np.inf
             self.x, self.found, self.steps = self._reached, None, len(self.trace) - 1
@@ -119,6 +122,23 @@ class Search:
                 f"not converged after evaluations of {seconds:g} s",
                 f"allow more with {more}, or use another start with {setting('at')}",
             )
+
+    def _confirm(self) -> None:
+        """Replace the verdict where the value is not continuous, or where its changes underflow."""
+        system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
+        broken = discontinuity(system, self.problem.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
+        again = f"use another start with {setting('at')}"
+        if broken is not None:
+            self._failed(f"no {self._kind} found: {broken.sentence}", again, broken.kind)
+        elif self.verdict == "flat" and self._is_free and has_hidden_slope(self.problem, self.x):
+            place = ", ".join(f"{label} = {value:.6g}" for label, value in list(zip(system.labels, self.x, strict=True))[:3])
+            hidden = "the value changes by less than its rounding errors"
+            self._failed(f"no {self._kind} found: at {place}, {hidden}", again, "underflow")
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether neither a constraint nor a bound holds the last point."""
+        return self.found is not None and not (self.found.active.constraints.any() or self.found.active.fixed.any())
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
@@ -293,6 +313,8 @@ class Search:
         matrix = "its Hessian matrix" if constrained else "the Hessian matrix"
         tangent = " on the tangent space" if found.active.constraints.any() else free
         what = curvature or f"{matrix} is {self._positive} definite{tangent}"
+        if len(found.eigenvalues) and not curvature and found.eigenvalues[0] <= found.error:
+            what = f"the second derivative is {self._positive} in every direction that the bounds and constraints allow"
         if not len(found.eigenvalues):
             what = "the constraints and bounds leave no direction free"
         self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
@@ -334,7 +356,10 @@ class Search:
     def _flat(self, direction: Vector) -> None:
         self.verdict, self.converged = "flat", True
         self.direction = direction
-        self.sentence = "flat: the gradient is zero within rounding; the Hessian matrix is singular; no lower value was found"
+        what = "the Hessian matrix is singular"
+        if self.found is not None and len(self.found.eigenvalues) and self.found.eigenvalues[0] < -self.found.error:
+            what = "the second derivative is zero in a direction that the bounds and constraints allow"
+        self.sentence = f"flat: the gradient is zero within rounding; {what}; no lower value was found"
         if self._kind == "maximum":
             self.sentence = self.sentence.replace("lower", "higher")
 
@@ -369,12 +394,20 @@ class Search:
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]
-        how = "without bound" if abs(value) > 1e12 else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
+        endless = abs(value) > 1e12 or self._goes_on()
+        how = "without bound" if endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
         self._failed(
             f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
             f"limit the variables with {setting('bounds')}, or use another start with {setting('at')}",
-            "unbounded",
+            "unbounded" if endless else "not_converged",
         )
 
+    def _goes_on(self) -> bool:
+        """Return whether the value decreases as much with each power of 10 of the distance, as that of ``-log(x)``."""
+        away = np.abs(self.x - self.problem.start)
+        far = away > 0.1 * np.max(away)
+        values = [self.problem.values(np.where(far, part * self.x, self.x))[0] for part in (0.01, 0.1, 1.0)]
+        return bool(values[1] - values[2] >= 0.9 * (values[0] - values[1]) > 0)
+
     def _failed(self, sentence: str, advice: str, verdict: str = "not_converged") -> None:
-        self.verdict, self.sentence, self.advice = verdict, sentence, advice
+        self.verdict, self.sentence, self.advice, self.converged = verdict, sentence, advice, False
