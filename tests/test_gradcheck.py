@@ -147,7 +147,7 @@ def test_strict_counts_what_is_undecided() -> None:
     ("expression", "verdict", "sentence"),
     [
         ("floor(x)*x", "jump", "the value jumps from 2 to 4 at x = 2"),
-        ("where(x == 2, 5, 2*x)", "jump", "the value jumps from 4 to 4 at x = 2"),
+        ("where(x == 2, 5, 2*x)", "jump", "the value jumps from 4 to 5 at x = 2"),
         ("sin(x - 2)/(x - 2)", "undefined", "the value is not defined at x = 2"),
         ("(x - 2)*log(x - 2)", "undefined", "the value is not defined at x = 2"),
     ],

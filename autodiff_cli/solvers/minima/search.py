@@ -14,12 +14,13 @@ from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
+from autodiff_cli.solvers.minima.objectives import Objective, SlopeNorm
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.solvers.system import Vector
 
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""
@@ -27,47 +28,6 @@ _MANY = 20
 """The number of last steps that are compared."""
 _MOST_ESCAPES = 20
 """The largest number of saddle points and inflection points that a search leaves."""
-
-
-class Objective:
-    """The objective of a problem as a function between bounds."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.low, self.high = problem, problem.low, problem.high
-        self._none = np.zeros(len(problem.constraints))
-
-    def value(self, x: Vector) -> float:
-        return self.problem.values(x)[0]
-
-    def gradient(self, x: Vector) -> Vector:
-        return self.problem.slopes(x)[0]
-
-    def hessian(self, x: Vector) -> Matrix:
-        return self.problem.hessian(x, self._none)
-
-    def product(self, x: Vector, direction: Vector) -> Vector:
-        return self.problem.product(x, direction, self._none)
-
-
-class SlopeNorm:
-    """Half the square of the norm of the gradient, with the Hessian matrix of Gauss and Newton; 0 at every stationary point."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.low, self.high = problem, problem.low, problem.high
-        self._none = np.zeros(len(problem.constraints))
-
-    def value(self, x: Vector) -> float:
-        return float(np.sum(self.problem.slopes(x)[0] ** 2)) / 2
-
-    def gradient(self, x: Vector) -> Vector:
-        return np.asarray(self.problem.hessian(x, self._none) @ self.problem.slopes(x)[0])
-
-    def hessian(self, x: Vector) -> Matrix:
-        hessian = self.problem.hessian(x, self._none)
-        return np.asarray(hessian @ hessian)
-
-    def product(self, x: Vector, direction: Vector) -> Vector:
-        return np.asarray(self.hessian(x) @ direction)
 
 
 class Search:
