@@ -78,8 +78,8 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
         # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
         return Discontinuity("undefined", where)
     for j in range(system.count if all(inside) else 0):
-        sides = [[float(values[j]) for values in side] for side in (left, right)]
+        before, after = ([float(values[j]) for values in side] for side in (left, right))
         for value in (float(each[j]) for each in here):
-            if (found := jump(*sides, value)) is not None:
+            if (found := jump(before, after, value)) is not None:
                 return Discontinuity("jump", where, *found)
     return None

@@ -91,7 +91,7 @@ def has_hidden_slope(problem: Problem, x: Vector) -> bool:
             hessian = np.abs(problem.hessian(x, np.zeros(len(problem.constraints))))
             allowed = 8 * EPS * hessian @ np.abs(x)
             return any(
-                slope.kind == "smooth" and abs(slope.value) > max(float(most), slope.noise)
+                slope.kind == "smooth" and abs(slope.value) > float(most) and abs(slope.value) > slope.noise
                 for slope, most in zip(slopes, allowed, strict=True)
             )
     except AutodiffError:
