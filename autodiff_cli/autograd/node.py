@@ -151,8 +151,12 @@ class Node:
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             check_version(entry, self.sequence_nr)
             detached = getattr(getattr(entry, "_extra", None), "detached_from", None)
-            if detached is not None and any(edge is detached for edge in self._edges):
+            if detached is not None and any(edge is detached for edge in self._edges) and self.needs_history():
                 raise GraphError(DETACHED, hint="call detach() instead of detach_()")
+
+    def needs_history(self) -> bool:
+        """Return whether a saved input that was detached in place is an error."""
+        return True
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Return the cotangents of the inputs, computed by the VJP rules from the saved values in the order of ``saved_slots``.

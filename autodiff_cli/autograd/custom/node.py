@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.memory import refuse_inference
-from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
+from autodiff_cli.autograd.modes import inference_used, is_recording, set_grad_enabled
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -165,6 +165,9 @@ class FunctionNode(Node):
             found: Tensor | None = recorded(self, entry, OUTPUT)
             return found
         return entry.unpack(self)
+
+    def needs_history(self) -> bool:
+        return is_recording()
 
     def saved_entries(self) -> Sequence[Any]:
         entries: Sequence[Any] = self._saved

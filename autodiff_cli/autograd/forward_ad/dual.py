@@ -139,13 +139,11 @@ def stripped(tensor: Tensor) -> Tensor:
 
 def alias(tensor: Tensor) -> Tensor:
     """Return an ordinary tensor with the same values, history and rarely used state."""
-    if tensor._edge is None and tensor._requires_grad:
-        tensor.extra()  # the gradient of a leaf is stored here
     made = _new(Tensor)
     made._data = tensor._data
     made._requires_grad = tensor._requires_grad
     made._edge = tensor._edge
-    made._extra = tensor._extra
+    made._extra = tensor.extra()  # both count the same in-place changes, and have the same gradient
     return made
 
 

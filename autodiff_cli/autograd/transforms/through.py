@@ -17,6 +17,7 @@ import numpy as np
 
 from autodiff_cli.autograd.forward_ad.dual import Dual, dual, settled, split
 from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.memory import share_memory
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.reverse_mode import grad
@@ -76,7 +77,7 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
     if x._data.dtype.kind != "f":
         raise DtypeError("only Tensors of floating point dtype can require gradients")
     made = _joined(x) if x._requires_grad else tensor_on(x._data).requires_grad_()
-    leaves.append(made)
+    leaves.append(share_memory(made, x))  # an in-place change of the input is then noticed where the graph saved the copy
     return made
 
 
