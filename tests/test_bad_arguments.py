@@ -22,6 +22,22 @@ def test_only_our_errors_come_out(op: FunctionInfo) -> None:
     assert not found, "\n".join(found[:5])
 
 
+@pytest.mark.parametrize("value", [[1.0, 2.0], None, "text", {}, [[1.0], [2.0, 3.0]], 1j])
+@pytest.mark.parametrize("name", ["sin", "sum", "prod", "softmax", "add", "svd", "square", "cond", "flip"])
+def test_the_first_argument_is_a_tensor(name: str, value: Any) -> None:
+    others = {"softmax": (0,), "add": (1.0,), "flip": (0,)}.get(name, ())
+    with pytest.raises(DtypeError, match=rf"^{name}\(\): argument 'input' \(position 1\) must be Tensor, not \w+") as caught:
+        getattr(ad, name)(value, *others)
+    assert caught.value.hint
+
+
+def test_arrays_and_numbers_are_computed_without_a_tensor() -> None:
+    assert type(ad.sin(np.array([0.0, 1.0]))) is np.ndarray
+    assert ad.exp(0) == 1.0
+    with np.errstate(divide="ignore"):
+        assert ad.reciprocal(0) == math.inf
+
+
 def test_the_kind_of_each_plain_parameter_is_declared() -> None:
     missing = [(op.name, name) for op in OPS for name in op.parameters if name not in op.tensors and name not in op.kinds]
     assert missing == []

@@ -93,6 +93,7 @@ class Node:
     ``NO_EDGE``."""
     saved_order: Sequence[int] = ()
     """The order in which hooks pack the saved values: positions in ``saved_slots``."""
+    needs_history = True  # whether a saved input that was detached in place is an error
     runs_undefined: bool = False
     """Whether the node runs if no gradient arrives at it; otherwise the gradients of its inputs are undefined too."""
     primitive: ClassVar[Primitive | None] = None
@@ -151,12 +152,8 @@ class Node:
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             check_version(entry, self.sequence_nr)
             detached = getattr(getattr(entry, "_extra", None), "detached_from", None)
-            if detached is not None and any(edge is detached for edge in self._edges) and self.needs_history():
+            if detached is not None and any(edge is detached for edge in self._edges) and self.needs_history:
                 raise GraphError(DETACHED, hint="call detach() instead of detach_()")
-
-    def needs_history(self) -> bool:
-        """Return whether a saved input that was detached in place is an error."""
-        return True
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Return the cotangents of the inputs, computed by the VJP rules from the saved values in the order of ``saved_slots``.

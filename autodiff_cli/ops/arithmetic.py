@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type
-from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, takes
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, operand, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
@@ -110,6 +110,7 @@ sub: TensorFunction = declare(
 )
 
 
+@takes()
 def pos(x: Value) -> Any:
     """The argument x, unchanged."""
     return x
@@ -343,7 +344,7 @@ def _power_kink(x: Array, y: Array) -> Any:
 def pow(input: Operand, exponent: Operand) -> Any:
     """x to the power y."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        return input**exponent
+        return operand(input, "pow") ** operand(exponent, "pow", "exponent", 2)
     if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":
         input = to(input, np.int64)
     if _is_number(exponent):

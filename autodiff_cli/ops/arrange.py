@@ -85,6 +85,7 @@ def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     return _flip(x, whole_numbers("flip", "dims", given or (dims,)))
 
 
+@takes()
 def fliplr(x: Value) -> Any:
     """The columns in reverse order."""
     if len(x.shape) < 2:
@@ -92,6 +93,7 @@ def fliplr(x: Value) -> Any:
     return flip(x, 1)
 
 
+@takes()
 def flipud(x: Value) -> Any:
     """The rows in reverse order."""
     if not x.shape:

@@ -156,6 +156,7 @@ isclose = declare(
 )
 
 
+@takes()
 def equal(x: Value, y: Value) -> bool:
     """True if two tensors have the same shape and elements."""
     return bool(np.array_equal(array_of(x), array_of(y)))

@@ -25,7 +25,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import add_at, dimension, unindexed
 from autodiff_cli.autograd.primitives.types import Mask, Operand, Positions, Shape, Value, array_of
-from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where as choose
 from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import _at, _positions_along, dropped, picked, scatter, scatter_add
@@ -261,6 +261,8 @@ def select_scatter(x: Value, src: Value, dim: int, index: int) -> Any:
 @takes(src=TENSOR, dim=DIMENSION, start=optional(WHOLE), end=optional(WHOLE), step=WHOLE)
 def slice_scatter(x: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """x with the slices from start to end along dim replaced by src."""
+    if step < 1:
+        raise ArgumentError("slice_scatter: step must be greater than zero")
     return _replaced("slice_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (slice(start, end, step),))
 
 

@@ -305,11 +305,13 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     add_methods(**{f"new_{_name}": _new(_name)})
 
 
+@takes()
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of zeros with the shape and type of ``x``."""
     return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
+@takes()
 def ones_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of ones with the shape and type of ``x``."""
     return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]

@@ -292,6 +292,7 @@ def norm_of(
 norm_of.__name__ = "linalg.norm"
 
 
+@takes()
 def cond(x: Value, p: Number | str | None = None) -> Any:
     """Condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values."""
     if len(x.shape) < 2:

@@ -191,6 +191,7 @@ reciprocal = declare(
 )
 
 
+@takes()
 def square(x: Value) -> Any:
     """x**2."""
     return x**2
@@ -199,11 +200,13 @@ def square(x: Value) -> Any:
 describe(square, formula="2*x", samples=_ANY)
 
 
+@takes()
 def real(x: Value) -> Any:
     """The argument x, unchanged, because tensors are real."""
     return x
 
 
+@takes()
 def conj(x: Value) -> Any:
     """The argument x, unchanged, because tensors are real."""
     return x

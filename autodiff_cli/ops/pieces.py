@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHOLE, WHOLES, Kind, optional, takes
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHOLE, WHOLES, Kind, operand, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
@@ -200,6 +200,7 @@ def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
 
 
+@takes()
 def adjoint(x: Value) -> Any:
     """The transposes of the matrices in the last two dimensions."""
     if len(x.shape) == 1:
@@ -215,7 +216,7 @@ describe(adjoint, tensors=("x",), formula="transpose(g)", samples=((_M,),))
 
 def _at_least(x: Value, ndim: int) -> Any:
     if not isinstance(x, (Tensor, np.ndarray)):
-        x = np.asarray(x)
+        x = np.asarray(operand(x, f"atleast_{ndim}d"))
     while len(x.shape) < ndim:
         x = unsqueeze(x, 0 if len(x.shape) < 2 else -1)
     return x

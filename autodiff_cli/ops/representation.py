@@ -62,6 +62,7 @@ _copysign_number = declare(
 )
 
 
+@takes(y=VALUE)
 def copysign(x: Operand, y: Operand) -> Any:
     """The absolute value of x with the sign of y."""
     return _copysign_number(x, float(y)) if isinstance(x, Tensor) and isinstance(y, (int, float)) else _copysign_tensor(x, y)

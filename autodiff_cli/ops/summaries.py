@@ -218,6 +218,7 @@ def cov(x: Value, *, correction: int = 1, fweights: Value | None = None, aweight
     return reshape(made, ()) if len(x.shape) < 2 else made
 
 
+@takes()
 def corrcoef(x: Value) -> Any:
     """The matrix of correlation coefficients of the rows of x, whose columns are observations."""
     if len(x.shape) > 2:

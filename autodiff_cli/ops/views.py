@@ -152,6 +152,7 @@ def ravel(x: Value) -> Any:
     return reshape(x, (-1,))
 
 
+@takes()
 def contiguous(x: Value) -> Any:
     """x itself, or a copy if its elements are not contiguous in memory."""
     return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x

@@ -115,12 +115,10 @@ def in_language(op: FunctionInfo, shapes: tuple[str, ...] = SHAPES, texts: tuple
 def in_python(
     op: FunctionInfo, shapes: tuple[Any, ...] = (1.5, [], [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [1, 2], [True, False])
 ) -> Iterator[Call]:
-    """Calls of the function itself, the first tensor of which is one."""
+    """Calls of the function itself."""
     first = _first(op)
     for shape in shapes:
         for i, parameter in enumerate(op.parameters):
-            if i == first and op.tensors:
-                continue
             for value in objects():
                 arguments: list[Any] = []
                 for j, sample in enumerate(_sample(op)):

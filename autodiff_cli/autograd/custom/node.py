@@ -166,8 +166,9 @@ class FunctionNode(Node):
             return found
         return entry.unpack(self)
 
-    def needs_history(self) -> bool:
-        return is_recording()
+    @property
+    def needs_history(self) -> bool:  # type: ignore[override]
+        return bool(is_recording())
 
     def saved_entries(self) -> Sequence[Any]:
         entries: Sequence[Any] = self._saved

@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, ValuesNeeded
+from autodiff_cli.errors import ArgumentError, DtypeError, ValuesNeeded, type_name
 
 KEYWORD_ALIASES: dict[str, tuple[str, ...]] = {
     "input": ("x",),
@@ -106,6 +106,32 @@ def bind(
                 raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
             values[parameter] = defaults[i - first_default]
     return tuple(values[parameter] for parameter in parameters)
+
+
+PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool))
+"""The usual types of a first argument that is not a tensor; VJP rules pass arrays."""
+
+
+def operand(value: Argument, name: str, parameter: str = "x", position: int = 1) -> Any:
+    """Return the first argument of a function, which is a tensor, an array of numbers or a number.
+
+    Args:
+        value: the argument.
+        name: the name of the function.
+        parameter: the name of the parameter; ``x`` and ``y`` are PyTorch's ``input`` and ``other``.
+        position: the position of the argument, from 1.
+
+    Raises:
+        DtypeError: for any other value; the message is PyTorch's.
+    """
+    if isinstance(value, (Tensor, int, float)) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiub"):
+        return value
+    kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type_name(value)
+    parameter = {"x": "input", "y": "other"}.get(parameter, parameter)
+    raise DtypeError(
+        f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {kind}",
+        hint="make a tensor with tensor([1.0, 2.0])" if isinstance(value, (list, tuple)) else "pass a tensor or a number",
+    )
 
 
 class Unfit(Exception):
@@ -307,11 +333,16 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         checks = checks_of(code.co_varnames[: code.co_argcount], function.__defaults__ or (), kinds)
         first = checks[0][0] if checks else code.co_argcount
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        # A parameter without a kind takes a tensor.
+        tensor = names[0] if code.co_argcount and names[0] not in kinds else None
+        kinds_of_names: dict[str, Any] = kinds if tensor is None else {tensor: operand, **kinds}
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         closed = not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
+            if tensor is not None and args and type(args[0]) is not Tensor:
+                operand(args[0], checked.__name__, tensor)
             try:
                 values = converted(checked.__name__, checks, args) if len(args) > first else args
                 named = kwargs
@@ -320,10 +351,14 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                     if len(named) < len(kwargs):
                         twice = next(k for k in kwargs if k not in named)
                         raise ArgumentError(f"{checked.__name__} got two values for '{parameter_of(twice, names)}'")
-                    named = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in named.items()}
+                    named = {k: kinds_of_names[k](v, checked.__name__, k) if k in kinds_of_names else v for k, v in named.items()}
                 return function(*values, **named)
             except ValuesNeeded:
                 return example_by_example(checked, args, kwargs)
+            except AttributeError:  # a plain number does not have a shape
+                if args and isinstance(args[0], (int, float)):
+                    raise ArgumentError(f"{checked.__name__} cannot be applied to the number {shown(args[0])}") from None
+                raise
             except TypeError as error:
                 failure = error
             if closed:  # the message of Python's error for arguments that do not fit contains the name of the inner function

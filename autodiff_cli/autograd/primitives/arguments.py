@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, Argument, shown
+from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, PLAIN, Argument, operand, shown
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)
-UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
+UNFIT = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 """The exceptions that unsuitable arguments raise in NumPy; a plain number, which lacks ``shape``, raises AttributeError."""
 NO_BOOLEANS = {
     "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -50,6 +51,26 @@ def plain(value: Argument, beside: Array) -> Any:
             return value.item()
         return promote(value, beside)[0] if value.dtype is not beside.dtype else value
     raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {shown(value)}")
+
+
+def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
+    """Return the result of a primitive for arguments without a tensor: arrays, as VJP rules pass them, and numbers.
+
+    Raises:
+        DtypeError: if a differentiable argument, or the first one, is neither a number nor an array of numbers.
+        AutodiffError: if the forward computation refuses the arguments, see ``mismatch``.
+    """
+    for i in primitive.differentiable_args or (0,):
+        if type(args[i]) not in PLAIN:
+            operand(args[i], primitive.name, primitive.parameters[i], i + 1)
+    try:
+        return primitive.forward(*args)
+    except ZeroDivisionError:  # of Python's numbers, where NumPy's numbers give inf
+        return primitive.forward(*[np.float64(value) if isinstance(value, (int, float)) else value for value in args])
+    except UNFIT as error:
+        for i in range(primitive.arity):
+            operand(args[i], primitive.name, primitive.parameters[i], i + 1)
+        raise mismatch(primitive.name, error, args[: primitive.arity]) from None
 
 
 def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
@@ -91,7 +112,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     if isinstance(error, OverflowError):
         return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
     if isinstance(error, AttributeError):  # a plain number does not have a shape
-        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
+        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {shown(v)}" for v in values]
         hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
         return ArgumentError(f"{name} cannot be applied to {' and '.join(texts)}", hint=hint)
     if isinstance(error, TypeError) or not shapes:

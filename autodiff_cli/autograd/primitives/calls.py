@@ -16,8 +16,8 @@ from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, bind, checks_of, converted
-from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, plain
+from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument, bind, checks_of, converted
+from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, on_arrays, plain
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
@@ -81,7 +81,14 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     def function(input: Argument) -> Any:
         nonlocal node_type
         if type(input) is not Tensor:
-            return dispatch(function, (input,)) if isinstance(input, Tensor) else forward(input)
+            if isinstance(input, Tensor):
+                return dispatch(function, (input,))
+            try:
+                if type(input) in PLAIN:  # the call of a VJP rule, which must be fast
+                    return forward(input)
+            except UNFIT:
+                pass  # on_arrays describes the error
+            return on_arrays(primitive, (input,))
         values = input._data
         if values.dtype.kind != "f":
             return _of_integers(primitive, values)
@@ -140,7 +147,12 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             b = other._data
             a = input = plain(input, b)
         else:
-            return forward(input, other)
+            try:
+                if type(input) in PLAIN and type(other) in PLAIN:
+                    return forward(input, other)
+            except UNFIT:
+                pass
+            return on_arrays(primitive, (input, other))
         try:
             data = forward(a, b)
         except UNFIT as error:
@@ -168,7 +180,7 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             args = converted(name, checks, args)
         x = args[0]
         if type(x) is not Tensor:
-            return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
+            return dispatch(function, args) if isinstance(x, Tensor) else on_arrays(primitive, args)
         values = x._data
         try:
             data = forward(values, *args[1:])
@@ -204,7 +216,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             elif isinstance(value, Tensor):
                 return dispatch(function, args)
         if not any_tensor:
-            return forward(*raw)
+            return on_arrays(primitive, args)
         raw[:arity] = common(raw[:arity], differentiable)
         for i in differentiable:  # VJP rules compute with numbers, not with booleans
             if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
@@ -233,7 +245,7 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             args = converted(name, checks, args)
         x = args[0]
         if type(x) is not Tensor:
-            return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
+            return dispatch(function, args) if isinstance(x, Tensor) else on_arrays(primitive, args)
         source = shared_array(x)
         try:
             data = forward(source, *args[1:])

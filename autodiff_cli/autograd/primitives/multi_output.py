@@ -10,7 +10,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import created_now, view_of
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, bind, checks_of, converted
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, bind, checks_of, converted, operand
 from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
 from autodiff_cli.autograd.primitives.calls import shares
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
@@ -114,7 +114,7 @@ def multi_output(
         if type(x) is not Tensor and isinstance(x, Tensor):
             parts = operation.on(x, args)
             return together(*parts) if results else tuple(parts)
-        data: Any = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
+        data: Any = operand(x, name) if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
             arrays = forward(data, *args[1:])
         except UNFIT as error:
