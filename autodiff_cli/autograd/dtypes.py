@@ -136,7 +136,12 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     if isinstance(value, (np.ndarray, np.generic)):
         array: Any = np.array(value, dtype=dtype) if dtype is not None or isinstance(value, np.ndarray) else value
     else:
-        array = np.array(value, dtype=dtype)
+        try:
+            array = np.array(value, dtype=dtype)
+        except (ValueError, TypeError):  # rows of different lengths, or texts
+            raise DtypeError(
+                "cannot make a tensor of these values", hint="use numbers, or lists of numbers whose rows have the same length"
+            ) from None
         if dtype is None and array.dtype == np.float64 and _default is not array.dtype:
             array = array.astype(_default)
     if array.dtype not in TYPES:

@@ -1,8 +1,7 @@
 """Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
 
-The products are computed without forming the Jacobian or the Hessian.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run
-two backward passes.  A vector-Jacobian product is linear in the vector, so its derivative with respect to the vector gives the
-Jacobian-vector product.
+Products do not form a matrix: ``vjp`` runs one backward pass, and ``jvp`` and ``hvp`` run two.  A vector-Jacobian product is linear
+in the vector, so its derivative with respect to the vector gives the Jacobian-vector product.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped, stack
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse_mode import grad
@@ -43,6 +43,7 @@ _OUTPUTS = "outputs of the user-provided function"
 _STRATEGIES = ("reverse-mode", "forward-mode")
 
 
+@checks(func=FUNCTION)
 def jacobian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -140,6 +141,7 @@ def _in_one_pass(outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_gra
     return rows
 
 
+@checks(func=FUNCTION)
 def hessian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -178,6 +180,7 @@ def hessian(
     return jacobian(gradient, inputs, create_graph, strict, vectorize)
 
 
+@checks(func=FUNCTION)
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -197,6 +200,7 @@ def vjp(
     return _pack(outputs, several_outputs, create_graph), _pack(products, several, create_graph)
 
 
+@checks(func=FUNCTION)
 def jvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -215,6 +219,7 @@ def jvp(
     return _pack(outputs, several_outputs, create_graph), _pack(products, several_outputs, create_graph)
 
 
+@checks(func=FUNCTION)
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -222,12 +227,12 @@ def hvp(
     return _hessian_product("hvp", _NO_INPUT, func, inputs, v, create_graph, strict)
 
 
+@checks(func=FUNCTION)
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """Return the output and the product of ``v`` with the Hessian: the results of ``hvp``, because a Hessian is symmetric."""
-    independent = _NO_INPUT.replace("The output of", "The jacobian of")
-    return _hessian_product("vhp", independent, func, inputs, v, create_graph, strict)
+    return _hessian_product("vhp", _NO_INPUT.replace("The output of", "The jacobian of"), func, inputs, v, create_graph, strict)
 
 
 def _hessian_product(
@@ -252,17 +257,13 @@ def _of_some(vector: Sequence[Tensor], slopes: Gradients) -> list[Tensor]:
     return [each for each, slope in zip(vector, slopes, strict=True) if slope is not None]
 
 
-# Jacobians and products for a graph that is already recorded
-
-
 def jacobian_of(
     output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False, number: int = 0
 ) -> list[Tensor]:
     """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element.
 
     Args:
-        output: the output.
-        inputs: the inputs.
+        output, inputs: the output and the inputs.
         create_graph: whether to record the result.
         strict: whether to raise an error, instead of returning zeros, if the output does not depend on an input.
         number: the number of the output in error messages.
@@ -270,8 +271,7 @@ def jacobian_of(
     rows = []
     missing = f"Output {number} of the user-provided function is independent of input {{}}. {_FORBIDDEN}."
     for position in itertools.product(*map(range, output.shape)):
-        # The pass starts from the element.  A one-hot cotangent of the whole output would contain zeros for the other elements,
-        # and zero times an infinite derivative is nan.
+        # A one-hot cotangent of the whole output would contain zeros, and zero times an infinite derivative is nan.
         found = _grads([output[position] if position else output], inputs, None, create_graph)
         rows.append(_filled(found, inputs, strict, create_graph, missing, "The jacobian of the user-provided function is"))
     return [

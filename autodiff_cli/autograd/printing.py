@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, dtype, torch_type
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, IndexOutOfRange, ShapeError, type_name
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -51,7 +51,19 @@ class TensorValues:
 
     def size(self, dim: int | None = None) -> Size | int:
         """Return the shape, or the length of one dimension."""
-        return self.shape if dim is None else self.shape[dim]
+        if dim is None:
+            return self.shape
+        try:
+            return self.shape[dim]
+        except TypeError:
+            raise ArgumentError(f"size: 'dim' must be a whole number, not {type_name(dim)}") from None
+        except IndexError:
+            reach = self.ndim
+            raise IndexOutOfRange(
+                f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
+                if reach
+                else f"Dimension specified as {dim} but tensor has no dimensions"
+            ) from None
 
     def element_size(self) -> int:
         """Return the size of one element in bytes."""

@@ -1,8 +1,8 @@
 """The public names of ``torch.autograd``, which the package imports on first use."""
 
+from autodiff_cli.autograd.checks.gradient_check import gradcheck as gradcheck
+from autodiff_cli.autograd.checks.gradient_check import gradgradcheck as gradgradcheck
 from autodiff_cli.autograd.function import Function as Function
-from autodiff_cli.autograd.gradient_check import gradcheck as gradcheck
-from autodiff_cli.autograd.gradient_check import gradgradcheck as gradgradcheck
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
 from autodiff_cli.autograd.modes import is_view_replay_enabled as is_view_replay_enabled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,13 @@ def _unused(tensor: Differentiable, i: int, create_graph: bool, materialize: boo
 
 
 def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differentiable]:
-    return [outputs] if isinstance(outputs, (Tensor, GradientEdge)) else list(outputs)
+    if isinstance(outputs, (Tensor, GradientEdge)):
+        return [outputs]
+    found = list(outputs) if isinstance(outputs, Iterable) else [outputs]
+    for one in found:
+        if not isinstance(one, (Tensor, GradientEdge)):
+            raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(one)}")
+    return found
 
 
 def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
@@ -179,7 +185,7 @@ def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
         raise ArgumentError(
             f"`inputs` argument to `{caller}()` must be a dict, not {type_name(inputs)}. Other Mapping types are not supported."
         )
-    found = list(inputs.values() if isinstance(inputs, dict) else inputs)
+    found = list(inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, Iterable) else [inputs])
     if not found:
         raise GraphError(f"`inputs` argument to `{caller}()` cannot be empty.")
     for tensor in found:
@@ -218,10 +224,8 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
                     hint="compute it from a tensor that requires grad, without no_grad or detach",
                 )
             edge = found
-        elif isinstance(output, GradientEdge):
-            edge = (output.node, output.output_nr)
         else:
-            raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(output)}")
+            edge = (output.node, output.output_nr)
         roots.append((edge, _root_cotangent(edge, gradients[i], i, create_graph)))
     return roots
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
@@ -106,6 +108,7 @@ def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> li
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
 
 
+@checks(expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), order=WHOLE, wrt=optional(NAMES))
 def evaluate(
     expression: str,
     at: Mapping[str, Any] | None = None,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, checks
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
@@ -83,6 +85,7 @@ class RowTracingEvaluator(OneNumberPerRow, TracingEvaluator):
     """A tracing evaluator whose variables are columns, with one number in each row."""
 
 
+@checks(expression=EXPRESSION, const=optional(VALUES), wrt=optional(NAMES), order=WHOLE)
 def compile(
     expression: str,
     wrt: str | Sequence[str] | None = None,

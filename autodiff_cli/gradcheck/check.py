@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, POINTS, VALUES, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
@@ -90,6 +92,7 @@ class Report(CommandResult):
         return [wrong or ("undecided" if self.undecided else "pass")]
 
 
+@checks(expression=EXPRESSION, at=POINTS, const=optional(VALUES), claims=NAMES)
 def check_gradient(
     expression: str,
     at: Point | Sequence[Point],

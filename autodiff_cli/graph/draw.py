@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from autodiff_cli.autograd.primitives.argument_kinds import either, optional
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, VALUES, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.evaluation.evaluation import Evaluation
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
 
+@checks(output=either(EXPRESSION, A_TENSOR), at=optional(VALUES), const=optional(VALUES), names=optional(VALUES))
 def draw_graph(
     output: str | Tensor,
     at: Mapping[str, Value] | None = None,

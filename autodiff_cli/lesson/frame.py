@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from autodiff_cli.errors import ArgumentError, type_name
 from autodiff_cli.explain.model import Explanation
 from autodiff_cli.lesson import page, plot, program
 from autodiff_cli.lesson.recording import Ended, Recorder
@@ -39,6 +40,11 @@ class Lesson:
             self._notes = recorder.notes
             self._parts = _parts(recorder, precision)
         else:
+            if not isinstance(source, (Explanation, Plot, Field)):
+                raise ArgumentError(
+                    f"Lesson takes a program, an explanation or a plot, not {type_name(source)}",
+                    hint="make an explanation with explain_gradient, and a plot with draw_plot",
+                )
             self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes
             self._parts = parts_of(source, precision)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, takes
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, checks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.nn.signatures import refused
@@ -22,6 +24,7 @@ def _kept(x: Tensor, p: float) -> Tensor:
     return tensor_on((drawn * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
 
 
+@takes(p=NUMBER)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; without ``training``, return the input.
 
@@ -37,6 +40,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return made
 
 
+@takes(tau=NUMBER, dim=DIMENSION)
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return a random sample of the classes along ``dim``, smoothed by ``tau``.
 
@@ -54,6 +58,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
     return straight
 
 
+@takes(lower=NUMBER, upper=NUMBER)
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """Multiply negative elements by a slope: a random one between the bounds with ``training``, else the mean of the bounds."""
     if training:
@@ -69,11 +74,13 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     return refused(change(input, apply), "rrelu", 1.0 if training else lower + upper)
 
 
+@takes(lower=NUMBER, upper=NUMBER)
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     """Apply ``rrelu`` in place."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 
+@checks(query=A_TENSOR, key=A_TENSOR, value=A_TENSOR, dropout_p=NUMBER)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR as _A_TENSOR
 from autodiff_cli.framework import missing as _missing
 from autodiff_cli.nn.dropout import dropout as dropout
 from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
@@ -71,6 +72,7 @@ def _along(function: _Any) -> _Any:
                 "Change the call to include dim=X as an argument.",
                 stacklevel=2,
             )
+            _A_TENSOR(input, function.__name__, "input")
             dim = 0 if len(input.shape) in (0, 1, 3) else 1
         return function(input if dtype is None else input.to(dtype), dim)
 

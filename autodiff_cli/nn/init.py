@@ -5,40 +5,48 @@ from __future__ import annotations
 import math
 
 from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TEXT, optional
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import eye
 from autodiff_cli.ops.generators import Generator
 
 
+@checks(tensor=A_TENSOR, a=NUMBER, b=NUMBER)
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements from the uniform distribution from ``a`` to ``b``."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
 
 
+@checks(tensor=A_TENSOR, mean=NUMBER, std=NUMBER)
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements from a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
 
 
+@checks(tensor=A_TENSOR)
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Set all elements to one number."""
     with no_grad():
         return tensor.fill_(val)  # type: ignore[no-any-return]
 
 
+@checks(tensor=A_TENSOR)
 def ones_(tensor: Tensor) -> Tensor:
     """Set all elements to 1."""
     return constant_(tensor, 1.0)
 
 
+@checks(tensor=A_TENSOR)
 def zeros_(tensor: Tensor) -> Tensor:
     """Set all elements to 0."""
     return constant_(tensor, 0.0)
 
 
+@checks(tensor=A_TENSOR)
 def eye_(tensor: Tensor) -> Tensor:
     """Set a matrix to the identity.
 
@@ -55,6 +63,7 @@ _GAINS = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "selu": 3.0 / 4}
 _UNIT = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
+@checks(nonlinearity=TEXT, param=optional(NUMBER))
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor of the standard deviation for weights before a nonlinear function.
 
@@ -84,20 +93,23 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 def _fan(tensor: Tensor, mode: str) -> int:
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return _fans(tensor)[mode.lower() == "fan_out"]
+    return max(_fans(tensor)[mode.lower() == "fan_out"], 1)  # a tensor without elements stays as it is
 
 
+@checks(tensor=A_TENSOR, gain=NUMBER)
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements uniformly, with the variance ``2*gain**2/(inputs + outputs)``."""
-    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    bound = gain * math.sqrt(6.0 / max(sum(_fans(tensor)), 1))
     return uniform_(tensor, -bound, bound, generator)
 
 
+@checks(tensor=A_TENSOR, gain=NUMBER)
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements from a normal distribution with the variance ``2*gain**2/(inputs + outputs)``."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / max(sum(_fans(tensor)), 1)), generator)
 
 
+@checks(tensor=A_TENSOR, a=NUMBER, mode=TEXT, nonlinearity=TEXT)
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
@@ -106,6 +118,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
+@checks(tensor=A_TENSOR, a=NUMBER, mode=TEXT, nonlinearity=TEXT)
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 
 from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, RATE, TENSORS, checks
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.comparison import clamp
@@ -18,6 +20,7 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [each.grad for each in given if each.grad is not None]
 
 
+@checks(parameters=TENSORS, max_norm=RATE)
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
@@ -46,6 +49,7 @@ def clip_grad_norm_(
     return total
 
 
+@checks(parameters=TENSORS, clip_value=NUMBER)
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Clamp the gradients of parameters in place to ``[-clip_value, clip_value]``."""
     with no_grad():
@@ -53,12 +57,14 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
             each.clamp_(-clip_value, clip_value)
 
 
+@checks(parameters=TENSORS)
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Return the elements of all parameters as one vector."""
     made: Tensor = cat([reshape(each, (-1,)) for each in parameters])
     return made
 
 
+@checks(vec=A_TENSOR, parameters=TENSORS)
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Assign the elements of a vector to parameters, in the order of ``parameters_to_vector``."""
     start = 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import TYPES, DType, DTypeLike, as_dtype, bool_, default_type, dtype, torch_type
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR
 from autodiff_cli.autograd.primitives.structural import cast
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
@@ -184,7 +185,7 @@ def _no_astype(self: Tensor) -> Any:
 add_methods(
     to=_to,
     type=_type,
-    type_as=lambda self, other: to(self, other._data.dtype),
+    type_as=lambda self, other: to(self, A_TENSOR(other, "type_as", "other").dtype),
     astype=property(_no_astype),
     cpu=_cpu,
     pin_memory=lambda self, memory_format=None: self,

@@ -162,7 +162,11 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
 
 def _overlaps(array: Array) -> bool:
     """Return whether several elements of an array are one number in memory."""
-    return 0 in array.strides and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
+    return (
+        0 in array.strides
+        and array.size > 0
+        and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
+    )
 
 
 def _changed(old: Array, new: Array) -> Any:

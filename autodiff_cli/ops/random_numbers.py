@@ -14,6 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, default_type
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.interface_kinds import checks
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
@@ -352,6 +353,7 @@ def _put(
     return change(self, lambda old: _IN_PLACE[name](old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
 
 
+@checks(a=NUMBER, b=NUMBER)
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements from the uniform distribution from ``a`` to ``b``, in place."""
     if a > b:
@@ -359,6 +361,7 @@ def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generat
     return _put(self, "uniform_", lambda random, shape: random.random(shape) * (b - a) + a, generator)
 
 
+@checks(mean=NUMBER, std=NUMBER)
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements from a normal distribution, in place."""
     _nonnegative(std)

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key
@@ -290,7 +291,7 @@ add_methods(
     unsafe_split=unsafe_split,
     unsafe_split_with_sizes=unsafe_split,
     unsafe_chunk=unsafe_chunk,
-    view_as=lambda self, other: reshape(self, other.shape),
-    reshape_as=lambda self, other: reshape(self, other.shape),
+    view_as=lambda self, other: reshape(self, A_TENSOR(other, "view_as", "other").shape),
+    reshape_as=lambda self, other: reshape(self, A_TENSOR(other, "reshape_as", "other").shape),
     __iter__=_iterator,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
+from autodiff_cli.autograd.primitives.interface_kinds import PAIR, RATE, checks
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import maximum
@@ -29,6 +31,7 @@ class Adam(Optimizer):
         ArgumentError: if an option is out of its range.
     """
 
+    @checks(lr=RATE, betas=PAIR, eps=NUMBER, weight_decay=NUMBER)
     def __init__(
         self,
         params: Parameters,

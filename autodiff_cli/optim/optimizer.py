@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from autodiff_cli.autograd.modes import enable_grad, no_grad, set_grad_enabled
+from autodiff_cli.autograd.primitives.interface_kinds import PARAMETERS, VALUES, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, type_name
 from autodiff_cli.ops.creation import zeros_like
@@ -37,6 +38,7 @@ class Optimizer:
         ArgumentError: if the parameters are missing, or a parameter is not a leaf, or occurs twice.
     """
 
+    @checks(params=PARAMETERS, defaults=VALUES)
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise ArgumentError(
@@ -60,7 +62,9 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
-        given = param_group["params"]
+        given = param_group.get("params")
+        if not isinstance(given, Iterable):
+            raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
         if isinstance(given, (set, frozenset)):
             raise ArgumentError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "

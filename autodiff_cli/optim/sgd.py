@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
+from autodiff_cli.autograd.primitives.interface_kinds import RATE, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
@@ -25,6 +27,7 @@ class SGD(Optimizer):
         ArgumentError: if an option is negative, or ``nesterov`` is used without momentum or with dampening.
     """
 
+    @checks(lr=RATE, momentum=NUMBER, dampening=NUMBER, weight_decay=NUMBER)
     def __init__(
         self,
         params: Parameters,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, PAIR, VALUES, checks
 from autodiff_cli.command_result import Record
 from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
@@ -61,6 +63,7 @@ class _Output(NamedTuple):
     program: str
 
 
+@checks(expression=EXPRESSION, over=optional(VALUES), at=optional(VALUES), const=optional(VALUES))
 def draw_plot(
     expression: str,
     over: Mapping[str, tuple[float, float] | str] | None = None,
@@ -84,6 +87,9 @@ def draw_plot(
         AutodiffError: if the expression or an argument is invalid.
     """
     given = over or {}
+    for name, each in given.items():
+        if not isinstance(each, str):
+            PAIR(each, "draw_plot", f"over[{name!r}]")
     ends = {name: each if isinstance(each, str) else ":".join(repr(float(end)) for end in each) for name, each in given.items()}
     return plot(expression, ranges(f"{name}={text}" for name, text in ends.items()), at, const, order, log=log)
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import func, optim
-from autodiff_cli.autograd import forward_ad, functional, gradient_check, graph, modes, reverse_mode
+from autodiff_cli.autograd import forward_ad, functional, graph, modes, reverse_mode
+from autodiff_cli.autograd.checks import gradient_check
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node

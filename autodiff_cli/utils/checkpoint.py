@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled, no_grad
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.reverse_mode import backward
 from autodiff_cli.autograd.tensor import Tensor
@@ -86,6 +87,7 @@ def _shape_and_type(tensor: Tensor) -> dict[str, object]:
 _CHECKS: dict[str, Describe | None] = {"default": _shape_and_type, "none": None}
 
 
+@checks(function=FUNCTION)
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,

@@ -250,7 +250,7 @@ class DerivativeCheck:
 
 
 def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
-    return [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    return list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
 
 
 def outputs_of(result: Outputs) -> list[Tensor]:

@@ -196,7 +196,7 @@ def _wholes(value: Argument) -> Any:
     return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
 
 
-def _number(value: Argument) -> Any:
+def number(value: Argument) -> Any:
     value = _one(value)
     if not isinstance(value, (int, float)):
         raise Unfit
@@ -233,7 +233,7 @@ def _tensor(value: Argument) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fib":
         return value
     if isinstance(value, (int, float)):
-        return np.float64(_number(value))  # integers would overflow
+        return np.float64(number(value))  # integers would overflow
     raise Unfit
 
 
@@ -272,14 +272,14 @@ ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
 WHOLES = Kind("a whole number or a list of whole numbers", _wholes)
-NUMBER = Kind("a number", _number)
+NUMBER = Kind("a number", number)
 FLAG = Kind("true or false", _flag)
 TEXT = Kind("a string in quotes", _text)
 TYPE = Kind("the name of a type such as 'float64'", _type)
 MASK = Kind("a tensor of booleans, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
 TENSOR = Kind("a number or a tensor", _tensor)
-VALUE = Kind("a number or a tensor", lambda value: _number(value) if isinstance(value, (int, float)) else _tensor(value))
+VALUE = Kind("a number or a tensor", lambda value: number(value) if isinstance(value, (int, float)) else _tensor(value))
 """The same kind as ``TENSOR``, for functions that treat plain numbers differently from tensors."""
 
 

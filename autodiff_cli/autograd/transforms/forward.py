@@ -9,6 +9,7 @@ from typing import Any
 
 from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
@@ -18,6 +19,7 @@ from autodiff_cli.autograd.transforms.vmap import moved, vmap
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 
 
+@checks(func=FUNCTION)
 def jvp(
     func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -80,6 +82,7 @@ def _checked(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     return dual_of(primal, tangent, level)
 
 
+@checks(func=FUNCTION)
 def jacfwd(
     func: Callable[..., Any],
     argnums: Argnums = 0,
@@ -134,11 +137,13 @@ def jacfwd(
     return jacobian
 
 
+@checks(func=FUNCTION)
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Transformed:
     """Return a function that computes the second derivatives of ``func``: forward mode over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
+@checks(func=FUNCTION)
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return the outputs of ``func``, and a function from tangents of the inputs to tangents of the outputs.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -76,6 +77,7 @@ class Recorded:
         return x if self._outside and reaches_others([x], self._leaves) else detached(x)
 
 
+@checks(func=FUNCTION)
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
     """Return a function that computes the gradient and the value of ``func``, which returns one number.
 
@@ -106,6 +108,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return both
 
 
+@checks(func=FUNCTION)
 def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
     """Return a function that computes the value and the gradient of ``func``, in the order of JAX; see ``grad_and_value``."""
     both = grad_and_value(func, argnums, has_aux)
@@ -118,6 +121,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return value_first
 
 
+@checks(func=FUNCTION)
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
     """Return a function that computes the gradient of ``func``, which returns one number.
 
@@ -135,6 +139,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return gradient
 
 
+@checks(func=FUNCTION)
 def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """Return the outputs of ``func``, and a function from their cotangents to the cotangents of the inputs.
 
@@ -186,6 +191,7 @@ def _recorded(
     return call, outputs
 
 
+@checks(func=FUNCTION)
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Transformed:
     """Return a function that computes the Jacobian of ``func`` by reverse mode: one sweep for all elements of the outputs at once.
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.active import active_batches, running
@@ -18,6 +19,7 @@ Dims = int | Tree | None
 _RANDOMNESS = ("error", "different", "same")
 
 
+@checks(func=FUNCTION)
 def vmap(
     func: Callable[..., Any],
     in_dims: Dims = 0,

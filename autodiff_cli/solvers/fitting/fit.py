@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import DATA, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
@@ -33,6 +35,20 @@ SAME = 1e-9
 """The relative difference of objectives above which one of two minima is smaller."""
 
 
+@checks(
+    expression=EXPRESSION,
+    data=DATA,
+    at=optional(VALUES_OR_TEXTS),
+    const=optional(VALUES),
+    let=optional(VALUES),
+    fix=NAMES,
+    bounds=VALUES_OR_TEXTS,
+    tie=VALUES_OR_TEXTS,
+    derive=NAMES,
+    share=NAMES,
+    sigma_x=VALUES_OR_TEXTS,
+    max_steps=WHOLE,
+)
 def fit(
     expression: str,
     data: Data,

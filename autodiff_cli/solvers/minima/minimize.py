@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
@@ -102,6 +104,15 @@ def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
 
 
 @np.errstate(all="ignore")
+@checks(
+    expression=EXPRESSION,
+    at=VALUES,
+    const=optional(VALUES),
+    bounds=VALUES_OR_TEXTS,
+    subject=NAMES,
+    sensitivity=NAMES,
+    max_steps=WHOLE,
+)
 def minimize(
     expression: str,
     at: Mapping[str, Value],

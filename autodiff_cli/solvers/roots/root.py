@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
@@ -229,6 +231,9 @@ def root(
 ) -> Root: ...
 
 
+@checks(
+    expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), over=VALUES_OR_TEXTS, sensitivity=NAMES, max_steps=WHOLE
+)
 def root(
     expression: str,
     at: Mapping[str, Value] | None = None,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, VALUES, checks
 from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.phrasing import note
@@ -70,6 +72,7 @@ def propagate(
 ) -> Propagation: ...
 
 
+@checks(expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), u=optional(VALUES), dof=optional(VALUES))
 def propagate(
     expression: str,
     at: Mapping[str, Stated] | None = None,

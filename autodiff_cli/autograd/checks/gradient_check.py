@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.checks.derivative_check import CheckedFunction, DerivativeCheck, arguments_of, outputs_of
+from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GradcheckError, InvalidCheck
 
 
+@checks(func=FUNCTION)
 def gradcheck(
     func: CheckedFunction,
     inputs: Tensor | Sequence[Tensor | float],
@@ -84,6 +86,7 @@ def gradcheck(
     return True
 
 
+@checks(func=FUNCTION)
 def gradgradcheck(
     func: CheckedFunction,
     inputs: Tensor | Sequence[Tensor | float],
