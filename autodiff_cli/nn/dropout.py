@@ -77,7 +77,8 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
 @takes(lower=NUMBER, upper=NUMBER)
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     """Apply ``rrelu`` in place."""
-    return rrelu(input, lower, upper, training, inplace=True)
+    found: Tensor = rrelu(input, lower, upper, training, inplace=True)
+    return found
 
 
 @checks(query=A_TENSOR, key=A_TENSOR, value=A_TENSOR, dropout_p=NUMBER)

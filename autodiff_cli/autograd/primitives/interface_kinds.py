@@ -80,7 +80,7 @@ def checks(**kinds: Kind) -> Callable[[_Checked], _Checked]:
     """
 
     def decorate(function: _Checked) -> _Checked:
-        code = function.__code__  # type: ignore[attr-defined]
+        code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         name = function.__qualname__.removesuffix(".__init__")
 
