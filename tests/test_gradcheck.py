@@ -77,6 +77,7 @@ def test_a_claim_is_compared_with_the_exact_derivative(
         ("cbrt(x)", {"x": 0}, "pass"),
         ("acos(x)", {"x": 1}, "pass"),
         ("x*abs(x)", {"x": 0}, "pass"),
+        ("abs((x - 0.625)*(x - 1.125))", {"x": 1.125}, "kink"),  # the central quotient is curvature times the step
         ("floor(x)", {"x": 2}, "jump"),
         ("log(x)", {"x": -1}, "undefined"),
         ("sqrt(x**2 + 1)", {"x": 1e200}, "fail"),

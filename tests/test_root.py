@@ -221,6 +221,7 @@ def test_a_root_of_a_continuous_function_remains_one(expression: str, start: flo
         "cosh(x) - 1 + 1e-18",
         "x**2 - 2*x + 1.0000000000000002",
         "abs(sin(x)) + 1e-25",
+        "1e-19*(x + 2)*exp(-40*(x + 4)**2)",  # it underflows, but is not 0
     ],
 )
 def test_a_function_that_comes_close_to_0_does_not_have_a_root(expression: str) -> None:

@@ -297,6 +297,11 @@ def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient
     return slope("smooth", central.value)
 
 
+def _alike(one: tuple[Real, Real], other: tuple[Real, Real]) -> bool:
+    """Return whether two pairs of one-sided limits agree to 1 %."""
+    return all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(one, other, strict=True))
+
+
 def _confirmed(one: Slope, other: Slope) -> Slope:
     """Choose between two results, the second of which was computed with more digits.
 
@@ -305,11 +310,12 @@ def _confirmed(one: Slope, other: Slope) -> Slope:
     """
     central = other.central * 0 if abs(other.central) <= other.noise else other.central
     smooth = one._replace(kind="smooth", value=central, central=central, sides=(central, central))
+    if one.kind == other.kind == "kink" and one.sides[0] < one.sides[1] and _alike(one.sides, other.sides):
+        return one  # the central quotient of abs(x*(x - 1)) tends to 0
     if other.kind == "smooth" and not central:
         return smooth
     if other.kind != "undefined" and abs(one.central) > 0 and abs(central) < abs(one.central) * 1e-60:
         return smooth
     if one.kind == other.kind == "kink":
-        alike = all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(one.sides, other.sides, strict=True))
-        return one if alike else smooth._replace(value=(other.sides[0] + other.sides[1]) / 2)
+        return one if _alike(one.sides, other.sides) else smooth._replace(value=(other.sides[0] + other.sides[1]) / 2)
     return other

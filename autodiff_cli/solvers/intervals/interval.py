@@ -107,7 +107,7 @@ def mul(a: Interval, b: Interval) -> Interval:
     ends = np.where(np.isnan(ends), 0.0, ends)
     nothing = a.empty | b.empty
     low, high = (np.where(nothing, np.nan, one) for one in (ends.min(axis=0), ends.max(axis=0)))
-    zero = (low == 0) & (high == 0)
+    zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
     made = outward(low, high, a.regular & b.regular)
     return Interval(np.where(zero, 0.0, made.low), np.where(zero, 0.0, made.high), made.regular)
 

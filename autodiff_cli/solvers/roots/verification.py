@@ -143,7 +143,7 @@ def _singular(problem: Problem, point: Point, step: Vector, noise: Vector) -> Ch
         return Check(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
     proof = "residual" if point.f.any() else "zero residual"
     error, growth = reach
-    if growth > 0 and is_excluded(problem, point.x, error):
+    if is_excluded(problem, point.x, error):
         return Check(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
     return Check(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
 
