@@ -88,7 +88,8 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         else:
             waiting = _outside(waiting, _looked_at(problem, walk, box, low, high, found))
     found.unresolved += list(waiting.mean(axis=1))
-    found.complete = found.complete and all(check.multiplicity for check in found.checks) and not (found.unresolved or found.broken or parts.left or more > 0)
+    open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
+    found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
     if parts.left and more < 0:
         _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
 
