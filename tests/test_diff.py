@@ -250,7 +250,7 @@ POSITIVE = (
     *("gammainc_density", "beta", "betaln", "faddeeva", "voigt", "polygamma_gap"),
     *("normal_logpdf", "poisson_logpmf", "binomial_logpmf"),
 )
-DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
+DERIVED = {"tanhshrink": ("t", np.tanh), "tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
 WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.decomposition is not None]
 
 

@@ -440,7 +440,7 @@ def test_rows_without_a_value() -> None:
         ('{"x": [1]}', "line 2: column 'x' contains [1], which is not a number"),
         ("[1]", "line 2: not a JSON object"),
         ('{"x": 1', "line 2: not JSON ("),
-        ("[" * 100_000, "line 2: not JSON ("),
+        ("[" * 100_000, "line 2: a value is nested too deeply"),
     ],
 )
 def test_bad_json_lines(line: str, message: str) -> None:

@@ -97,7 +97,7 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
             "linspace requires the argument 'steps'",
             "it is linspace(start, end, steps, dtype=none, device=none, requires_grad=false)",
         ),
-        ("x = tensor([1, [2]])", "tensor cannot be applied to a list whose rows differ in length", "it is tensor(data"),
+        ("x = tensor([1, [2]])", "cannot make a tensor of these values", "use numbers, or lists of numbers whose rows"),
         (
             "x = tensor(5)\nx.grad_fn.name()",
             "none has no method 'name'",

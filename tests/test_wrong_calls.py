@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.autograd.primitives.argument_kinds import Kind
+from autodiff_cli.autograd.primitives.interface_kinds import checks
 from autodiff_cli.errors import ArgumentError, AutodiffError
 
 _MODULES = ("", "linalg", "special", "func", "nn.functional", "nn.init", "nn.utils", "optim", "autograd", "autograd.functional")
@@ -28,7 +30,14 @@ def _callables() -> Iterator[tuple[str, str, Callable[..., object]]]:
         for name in dir(module):
             made = getattr(module, name)
             ours = (getattr(made, "__module__", None) or "").startswith("autodiff_cli")
-            if name[0] != "_" and name not in _TAKES_ALL and callable(made) and ours and not _is_exception(made):
+            if (
+                name[0] != "_"
+                and name not in _TAKES_ALL
+                and callable(made)
+                and ours
+                and not _is_exception(made)
+                and not _is_kind(made)
+            ):
                 yield f"{path}.{name}", name, made
     tensor = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
     for name, made in vars(ad.Tensor).items():
@@ -38,6 +47,11 @@ def _callables() -> Iterator[tuple[str, str, Callable[..., object]]]:
 
 def _is_exception(made: object) -> bool:
     return isinstance(made, type) and issubclass(made, Exception)
+
+
+def _is_kind(made: object) -> bool:
+    """Return whether an object is a check of arguments, which modules import to declare functions."""
+    return isinstance(made, Kind) or made is checks
 
 
 CALLS = list(_callables())
