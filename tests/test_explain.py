@@ -525,4 +525,3 @@ def test_a_name_that_is_assigned_twice() -> None:
     assert [part["to"] for step in result["steps"] for part in step["contributions"]] == ["%2", "%1", "x"]
     assert [part["from"] for part in result["ends"][0]["parts"]] == ["%1"]
     assert result["grad"] == {"x": pytest.approx(12 * np.cos(12))}
-    assert "x_{2}" in run(f"{program} --format latex")
