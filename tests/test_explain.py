@@ -521,7 +521,8 @@ def test_a_name_that_is_assigned_twice() -> None:
     """The two tensors have two names, also in LaTeX."""
     program = 'autodiff explain "x = x**2; x = x*3; sin(x)" --at x=2'
     result = json.loads(run(f"{program} --json"))
-    assert [line["name"] for line in result["forward"]] == ["x", "%1", "%2", "%3"]
-    assert [part["to"] for step in result["steps"] for part in step["contributions"]] == ["%2", "%1", "x"]
+    assert [line["name"] for line in result["forward"]] == ["x", "%1", "x₂", "%2"]
+    assert [part["to"] for step in result["steps"] for part in step["contributions"]] == ["x₂", "%1", "x"]
     assert [part["from"] for part in result["ends"][0]["parts"]] == ["%1"]
     assert result["grad"] == {"x": pytest.approx(12 * np.cos(12))}
+    assert "x_{2}" in run(f"{program} --format latex")

@@ -231,7 +231,7 @@ def test_options_may_follow_an_expression_after_two_hyphens() -> None:
 
 def test_every_tensor_in_a_table_has_its_own_name() -> None:
     names = [row["name"] for row in json.loads(run('autodiff eval "x=5*x; x=x+1; x" --at x=5 --json'))["tensors"]]
-    assert names == ["x", "%1", "%2"]
+    assert names == ["x", "%1", "x₂"]
 
 
 def test_the_scale_of_a_loss_is_blamed_for_its_overflow(tmp_path: Path) -> None:

@@ -11,15 +11,14 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.argument_kinds import Kind
-from autodiff_cli.autograd.primitives.interface_kinds import checks
 from autodiff_cli.errors import ArgumentError, AutodiffError
 
 _MODULES = ("", "linalg", "special", "func", "nn.functional", "nn.init", "nn.utils", "optim", "autograd", "autograd.functional")
 _INTERNAL = re.compile(r"<\w+>|\b_[a-z]\w*[.(]|\bfunction\(|\bcall\(|\bmethod\(")
 """The names of functions that a user does not write."""
 
-_TAKES_ALL = ("Function", "Size")
-"""Classes that accept all arguments: the base class of custom functions, and a tuple."""
+_TAKES_ALL = ("Function", "Size", "checks")
+"""What accepts all arguments: the base class of custom functions, a tuple, and the decorator that checks arguments."""
 
 
 def _callables() -> Iterator[tuple[str, str, Callable[..., object]]]:
@@ -30,14 +29,7 @@ def _callables() -> Iterator[tuple[str, str, Callable[..., object]]]:
         for name in dir(module):
             made = getattr(module, name)
             ours = (getattr(made, "__module__", None) or "").startswith("autodiff_cli")
-            if (
-                name[0] != "_"
-                and name not in _TAKES_ALL
-                and callable(made)
-                and ours
-                and not _is_exception(made)
-                and not _is_kind(made)
-            ):
+            if name[0] != "_" and name not in _TAKES_ALL and callable(made) and ours and not _is_declaration(made):
                 yield f"{path}.{name}", name, made
     tensor = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
     for name, made in vars(ad.Tensor).items():
@@ -45,13 +37,9 @@ def _callables() -> Iterator[tuple[str, str, Callable[..., object]]]:
             yield f"Tensor.{name}", name, getattr(tensor, name)
 
 
-def _is_exception(made: object) -> bool:
-    return isinstance(made, type) and issubclass(made, Exception)
-
-
-def _is_kind(made: object) -> bool:
-    """Return whether an object is a check of arguments, which modules import to declare functions."""
-    return isinstance(made, Kind) or made is checks
+def _is_declaration(made: object) -> bool:
+    """Return whether an object is an error, or a kind of arguments."""
+    return isinstance(made, Kind) or (isinstance(made, type) and issubclass(made, Exception))
 
 
 CALLS = list(_callables())

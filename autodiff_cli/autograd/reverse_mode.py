@@ -13,7 +13,6 @@ from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.reverse.engine import run_backward
-from autodiff_cli.autograd.reverse.warn_once import warn_once
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on, zeros_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 from autodiff_cli.lazy import named
@@ -75,6 +74,8 @@ def backward(
                 tensor.retain_grad()
         edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
     if create_graph:
+        from autodiff_cli.autograd.reverse.warn_once import warn_once
+
         warn_once(CYCLE)
     run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
 

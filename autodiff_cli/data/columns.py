@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
@@ -20,8 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Vector = NDArray[np.float64]
-    Data = Inputs | Mapping[str, ArrayLike] | Sequence[str] | str
+    Data = Inputs | Mapping[str, ArrayLike] | Sequence[str] | str | os.PathLike[str]
     """Input files, or arrays by name."""
+
+
+def _data(value: Argument) -> Any:
+    names = value if isinstance(value, (list, tuple)) else [value]
+    if not isinstance(value, (Inputs, Mapping)) and not all(isinstance(name, (str, os.PathLike)) for name in names):
+        raise Unfit
+    return value
+
+
+DATA = Kind("a file name, a list of file names, or a dictionary of columns", _data)
 
 
 class Groups(NamedTuple):
@@ -108,8 +120,8 @@ class Source:
         self._inputs: Inputs | None = None
         self._arrays: Mapping[str, ArrayLike] = {}
         if not isinstance(data, Mapping):
-            paths = [data] if isinstance(data, str) else data
-            self._inputs = paths if isinstance(paths, Inputs) else Inputs.named(list(paths))
+            paths = [data] if isinstance(data, (str, os.PathLike)) else data
+            self._inputs = paths if isinstance(paths, Inputs) else Inputs.named([os.fspath(path) for path in paths])
             self._first = self._inputs.open(self._inputs.paths[0])
             self.names, self.name = tuple(self._first.columns), self._first.name
         else:

@@ -82,17 +82,18 @@ class Evaluator(Machine):
     def named(self) -> Iterator[tuple[Tensor, str, str]]:
         """Yield every tensor with its name and its expression: first the variables, then the program's tensors in order.
 
-        Unnamed tensors are called ``%1``, ``%2`` and so on, and so is a tensor that the program assigns to the name of a variable.
+        Unnamed tensors are called ``%1``, ``%2`` and so on.  A tensor that the program assigns to the name of a variable ``x`` is
+        called ``x₂``.
         """
         names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
         yield from ((tensor, name, name) for name, tensor in self.variables.items())
         unnamed = 0
         for tensor, expression in self.tensors.made:
             name = names.get(id(tensor))
-            if name is None or name in self.variables:
+            if name is None:
                 unnamed += 1
                 name = f"%{unnamed}"
-            yield tensor, name, expression
+            yield tensor, f"{name}₂" if name in self.variables else name, expression
 
     def _require_values(self) -> None:
         """Raise an error that names all variables without a value."""

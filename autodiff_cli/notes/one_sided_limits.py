@@ -153,7 +153,7 @@ class Discontinuity(NamedTuple):
     """A point at which a value is not continuous.
 
     Attributes:
-        kind: ``jump`` if the limits differ from each other or from the value, ``undefined`` if there is no value.
+        kind: ``jump`` if the limits differ from each other or from the value, ``undefined`` if the value is not defined.
         where: the point, such as ``x = 2``.
         left, right: the limits of the value from both sides; nan if ``undefined``.
     """

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.behaviour import leaf, torch
+from tests.behaviour.test_functions import Square
 
 func: Any = import_module(f"{torch.__name__}.func")
 functional: Any = import_module(f"{torch.__name__}.autograd.functional")
@@ -99,16 +100,6 @@ def test_a_change_before_the_backward_pass_is_noticed_or_harmless(name: str) -> 
 
 
 def test_a_saved_input_of_a_custom_function_that_was_detached_in_place() -> None:
-    class Square(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return 2 * g * ctx.saved_tensors[0]
-
     x = leaf([0.5, 2.0])
     before = x * 3
     after = Square.apply(before)

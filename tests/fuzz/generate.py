@@ -63,6 +63,7 @@ LEFT_OUT = {
     "--partition-rows": "it is for a cluster or a folder",
     "--resume": "it is for a folder that an interrupted run left",
     "--help": "it is the same each time; tests/test_help.py looks at it",
+    "--python": "Python reports its errors with a traceback",
 }
 """Options that are not tried, and why."""
 RANGES = ("0:1", "-1:1", "-pi:pi", "0.5:2", "-1e3:1e3", "0:0", "1:0", "0:1:7")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit, either, number
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit, number
 from autodiff_cli.autograd.tensor import Tensor
 
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
@@ -57,10 +56,6 @@ def _pair(value: Argument) -> Any:
 
 
 FUNCTION = Kind("a function", _function)
-DATA = Kind(
-    "a file name, a list of file names, or a dictionary of columns",
-    either(Kind("", _of((Mapping, PathLike))), Kind("", _each_of(str))).take,
-)
 A_TENSOR = Kind("a tensor", _of(Tensor))
 EXPRESSION = Kind("an expression, which is a text", _of(str))
 VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", _of(Mapping))

@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
@@ -37,6 +38,7 @@ SAME = 1e-9
 
 @checks(
     expression=EXPRESSION,
+    data=DATA,
     at=optional(VALUES_OR_TEXTS),
     const=optional(VALUES),
     let=optional(VALUES),
