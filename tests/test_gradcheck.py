@@ -149,6 +149,8 @@ def test_strict_counts_what_is_undecided() -> None:
     [
         ("floor(x)*x", "jump", "the value jumps from 2 to 4 at x = 2"),
         ("where(x == 2, 5, 2*x)", "jump", "the value jumps from 4 to 5 at x = 2"),
+        ("where(x < 2, (x - 2)*1e12, 3*x)", "jump", "the value jumps from 0 to 6 at x = 2"),
+        ("where(x <= 2, 1e-18, x - 2)", "jump", "the value jumps from 1e-18 to 0 at x = 2"),
         ("sin(x - 2)/(x - 2)", "undefined", "the value is not defined at x = 2"),
         ("(x - 2)*log(x - 2)", "undefined", "the value is not defined at x = 2"),
     ],

@@ -157,10 +157,16 @@ def test_the_command() -> None:
         ("floor(x) + x**2", {"x": 0.5}, "jump", False, None),
         ("abs(x) + where(x < 0, -1, 0)", {"x": 0.5}, "jump", False, None),
         ("(x - 1)**2 + floor(y) + y**2", {"x": 3, "y": 0.4}, "jump", False, None),
+        ("where(x < 2, (x - 2)**2*1e12, (x - 2)**2 - 3)", {"x": 1.9}, "jump", False, None),
+        ("where(x <= 2, 1e-18, (x - 2)**2)", {"x": 3}, "jump", False, None),
         ("where(x < 1, x**2, 1 + (x - 1)**2)", {"x": 0.5}, "minimum", True, {"x": 0}),  # continuous at 1, and smooth at 0
         ("exp(-x**2)", {"x": 0}, "underflow", False, None),
         ("-exp(-x**2)", {"x": 40}, "underflow", False, None),
         ("1 - exp(-x**2 - y**2)", {"x": 40, "y": 1}, "underflow", False, None),
+        ("erf(-100*x - 150)", {"x": -0.9}, "underflow", False, None),
+        ("exp(-2*(x - 1.125)**2)", {"x": -0.85}, "underflow", False, None),
+        ("(x + 2.875)**3 + 0*x", {"x": 0.375}, "unbounded", False, None),
+        ("x**3 + 8.625*x**2 + 24.796875*x + 23.763671875", {"x": 0.375}, "unbounded", False, None),  # the same, expanded
         ("relu(x)", {"x": -3}, "flat", True, None),
         ("(x*y - 1)**2", {"x": 2, "y": 3}, "flat", True, None),
         ("abs(x - y) + (x + y)**2", {"x": 1, "y": 2}, "kink", True, {"x": 0, "y": 0}),

@@ -101,7 +101,7 @@ class Judge:
     def claim(self, claimed: Real, index: Index, j: int) -> Verdict:
         """Return the verdict on a claimed derivative that was computed in arbitrary precision."""
         slope, value = self._differences.slopes(index)[j], float(claimed)
-        if slope.kind == "kink":
+        if slope.kind in ("kink", "jump"):
             return Verdict("kink", math.nan, 0.0, 0.0)
         if slope.kind == "undefined" and math.isnan(value):
             return Verdict("pass", math.nan, 0.0, 0.0)
@@ -146,6 +146,8 @@ def _without(slope: Slope, value: float) -> Verdict | None:
     """Return the verdict for a point at which the derivative does not exist, or ``None`` if it exists."""
     if slope.kind == "smooth":
         return None
+    if slope.kind == "jump":  # the verdict on the point follows; see ``notes.kinks.discontinuity``
+        return Verdict("kink", math.nan, 0.0, 0.0)
     if slope.kind != "kink":
         reasons = {"undefined": "the value is not finite here", "unclear": "the difference quotients do not converge here"}
         return Verdict("undecided", math.nan, math.nan, 0.0, reasons[slope.kind])

@@ -84,7 +84,7 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
 
 def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
     """Return where the value is not defined or jumps at the point of an evaluation, or ``None`` if it does neither."""
-    from autodiff_cli.notes.one_sided_limits import Discontinuity
+    from autodiff_cli.notes.one_sided_limits import Discontinuity, exact_jump
 
     if not np.all(np.isfinite(evaluation.output._data)):
         scalars = [f"{name} = {_short(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
@@ -93,7 +93,7 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
     for line, _, jump in _felt(evaluation, met, 1) if met else ():
         if jump is not None:
             return Discontinuity("jump", f"{element_name(line.name, line.element)} = {_short(line.value)}", *jump)
-    return None
+    return exact_jump(evaluation) if met else None
 
 
 def _felt(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Felt]:

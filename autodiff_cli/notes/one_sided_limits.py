@@ -12,6 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.evaluation.names import element_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,8 @@ FAR_STEPS = (0.25, 0.3, 0.35)
 """The distances where rounding hides nearer points, as in ``floor(cos(x))`` at 0: the cosine is 1 up to the distance 1e-8."""
 TOLERANCE = 1e-5
 _SETTLED = 0.3
+_MOST_SECONDS = 1.0
+"""The processor time for limits with many digits."""
 
 
 class Line(NamedTuple):
@@ -169,6 +172,29 @@ class Discontinuity(NamedTuple):
         if self.kind == "undefined":
             return f"the value is not defined at {self.where}"
         return f"the value jumps from {self.left + 0.0:.6g} to {self.right + 0.0:.6g} at {self.where}"
+
+
+def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
+    """Return a jump of the value that is found with many digits, or ``None``.
+
+    It is hidden in floats if the value is steep on one side, or the jump is small beside the values around it.
+    """
+    from autodiff_cli.precise.reference import Reference, in_time
+
+    try:
+        with in_time(_MOST_SECONDS):
+            differences = (reference := Reference(evaluation)).differences
+            for name, leaf in evaluation.variables.items():
+                elements = zip(reference.indices([name]), element_names(name, leaf.shape), np.ravel(leaf._data), strict=True)
+                for index, label, value in elements:
+                    for slope in differences.slopes(index):
+                        if slope.kind == "jump":
+                            least = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance
+                            left, right = (0.0 if abs(side) < least else float(side) for side in slope.sides)
+                            return Discontinuity("jump", f"{label} = {value:.6g}", left, right)
+    except AutodiffError:
+        pass
+    return None
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:

@@ -51,12 +51,12 @@ class Slope(NamedTuple):
     """A derivative of one output element, estimated from function values.
 
     Attributes:
-        kind: ``smooth``; ``kink`` if the sides disagree or the function jumps; ``undefined`` if the function is undefined;
-            ``unclear`` if the quotients do not converge.
+        kind: ``smooth``; ``kink`` if the sides disagree; ``jump`` if the function jumps; ``undefined`` if the function is
+            undefined; ``unclear`` if the quotients do not converge.
         value: the derivative; infinite if the quotients grow without bound, and nan if it does not exist.
         central: the central difference quotient, even if the derivative does not exist.
         noise: the absolute error of the central quotient caused by the finite number of digits.
-        sides: the smallest and the largest one-sided limit at a kink.
+        sides: the smallest and the largest one-sided limit at a kink; the values on the left and on the right of a jump.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Differences:
 
     def __init__(self, evaluate: Evaluate, inputs: Sequence[float], order: int = 1, digits: int = 50) -> None:
         self._evaluate = evaluate
-        self._inputs = list(inputs)
+        self.inputs = list(inputs)
         self._more = max(digits - 50, 0)
         self._order = order
         self._enough = self._digits(STEPS_AT_0 if 0 in inputs and order <= 2 else STEPS)
@@ -90,7 +90,7 @@ class Differences:
 
     def _made(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
         at_0 = STEPS_AT_0 if self._order <= 2 else steps
-        return _Run(self._evaluate, inputs or self._inputs, digits, *([each + self._more for each in one] for one in (steps, at_0)))
+        return _Run(self._evaluate, inputs or self.inputs, digits, *([each + self._more for each in one] for one in (steps, at_0)))
 
     @property
     def run(self) -> _Run:
@@ -146,7 +146,7 @@ class Differences:
 
     def around(self, index: Index, j: int, distance: float) -> float:
         """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 ± distance``."""
-        moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)] for side in (-1, 1))
+        moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
         sizes = [abs(self._made(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
 
@@ -226,10 +226,14 @@ class _Run:
         ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
         found = []
         for j, value in enumerate(self.value(())):
-            if self.math.finite(value):
-                found.append(_judged(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio))
-            else:
+            if not self.math.finite(value):
                 found.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
+                continue
+            slope = _judged(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
+            if slope.kind == "jump":
+                left, right = (self.value(((index[0], side, 1),))[j] for side in (-2, 2))
+                slope = slope._replace(sides=(left, right))
+            found.append(slope)
         return found
 
 
@@ -275,7 +279,7 @@ def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient
     if not limits:
         return slope("undefined")
     if JUMP in limits:
-        return slope("kink", sides=(-mp.inf, mp.inf))
+        return slope("jump" if mp.isfinite(ratio) else "kink", sides=(-mp.inf, mp.inf))
     if len(numbers) < len(limits):
         return slope("unclear")
     low, high = min(numbers), max(numbers)
@@ -310,6 +314,8 @@ def _confirmed(one: Slope, other: Slope) -> Slope:
     """
     central = other.central * 0 if abs(other.central) <= other.noise else other.central
     smooth = one._replace(kind="smooth", value=central, central=central, sides=(central, central))
+    if one.kind == other.kind == "jump":
+        return other
     if one.kind == other.kind == "kink" and one.sides[0] < one.sides[1] and _alike(one.sides, other.sides):
         return one  # the central quotient of abs(x*(x - 1)) tends to 0
     if other.kind == "smooth" and not central:

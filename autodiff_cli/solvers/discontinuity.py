@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, jump
+from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, jump
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
@@ -82,4 +82,7 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
         for value in (float(each[j]) for each in here):
             if (found := jump(before, after, value)) is not None:
                 return Discontinuity("jump", where, *found)
-    return None
+    if enclosure is None or not all(inside):
+        return None
+    programs = [system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high}]
+    return next((hidden for each in programs if (hidden := exact_jump(each)) is not None), None)

@@ -27,6 +27,7 @@ from autodiff_cli.evaluation.evaluation import Evaluation, given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import Syntax
+from autodiff_cli.solvers.intervals.enclosure import Enclosure
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -186,13 +187,38 @@ class System:
         return self._trace({})
 
     @cached_property
-    def enclosable(self) -> tuple[list[Instruction], list[Operand]] | None:
+    def _enclosable(self) -> tuple[list[Instruction], list[Operand]] | None:
         """As ``tape``, but functions of arrays are formulas of their elements, which can be enclosed and are less accurate."""
         if self.tape is not None:
             return self.tape
         from autodiff_cli.solvers.array_formulas import FORMULAS
 
         return self._trace(FORMULAS)
+
+    @cached_property
+    def enclosure(self) -> Enclosure | None:
+        """The m values over boxes; ``None`` if the programs cannot be traced."""
+        return self._enclosed(lambda by, of: of)
+
+    @cached_property
+    def slopes(self) -> Enclosure | None:
+        """The Jacobian matrix over boxes, row by row; ``None`` if the programs cannot be traced."""
+        return self._enclosed(lambda by, of: [slope for each in of for slope in gradient(each, by)])
+
+    @cached_property
+    def curvatures(self) -> Enclosure | None:
+        """The Hessian matrix of the first value over boxes, row by row; ``None`` if the programs cannot be traced."""
+        return self._enclosed(lambda by, of: [each for slope in gradient(of[0], by) for each in gradient(slope, by)])
+
+    def _enclosed(self, results: Results) -> Enclosure | None:
+        if self._enclosable is None:
+            return None
+        by, of = self._enclosable
+        try:
+            with np.errstate(all="ignore"), set_grad_enabled(False):
+                return Enclosure(by, results(by, of))
+        except (NotRecordable, LimitError):
+            return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
         if len(self.start) > MOST_TRACED:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _HIGHEST = 12
 """The highest order of derivative that is examined."""
 _MOST_DIRECTIONS = 6
+_MOST_ENCLOSED = 12
+"""The maximum number of variables of a Hessian matrix whose rounding errors are enclosed."""
 _DISTANCES = (0.1, 0.01, 0.001)
 """The distances of the probes from the point, relative to the size of the variables."""
 
@@ -84,18 +86,40 @@ def has_hidden_slope(problem: Problem, x: Vector) -> bool:
     """
     from autodiff_cli.precise.reference import Reference, in_time
 
+    hessian = np.abs(problem.hessian(x, np.zeros(len(problem.constraints))))
+    slopes = problem.system.slopes
+    if slopes is not None:
+        hidden = [not one.low == one.high == 0 for one in slopes(x, x)[: len(x)]]
+        if not any(hidden):
+            return False  # the function is constant around the point, or exactly symmetric
+        gradient = problem.slopes(x)[0]
+        if any(each and not slope and not row.any() for each, slope, row in zip(hidden, gradient, hessian, strict=True)):
+            return True  # nothing but rounding makes it zero
     try:
         with in_time(1.0):
             reference = Reference(problem.system.evaluation(0, x))
-            slopes = [reference.differences.slopes((i,))[0] for i in range(len(x))]
-            hessian = np.abs(problem.hessian(x, np.zeros(len(problem.constraints))))
+            exact = [reference.differences.slopes((i,))[0] for i in range(len(x))]
             allowed = 8 * EPS * hessian @ np.abs(x)
             return any(
                 slope.kind == "smooth" and abs(slope.value) > float(most) and abs(slope.value) > slope.noise
-                for slope, most in zip(slopes, allowed, strict=True)
+                for slope, most in zip(exact, allowed, strict=True)
             )
     except AutodiffError:
         return False
+
+
+def is_curved(problem: Problem, x: Vector) -> bool:
+    """Return whether the Hessian matrix of f is positive definite in spite of rounding errors, unless these cannot be enclosed."""
+    enclosure = problem.system.curvatures if len(x) <= _MOST_ENCLOSED else None
+    if enclosure is None:
+        return True
+    low, high = (np.reshape(side, (len(x), len(x))) for side in zip(*((one.low, one.high) for one in enclosure(x, x)), strict=True))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        return True
+    middle = problem.sign * (low + high) / 2
+    size = np.sqrt(np.maximum(np.abs(np.diag(middle)), np.finfo(float).tiny))
+    least = np.linalg.eigvalsh(middle / np.outer(size, size))[0]
+    return bool(least > np.linalg.norm((high - low) / 2 / np.outer(size, size), 2))
 
 
 def _settled(problem: Problem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:

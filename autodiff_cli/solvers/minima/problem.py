@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from autodiff_cli.errors import AutodiffError, ParseError, ShapeError, UsageErro
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.bounds import Interval, check_names
 from autodiff_cli.solvers.equations import Equation, Equations, equations
-from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -126,12 +124,6 @@ class Problem:
             first, last = first - len(text) - 1, last - len(text) - 1
         error.span, error.source = (first, min(last, len(text))), text
         return error
-
-    @cached_property
-    def enclosure(self) -> Enclosure | None:
-        """The objective and the constraints over boxes; ``None`` if they cannot be traced."""
-        tape = self.system.tape
-        return None if tape is None else Enclosure(*tape)
 
     @property
     def size(self) -> int:

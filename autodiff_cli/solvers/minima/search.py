@@ -10,7 +10,7 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, probe
+from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""
+_SUBNORMAL = float(np.finfo(float).tiny) / EPS
+"""The magnitude below which the rounding errors of subnormal numbers are larger than relative rounding errors."""
 _MANY = 20
 """The number of last steps that are compared."""
 _MOST_ESCAPES = 20
@@ -86,14 +88,19 @@ class Search:
     def _confirm(self) -> None:
         """Replace the verdict where the value is not continuous, or where its changes underflow."""
         system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
-        broken = discontinuity(system, self.problem.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
+        broken = discontinuity(system, system.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
         again = f"use another start with {setting('at')}"
         if broken is not None:
             self._failed(f"no {self._kind} found: {broken.sentence}", again, broken.kind)
-        elif self.verdict == "flat" and self._is_free and has_hidden_slope(self.problem, self.x):
+        elif self._is_free and (self.verdict == "flat" or self._is_tiny) and has_hidden_slope(self.problem, self.x):
             place = ", ".join(f"{label} = {value:.6g}" for label, value in list(zip(system.labels, self.x, strict=True))[:3])
             hidden = "the value changes by less than its rounding errors"
             self._failed(f"no {self._kind} found: at {place}, {hidden}", again, "underflow")
+
+    @property
+    def _is_tiny(self) -> bool:
+        """Whether the curvature at the last point is so small that subnormal numbers occur in it."""
+        return self.found is not None and bool(np.max(np.abs(self.found.eigenvalues), initial=0.0) < _SUBNORMAL)
 
     @property
     def _is_free(self) -> bool:
@@ -147,7 +154,7 @@ class Search:
             self._kink(done)
             return None
         self.found, self.x = found, found.x
-        if found.is_minimum:
+        if found.is_minimum and (not self._is_free or is_curved(self.problem, found.x)):
             beyond = self._beyond_jump()
             if beyond is None:
                 self._proven()

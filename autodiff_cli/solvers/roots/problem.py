@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.compiler.gradient import gradient
-from autodiff_cli.errors import LimitError, NotRecordable, NotSolved, UsageError, setting
+from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.notes.nonfinite_value import of_value
 from autodiff_cli.solvers.equations import equations
-from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.intervals.enclosure import Enclosure
     from autodiff_cli.solvers.system import Matrix, Vector
 
 EPS = float(np.finfo(float).eps)
@@ -154,21 +152,12 @@ class Problem:
         made = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
         return made if made.count == 2 * self.system.count else None
 
-    @cached_property
+    @property
     def enclosure(self) -> Enclosure | None:
         """The residuals over boxes; ``None`` if the equations cannot be traced."""
-        tape = self.system.enclosable
-        return None if tape is None else Enclosure(*tape)
+        return self.system.enclosure
 
-    @cached_property
+    @property
     def slopes(self) -> Enclosure | None:
         """The Jacobian matrix over boxes, row by row; ``None`` if the equations cannot be traced."""
-        tape = self.system.enclosable
-        if tape is None:
-            return None
-        by, of = tape
-        try:
-            with np.errstate(all="ignore"), set_grad_enabled(False):
-                return Enclosure(by, [slope for each in of for slope in gradient(each, by)])
-        except (NotRecordable, LimitError):
-            return None
+        return self.system.slopes
