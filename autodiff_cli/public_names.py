@@ -38,8 +38,8 @@ from autodiff_cli.compiler.program import Program as Program
 from autodiff_cli.derivatives.evaluate import Result as Result
 from autodiff_cli.derivatives.evaluate import evaluate as evaluate
 from autodiff_cli.evaluation.compile import compile as compile
-from autodiff_cli.gradcheck.check import Report as Report
-from autodiff_cli.gradcheck.check import check_gradient as check_gradient
+from autodiff_cli.gradient_checking.check import Report as Report
+from autodiff_cli.gradient_checking.check import check_gradient as check_gradient
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import activation as _activation
 from autodiff_cli.ops import airy as _airy
@@ -103,10 +103,10 @@ from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 
 if _TYPE_CHECKING:
-    from autodiff_cli.explain.explain import explain_gradient as explain_gradient
-    from autodiff_cli.graph.draw import draw_graph as draw_graph
+    from autodiff_cli.explanation.explain import explain_gradient as explain_gradient
+    from autodiff_cli.graph_drawing.draw import draw_graph as draw_graph
     from autodiff_cli.lesson.frame import Lesson as Lesson
-    from autodiff_cli.plot.plot import draw_plot as draw_plot
+    from autodiff_cli.plotting.plot import draw_plot as draw_plot
     from autodiff_cli.solvers.fitting.fit import fit as fit
     from autodiff_cli.solvers.minima.minimize import minimize as minimize
     from autodiff_cli.solvers.roots.root import root as root
@@ -114,9 +114,9 @@ if _TYPE_CHECKING:
 else:
     _later = {
         "Lesson": "autodiff_cli.lesson.frame:Lesson",
-        "draw_graph": "autodiff_cli.graph.draw:draw_graph",
-        "draw_plot": "autodiff_cli.plot.plot:draw_plot",
-        "explain_gradient": "autodiff_cli.explain.explain:explain_gradient",
+        "draw_graph": "autodiff_cli.graph_drawing.draw:draw_graph",
+        "draw_plot": "autodiff_cli.plotting.plot:draw_plot",
+        "explain_gradient": "autodiff_cli.explanation.explain:explain_gradient",
         "fit": "autodiff_cli.solvers.fitting.fit:fit",
         "minimize": "autodiff_cli.solvers.minima.minimize:minimize",
         "root": "autodiff_cli.solvers.roots.root:root",

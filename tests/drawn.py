@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from autodiff_cli.graph.labels import flow
-from autodiff_cli.graph.model import Graph, GraphNode
+from autodiff_cli.graph_drawing.labels import flow
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
 
 _NAME = "{http://www.w3.org/2000/svg}"
 _STROKE = {"named": 2.8}

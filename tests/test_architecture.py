@@ -29,16 +29,16 @@ FLOORS = {
     "notes": 7,
     "derivatives": 8,
     "report": 9,
-    **dict.fromkeys(("gradcheck", "script", "explain", "graph", "plot", "symbolic", "export", "data"), 10),
+    **dict.fromkeys(("gradient_checking", "script", "explanation", "graph_drawing", "plotting", "symbolic", "export", "data"), 10),
     "solvers": 11,
     "lesson": 11,
     "cli": 12,
 }
 """The rooms from the ground up: a room imports from those below it only."""
 OWNERS = {
-    "rich": {"report", "explain", "graph", "plot"},
-    "matplotlib": {"plot"},
-    "plotext": {"plot"},
+    "rich": {"report", "explanation", "graph_drawing", "plotting"},
+    "matplotlib": {"plotting"},
+    "plotext": {"plotting"},
     "pyarrow": {"data"},
     "click": {"cli"},
     "lark": {"language"},

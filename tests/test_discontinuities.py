@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.plot.discontinuities import Extent, Limit, limit
-from autodiff_cli.plot.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
-from autodiff_cli.plot.model import Plot
-from autodiff_cli.plot.plot import plot
+from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
+from autodiff_cli.plotting.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
+from autodiff_cli.plotting.model import Plot
+from autodiff_cli.plotting.plot import plot
 
 
 def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:

@@ -10,9 +10,9 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import LimitError, ShapeError, UsageError
-from autodiff_cli.gradcheck.check import Report
-from autodiff_cli.gradcheck.check import check_gradient as check
-from autodiff_cli.gradcheck.points import At
+from autodiff_cli.gradient_checking.check import Report
+from autodiff_cli.gradient_checking.check import check_gradient as check
+from autodiff_cli.gradient_checking.points import At
 from tests.accuracy.verdicts import triples
 from tests.accuracy.verdicts import verdict as said
 from tests.shell import run, streams
@@ -252,7 +252,7 @@ def test_rounding_on_the_way_back_is_not_a_failure() -> None:
 
 
 def test_the_step_of_eps_has_no_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.gradcheck.check.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("autodiff_cli.gradient_checking.check.MOST_SECONDS", 0.0)
     report = check("x**3", {"x": 2}, eps=0.5)
     assert report.checks[0]["numeric"] == 12.25  # 0.25 off, as a step of a half has it
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
-from autodiff_cli.graph.collapse import WAYS, collapse, cut, deepest, readable
-from autodiff_cli.graph.forward import graph_of_text, graph_of_values
-from autodiff_cli.graph.model import Graph, GraphNode
-from autodiff_cli.graph.tree import branches
+from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, run_backward
+from autodiff_cli.graph_drawing.collapse import WAYS, collapse, cut, deepest, readable
+from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.graph_drawing.tree import branches
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import walk
 from tests.drawn import random_graph
@@ -346,7 +346,7 @@ def test_leaves_keep_their_names_in_narrow_terminals(columns: int) -> None:
 
     from rich.console import Console
 
-    from autodiff_cli.graph.terminal import tree_table
+    from autodiff_cli.graph_drawing.terminal import tree_table
 
     graph = backward("log(first**3)*second + sqrt(first**2)*sin(second)", {"first": 5.123456, "second": 2.654321})
     screen = io.StringIO()

@@ -21,18 +21,18 @@ from hypothesis import strategies as st
 
 from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.graph import dot
-from autodiff_cli.graph.backward import backward_graph, gradient_of
-from autodiff_cli.graph.dot import run_graphviz, to_dot
-from autodiff_cli.graph.forward import graph_of_text
-from autodiff_cli.graph.labels import flow, width
-from autodiff_cli.graph.layers import Layers, layers_of
-from autodiff_cli.graph.layout import Layout, place, relaxed
-from autodiff_cli.graph.mermaid import to_mermaid
-from autodiff_cli.graph.model import Graph, GraphNode
-from autodiff_cli.graph.routes import rounded, spread
-from autodiff_cli.graph.svg import to_svg
-from autodiff_cli.graph.theme import DARK, LIGHT, Theme
+from autodiff_cli.graph_drawing import dot
+from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of
+from autodiff_cli.graph_drawing.dot import run_graphviz, to_dot
+from autodiff_cli.graph_drawing.forward import graph_of_text
+from autodiff_cli.graph_drawing.labels import flow, width
+from autodiff_cli.graph_drawing.layers import Layers, layers_of
+from autodiff_cli.graph_drawing.layout import Layout, place, relaxed
+from autodiff_cli.graph_drawing.mermaid import to_mermaid
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.graph_drawing.routes import rounded, spread
+from autodiff_cli.graph_drawing.svg import to_svg
+from autodiff_cli.graph_drawing.theme import DARK, LIGHT, Theme
 from tests.drawn import dressed, faults, random_graph, read, sampled
 from tests.fuzz import layout as fuzz
 from tests.shell import ROOT, run
@@ -183,7 +183,7 @@ def test_boxes_too_near_are_seen() -> None:
 
 def test_a_picture_is_the_same_every_time() -> None:
     code = (
-        "from tests.drawn import *\nfrom autodiff_cli.graph.svg import to_svg\n"
+        "from tests.drawn import *\nfrom autodiff_cli.graph_drawing.svg import to_svg\n"
         "for seed in range(6): print(to_svg(dressed(random_graph(random_choices(seed)), seed), 6))"
     )
     drawn = {
@@ -264,7 +264,7 @@ def test_many_inputs_of_one_operation() -> None:
 
 
 def test_a_graph_that_is_too_large_for_a_picture_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.graph.svg.LONGEST", 10)
+    monkeypatch.setattr("autodiff_cli.graph_drawing.svg.LONGEST", 10)
     said = run(f"autodiff graph 'x{'+1' * 10}' --depth all -o {tmp_path}/g.svg")
     assert said == (
         "error: a picture of 21 nodes is too large: its edges span 20 layers, more than the limit of 10\n"

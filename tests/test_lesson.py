@@ -17,8 +17,8 @@ import pytest
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import element_names
-from autodiff_cli.explain.explain import explain
-from autodiff_cli.explain.model import Explanation
+from autodiff_cli.explanation.explain import explain
+from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.lesson.page import to_html
 from autodiff_cli.report.numbers import human
 from tests.browser import Page, data_of

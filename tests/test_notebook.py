@@ -20,7 +20,7 @@ from autodiff_cli.cli.notebook import CommandError
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.explain.explain import explain
+from autodiff_cli.explanation.explain import explain
 from autodiff_cli.report.html import of_parts
 from tests.shell import run
 

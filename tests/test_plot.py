@@ -19,10 +19,10 @@ import autodiff_cli as ad
 from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.plot import layout
-from autodiff_cli.plot.layout import arrows, clipped
-from autodiff_cli.plot.model import Field, Plot
-from autodiff_cli.plot.plot import plot, with_levels
+from autodiff_cli.plotting import layout
+from autodiff_cli.plotting.layout import arrows, clipped
+from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.plotting.plot import plot, with_levels
 from tests.shell import run
 
 BRAILLE = re.compile("[\u2801-\u28ff]")

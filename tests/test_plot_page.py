@@ -14,7 +14,7 @@ import pytest
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.lesson.plot import to_html
-from autodiff_cli.plot.plot import plot, with_levels
+from autodiff_cli.plotting.plot import plot, with_levels
 from autodiff_cli.report.numbers import human
 from tests.browser import Page, data_of
 from tests.shell import run

@@ -17,7 +17,7 @@ from autodiff_cli.compiler.program import Program
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.export.export import export
-from autodiff_cli.gradcheck.check import check_gradient
+from autodiff_cli.gradient_checking.check import check_gradient
 from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.symbolic.differentiate import differentiate
 

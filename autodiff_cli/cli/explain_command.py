@@ -26,12 +26,12 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
     autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --order 2 --format latex
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5 -o lesson.html
     """
-    from autodiff_cli.explain.explain import explain
+    from autodiff_cli.explanation.explain import explain
 
     result = explain(given.evaluation(), order, condition, saved)
 
     def document() -> str:
-        from autodiff_cli.explain.documents import page
+        from autodiff_cli.explanation.documents import page
 
         return page(out.style, result, out.precision)
 

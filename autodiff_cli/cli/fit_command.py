@@ -173,8 +173,8 @@ def _drawn_as(target: str, out: Output) -> str:
 def _draw(result: Fit, target: str, drawn_as: str, out: Output) -> None:
     """Draw a fit on the terminal or into a file."""
     from autodiff_cli.data.output import write
-    from autodiff_cli.plot import fitted
-    from autodiff_cli.plot.picture import Looks
+    from autodiff_cli.plotting import fitted
+    from autodiff_cli.plotting.picture import Looks
     from autodiff_cli.solvers.fitting.inference.drawing import drawing
 
     shown = drawing(result)

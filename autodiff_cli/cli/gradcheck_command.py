@@ -45,8 +45,8 @@ def command(
     autodiff gradcheck "f(a) = a*abs(a) with grad (2*abs(a)); f(x)" --at x=-2:2
     """
     from autodiff_cli.errors import GradcheckError
-    from autodiff_cli.gradcheck.check import check_gradient
-    from autodiff_cli.gradcheck.points import At
+    from autodiff_cli.gradient_checking.check import check_gradient
+    from autodiff_cli.gradient_checking.points import At
 
     keywords = given._replace(at=()).keywords()
     keywords["at"] = At(given.at).points(keywords["expression"], keywords["const"], samples)

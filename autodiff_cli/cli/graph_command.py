@@ -57,7 +57,7 @@ def command(
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
     from autodiff_cli.errors import UsageError
-    from autodiff_cli.graph.draw import reduced, whole_graph
+    from autodiff_cli.graph_drawing.draw import reduced, whole_graph
 
     if animate and out.style != "svg":
         raise UsageError("--animate makes an SVG picture", hint="write a file with the suffix .svg: -o graph.svg")
@@ -66,27 +66,27 @@ def command(
     graph = reduced(whole, options.names(collapse) or (), depth, out.style, way_out)
 
     def plain() -> str:
-        from autodiff_cli.graph.tree import plain_tree
+        from autodiff_cli.graph_drawing.tree import plain_tree
 
         return plain_tree(graph)
 
     def mermaid() -> str:
-        from autodiff_cli.graph.mermaid import to_mermaid
+        from autodiff_cli.graph_drawing.mermaid import to_mermaid
 
         return to_mermaid(graph, out.precision, theme)
 
     def svg() -> str:
-        from autodiff_cli.graph.svg import to_svg
+        from autodiff_cli.graph_drawing.svg import to_svg
 
         return to_svg(graph, out.precision, theme, animate)
 
     def dot() -> str:
-        from autodiff_cli.graph.dot import to_dot
+        from autodiff_cli.graph_drawing.dot import to_dot
 
         return to_dot(graph, out.precision, theme)
 
     def png() -> bytes:
-        from autodiff_cli.graph.dot import run_graphviz, to_dot
+        from autodiff_cli.graph_drawing.dot import run_graphviz, to_dot
 
         return run_graphviz(to_dot(graph, out.precision, "light" if theme == "auto" else theme), "png", "-Gdpi=144")
 

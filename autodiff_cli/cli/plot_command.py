@@ -72,8 +72,8 @@ def command(
     from autodiff_cli.data.columns import Source
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.ranges import interval
-    from autodiff_cli.plot.model import Plot
-    from autodiff_cli.plot.plot import plot, with_levels
+    from autodiff_cli.plotting.model import Plot
+    from autodiff_cli.plotting.plot import plot, with_levels
 
     shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
@@ -88,15 +88,15 @@ def command(
 
     def terminal() -> str:
         if isinstance(found, Plot):
-            from autodiff_cli.plot import terminal
+            from autodiff_cli.plotting import terminal
 
             return terminal.drawn(found, width, height, shown, out.color)
-        from autodiff_cli.plot import field
+        from autodiff_cli.plotting import field
 
         return field.drawn(found, width, height, shown, out.color)
 
     def picture(kind: str) -> bytes:
-        from autodiff_cli.plot import picture
+        from autodiff_cli.plotting import picture
 
         return picture.drawn(found, picture.Looks(kind, width, height, theme, transparent), shown)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.explain.model import CotangentContribution, ExplainedStep
-from autodiff_cli.explain.sentences import broadcast_text, unsigned_zeros
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
+from autodiff_cli.explanation.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.report.numbers import human
 

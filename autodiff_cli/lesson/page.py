@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import AutodiffError, UsageError, setting
-from autodiff_cli.explain.model import Explanation, ForwardLine
+from autodiff_cli.explanation.model import Explanation, ForwardLine
 from autodiff_cli.language.tree import free_in, unparse
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.recomputing import code

@@ -26,8 +26,8 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.lesson.page import written
 from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
 from autodiff_cli.limits import check_count
-from autodiff_cli.plot.layout import circles, marks, panels, value_range, vertical
-from autodiff_cli.plot.model import Field, Plot
+from autodiff_cli.plotting.layout import circles, marks, panels, value_range, vertical
+from autodiff_cli.plotting.model import Field, Plot
 
 NAME = "plotCode"
 """The name of the function in the page."""

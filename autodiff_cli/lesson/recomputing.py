@@ -20,7 +20,7 @@ from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
-from autodiff_cli.explain.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine, Sweep
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine, Sweep
 from autodiff_cli.export.export import results_in_javascript
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse

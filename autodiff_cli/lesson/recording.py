@@ -22,11 +22,11 @@ from autodiff_cli.autograd.saved.memory import SavedMemory, text_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, LimitError, ParseError, Span, setting
 from autodiff_cli.evaluation.evaluation import TensorRow
-from autodiff_cli.explain.local_derivatives import filled_in
-from autodiff_cli.explain.model import CotangentContribution, ExplainedStep
-from autodiff_cli.explain.names import Named, Names
-from autodiff_cli.explain.operations import Operations
-from autodiff_cli.explain.steps import Steps
+from autodiff_cli.explanation.local_derivatives import filled_in
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
+from autodiff_cli.explanation.names import Named, Names
+from autodiff_cli.explanation.operations import Operations
+from autodiff_cli.explanation.steps import Steps
 from autodiff_cli.language.tree import Syntax, free_in, name_tree
 from autodiff_cli.limits import lifted
 from autodiff_cli.postorder import postorder

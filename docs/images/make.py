@@ -16,9 +16,9 @@ from rich.text import Text
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.ranges import ranges
-from autodiff_cli.plot.fitted import picture as fitted_picture
-from autodiff_cli.plot.picture import Looks, drawn
-from autodiff_cli.plot.plot import plot
+from autodiff_cli.plotting.fitted import picture as fitted_picture
+from autodiff_cli.plotting.picture import Looks, drawn
+from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.table import higher_tables, tensor_table
 from autodiff_cli.solvers.fitting.fit import fit
 from autodiff_cli.solvers.fitting.inference.drawing import drawing

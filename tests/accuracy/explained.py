@@ -18,9 +18,9 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.stack_machine import Machine
-from autodiff_cli.explain.explain import explain
-from autodiff_cli.explain.local_derivatives import ARRIVING
-from autodiff_cli.explain.model import Explanation
+from autodiff_cli.explanation.explain import explain
+from autodiff_cli.explanation.local_derivatives import ARRIVING
+from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 

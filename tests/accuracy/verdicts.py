@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from autodiff_cli.gradcheck.check import check_gradient
+from autodiff_cli.gradient_checking.check import check_gradient
 
 # A function of t, its derivative as two terms, and where t may lie.
 FUNCTIONS = (

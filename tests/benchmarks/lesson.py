@@ -13,7 +13,7 @@ from pathlib import Path
 from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.lesson import plot as plots
 from autodiff_cli.lesson.program import to_html
-from autodiff_cli.plot.plot import plot
+from autodiff_cli.plotting.plot import plot
 from tests.browser import Page, chromium
 from tests.test_lesson import explained, opened
 from tests.test_program_lesson import recorded

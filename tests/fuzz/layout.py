@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from autodiff_cli.graph.svg import to_svg
+from autodiff_cli.graph_drawing.svg import to_svg
 from tests.drawn import dressed, faults, random_choices, random_graph
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.tree import unparse
-from autodiff_cli.plot.fitted import FittedPlot
+from autodiff_cli.plotting.fitted import FittedPlot
 from autodiff_cli.solvers.fitting.inference.prediction import predicted
 
 if TYPE_CHECKING:

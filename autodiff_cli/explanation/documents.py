@@ -1,0 +1,242 @@
+"""An explanation as a Markdown page or a complete LaTeX document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explanation.sentences import LEGEND, Equation, Latex, Plain, Sentence, accumulated, lines_of, sentences, steps_of
+from autodiff_cli.language.latex import latex
+from autodiff_cli.language.latex_names import escaped, unnamed_letter
+from autodiff_cli.report.numbers import human
+from autodiff_cli.wording import plural
+
+_WIDEST = 64
+"""The approximate maximum number of characters of an equation on one line."""
+
+
+def page(style: str, result: Explanation, precision: int) -> str:
+    """Return the whole page in the style ``markdown`` or ``latex``."""
+    writer = _Page(precision) if style == "markdown" else _LatexPage(precision)
+    writer.write(result)
+    return "\n".join(writer.lines).rstrip("\n") + "\n"
+
+
+class _Page:
+    """A Markdown page.  Subclasses write the parts of the page in other formats."""
+
+    none = "None"
+    end = ""
+
+    def __init__(self, precision: int) -> None:
+        self.precision = precision
+        self.notation = Plain(precision)
+        self.lines: list[str] = []
+
+    def write(self, result: Explanation) -> None:
+        self.opening(result)
+        self.heading("Forward")
+        self.table(result.forward, result.conditions, "")
+        if result.sweep is None:
+            self.paragraph("The output does not depend on a variable through recorded operations.")
+        else:
+            self.heading("Backward")
+            start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
+            named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
+            self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {LEGEND}")
+            self.sweep(result.sweep)
+            self.heading(f"Accumulated in {self.code('.grad')}")
+            self.accumulated(result.sweep, self.grad_of, self.none)
+            if result.memory is not None:
+                self.paragraph(result.memory.text)
+        for second in result.seconds:
+            self.second(result, second)
+        self.lines.append(self.end)
+
+    def second(self, result: Explanation, second: SecondDerivatives) -> None:
+        first = self.derivative(result.symbol, second.variable)
+        self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
+        value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
+        if not second.sweeps:
+            self.paragraph(f"{value} does not depend on any variable, so its derivatives are 0.")
+            return
+        if second.lines:
+            self.paragraph(f"The recorded backward pass for {value} consists of these operations:")
+            self.table(second.lines, None, result.symbol)
+        else:
+            self.paragraph(f"All operations of {value} are listed above.")
+        for sweep in second.sweeps:
+            self.paragraph(f"A backward pass through these operations, from {self.name(sweep.of)}:")
+            self.sweep(sweep)
+            self.accumulated(sweep, partial(self.derivative, sweep.of))
+
+    def sweep(self, sweep: Sweep) -> None:
+        for item in steps_of(sweep):
+            if isinstance(item, int):
+                self.paragraph(f"... {plural(item, 'more step')} ...")
+            else:
+                number, step = item
+                self.step(number, step, sentences(sweep, step, self.notation))
+
+    def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
+        for gradient in sweep.accumulated:
+            self.result(accumulated(left(gradient.name), sweep.of, gradient, self.notation, none))
+
+    def derivative(self, of: str, by: str) -> str:
+        return self.notation.derivative(of, by)
+
+    # The parts of the page in Markdown
+
+    def opening(self, result: Explanation) -> None:
+        self.lines.append(f"# {self.code(result.expression)}")
+        at = ", ".join(self.code(f"{name} = {self.notation.number(value)}") for name, value in result.given.items())
+        if at:
+            self.paragraph(f"at {at}")
+
+    def heading(self, text: str) -> None:
+        self.lines += ["", f"## {text}"]
+
+    def paragraph(self, text: str) -> None:
+        self.lines += ["", text]
+
+    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+        """Write the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
+        heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["derivative"] * bool(of)]
+        self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+        for line in lines_of(lines):
+            if isinstance(line, int):
+                self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
+                continue
+            cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
+            cells.append("" if line.value is None else self.notation.number(line.value))
+            if conditions is not None:
+                known = conditions.get(line.name)
+                cells.append("" if known is None else human(known, 3))
+            if of:
+                cells.append(self.code(f"d{of}/d{line.meaning}") if line.meaning else "")
+            self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
+        title = self.notation.equation(", ".join(step.names), step.operation)
+        self.lines += ["", f"**{number}.** {self.code(title)} ({step.grad_fn})", ""]
+        self.lines += [f"- {self._equation(sentence) if isinstance(sentence, Equation) else sentence}" for sentence in said]
+
+    def _equation(self, said: Equation) -> str:
+        text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.sides)}")
+        return f"{text}, {said.remark}" if said.remark else text
+
+    def result(self, said: Equation) -> None:
+        self.paragraph(self._equation(said))
+
+    def grad_of(self, name: str) -> str:
+        return f"{name}.grad"
+
+    def math(self, text: str) -> str:
+        return self.code(text)
+
+    def name(self, text: str) -> str:
+        return self.code(text)
+
+    def code(self, text: str) -> str:
+        text = " ".join(text.split())
+        return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+class _LatexPage(_Page):
+    """A LaTeX page that uses the package amsmath.
+
+    Unnamed tensors are written ``v_1``, ``v_2``; if the program uses the name ``v``, another letter replaces it.
+    """
+
+    none = r"\texttt{None}"
+    end = r"\end{document}"
+
+    def opening(self, result: Explanation) -> None:
+        written = re.findall(r"[^\W\d]\w*", result.expression)
+        symbols = [result.symbol, *(second.symbol for second in result.seconds)]
+        self.notation = Latex(self.precision, unnamed_letter(name for name in (*written, *symbols) if name))
+        self.lines += [
+            r"\documentclass{article}",
+            r"\usepackage[margin=25mm]{geometry}",
+            r"\usepackage[fleqn]{amsmath}",
+            r"\allowdisplaybreaks",
+            r"\setlength{\parindent}{0pt}",
+            r"\begin{document}",
+        ]
+        try:
+            shown = latex(result.expression)
+        except AutodiffError:  # the program contains statements that a formula cannot represent
+            shown = rf"\text{{{escaped(result.expression)}}}"
+        at = ", ".join(f"{self.notation.name(name)} = {self.notation.number(value)}" for name, value in result.given.items())
+        self.lines += [r"\[", shown + (rf"\quad\text{{at}}\quad {at}" if at else ""), r"\]"]
+
+    def heading(self, text: str) -> None:
+        self.lines += ["", rf"\section*{{{text}}}"]
+
+    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+        rows = []
+        for line in lines_of(lines):
+            if isinstance(line, int):
+                rows.append(rf"& \;\;\vdots && \text{{{line:,} more}}")
+                continue
+            name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
+            value = "" if line.value is None else f"= {self.notation.number(line.value)}"
+            row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
+            known = None if conditions is None else conditions.get(line.name)
+            if known is not None:
+                row += rf" && \qquad \text{{condition }} {self.notation.number(known)}"
+            if of and line.meaning:
+                row += rf" && \quad = {self.derivative(of, line.meaning)}"
+            rows.append(row)
+        self._aligned(rows, "alignat*}{3")
+
+    def _aligned(self, rows: Sequence[str], kind: str = "align*") -> None:
+        name = kind.partition("}")[0]
+        self.lines += [rf"\begin{{{kind}}}", *(f"{row} \\\\" for row in rows[:-1]), rows[-1], rf"\end{{{name}}}"]
+
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
+        title = self.notation.equation(", ".join(step.names), step.operation)
+        self.lines += ["", r"\medskip", rf"\textbf{{{number}.}} ${title}$ \hfill \texttt{{{escaped(step.grad_fn)}}}"]
+        rows: list[str] = []
+        for sentence in said:
+            rows += self._rows(sentence) if isinstance(sentence, Equation) else [rf"&\text{{{self._words(sentence)}}}"]
+        self._aligned(rows)
+
+    def _rows(self, said: Equation) -> list[str]:
+        """Return the rows of an equation: a single row if the sides fit, else one row for each side."""
+        sign = r"\mathrel{+}=" if said.adds else "="
+        remark = rf" \quad \text{{{self._words(said.remark)}}}" if said.remark else ""
+        first, *others = said.sides
+        seen = re.sub(r"\\[a-z]+|[{}\s]", "", "".join(said.sides))
+        if len(seen) <= _WIDEST:
+            return [f"{said.left} &{sign} {' = '.join(said.sides)}{remark}"]
+        return [f"{said.left} &{sign} {first}{remark}", *(f"&= {side}" for side in others)]
+
+    def _words(self, text: str) -> str:
+        """Return a sentence in LaTeX, with the names between backticks in math mode."""
+        parts = text.split("`")
+        return "".join(self.name(part) if i % 2 else self._prose(part) for i, part in enumerate(parts))
+
+    def _prose(self, text: str) -> str:
+        pieces = re.split(r"(%[\d.]+)", text)
+        return "".join(self.name(piece) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
+
+    def result(self, said: Equation) -> None:
+        remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
+        self._aligned([*self._rows(replace(said, remark="")), *remark])
+
+    def grad_of(self, name: str) -> str:
+        return rf"{self.notation.name(name)}\texttt{{.grad}}"
+
+    def math(self, text: str) -> str:
+        return f"${text}$"
+
+    def name(self, text: str) -> str:
+        return f"${self.notation.name(text)}$"
+
+    def code(self, text: str) -> str:
+        return rf"\texttt{{{escaped(text)}}}"

@@ -1,0 +1,306 @@
+"""The operations of an evaluation as text, ``%2 = log(%1)``, from the program or from nodes of the graph.
+
+A node stores its inputs and its saved values; the other operands of its operation are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.node import Edge, Node, leaf_edge
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation import phrasing
+from autodiff_cli.evaluation.trace import Step, raw
+from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
+from autodiff_cli.explanation.model import ForwardLine
+from autodiff_cli.explanation.names import Names
+from autodiff_cli.language.operators import OPERATORS
+from autodiff_cli.language.tree import Syntax, arguments, call_tree, keyword_tree, name_tree, names_in, new_tree
+
+UNKNOWN = "constant"
+"""The placeholder for an operand that was not saved."""
+_MOST_ELEMENTS, _MOST_TEXT = 4, 40
+_PRODUCTS = ("mm", "mv", "bmm", "dot")
+"""Primitives that are written with the operator ``@``, as ``matmul`` is."""
+
+
+class Operations:
+    """The operations of nodes and steps as expressions of named tensors."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    # The forward pass
+
+    def learn(self, nodes: Sequence[Node]) -> None:
+        """Find the values of the outputs of nodes: take saved values, and recompute the others.
+
+        Args:
+            nodes: the nodes, in the order in which they were recorded.
+        """
+        names = self.names
+        for node in nodes:
+            for value in saved(node).values():
+                if isinstance(value, Tensor):
+                    names.keep_tensor(value)
+        for node in reversed(nodes):
+            result = names.value((node, 0))
+            if result is not None:
+                edge = _selected(node) or _unchanged(node)
+                if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
+                    names.keep(edge, result)
+        for node in nodes:
+            primitive = node.primitive
+            if primitive is None or names.value((node, 0)) is not None:
+                continue
+            given = self.arguments(node)
+            if all(given.get(key) is not None for key in primitive.parameters):
+                with np.errstate(all="ignore"):
+                    made = primitive.forward(*[raw(given[key]) for key in primitive.parameters])
+            else:
+                edge = _selected(node)
+                made = None if edge is None else names.value(edge)
+            if made is not None and np.shape(made) == node._shape:
+                names.keep((node, 0), made)
+
+    def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
+        """Return the lines of the program, including the operations inside its functions.
+
+        Args:
+            nodes: all nodes that the output depends on, in the order in which they were recorded.
+        """
+        inside = self.names.name_inside(nodes)
+        lines = []
+        for name, expression, tensor in self.names.rows:
+            lines += [self._line(each, node) for each, node in inside.pop(name, [])]
+            line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
+            line.call = self.names.calls.get(id(tensor))
+            lines.append(line)
+        return lines
+
+    def of_tensor(self, tensor: Tensor, expression: str) -> Syntax:
+        """Return the operation that computed a tensor as an expression of named tensors; that of a leaf is its expression."""
+        step, node = self.names.step(tensor), tensor.grad_fn
+        if step is None:
+            return name_tree(expression)
+        return self._of_step(step) if node is None or _is_one(step, node) else self.of(node)
+
+    def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
+        """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""
+        self.names.name_edge(output, symbol)
+        for node in nodes:
+            if node is not output[0]:
+                self.names.name(node)
+        return [self._line(self.names.of((node, 0)), node) for node in nodes]
+
+    def _line(self, name: str, node: Node) -> ForwardLine:
+        return ForwardLine(name, self.of(node), self.names.value((node, 0)), node)
+
+    def _of_step(self, step: Step) -> Syntax:
+        """Return the expression of a step, with its operands replaced by their names."""
+        tree = step.tree
+        trees, values = phrasing.operands(step), _flat(step)
+        if tree.kind in ("index", "attribute"):
+            trees, values = tree.children[:1], values[:1]
+        elif tree.kind == "comparison" and len(tree.children) == 3:
+            trees = tree.children[::2]
+        elif not trees and tree.kind in ("call", "list"):
+            trees = tree.children if tree.kind == "list" else arguments(tree)
+        if len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.given), None), (list, tuple)):  # stack([x, y])
+            trees = trees[0].children
+        if len(trees) != len(values):
+            return tree
+        shown = {}
+        for part, value in zip(trees, values, strict=True):
+            called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
+            if called:
+                shown[id(part)] = name_tree(called)
+            elif isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name":
+                shown[id(part)] = part if part.children[0].text in ("pi", "e", "inf", "nan") else number(float(value))
+        return _replaced(tree, shown, 4)
+
+    # Operations of nodes
+
+    def operands(self, node: Node) -> dict[str, Syntax]:
+        """Return the known operands of a node by parameter."""
+        return {key: shown for key, (shown, _) in self._given(node).items()}
+
+    def arguments(self, node: Node) -> dict[str, Any]:
+        """Return the arguments of a node by parameter; ``None`` for an unknown value."""
+        return {key: value for key, (_, value) in self._given(node).items()}
+
+    def _given(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
+        primitive = node.primitive
+        if primitive is None or primitive.of_sequence:
+            return {}
+        kept = saved(node)
+        called: dict[str, Any] = {}
+        edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
+        step = self.names.steps.get(node)
+        if step is not None and step.op is not None and PRIMITIVES.get(step.op.function) is primitive:
+            called = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
+            # A reflected operator may have swapped its operands.
+            if any(edge is not None and _edge(called.get(primitive.parameters[i])) != edge for i, edge in edges.items()):
+                called = {}
+        given: dict[str, tuple[Syntax, Any]] = {}
+        for i, parameter in enumerate(primitive.parameters):
+            edge = edges.get(i)
+            if edge is not None:
+                given[parameter] = name_tree(self.names.of(edge) or UNKNOWN), self.names.value(edge)
+            elif kept.get(parameter) is not None:
+                given[parameter] = self.constant(kept[parameter]), kept[parameter]
+            elif parameter in called:
+                given[parameter] = self.constant(called[parameter]), raw(called[parameter])
+            elif i < primitive.arity:
+                given[parameter] = name_tree(UNKNOWN), None
+        return given
+
+    def constant(self, value: object) -> Syntax:
+        """Return the syntax tree of an operand that is not differentiated."""
+        called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
+        if called:
+            return name_tree(called)
+        value = raw(value)
+        if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+            text = str(list(value) if isinstance(value, tuple) else value)
+            return name_tree(text if len(text) <= _MOST_TEXT else UNKNOWN)
+        array = np.asarray(value)
+        if array.size > _MOST_ELEMENTS:
+            return name_tree(UNKNOWN)
+        if array.ndim == 0:
+            return name_tree(str(bool(array)).lower()) if array.dtype.kind == "b" else number(float(array))
+        return name_tree(str(array.tolist()))
+
+    def of(self, node: Node) -> Syntax:
+        """Return the operation of a node as an expression of named tensors."""
+        primitive = node.primitive
+        if primitive is None or primitive.of_sequence:
+            function = type(node).__name__.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
+            return call_tree(function, *(name_tree(UNKNOWN if edge is None else self.names.of(edge)) for edge in node._edges))
+        edge = _selected(node)
+        if edge is not None:
+            return name_tree(self.names.of(edge))
+        shown = self.operands(node)
+        formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, shown)
+        if formula is not None:
+            return formula
+        if primitive.name == "rsub":
+            return new_tree("sub", shown.get("y", self._rest(node)), shown["x"])
+        if primitive.name == "pow" and type(node).__name__ == "PowBackward2":
+            return new_tree("pow", shown.get("y", name_tree(UNKNOWN)), shown["x"])
+        if primitive.name == "pow" and primitive.arity == 1:
+            return new_tree("pow", shown["x"], shown.get("y", name_tree(UNKNOWN)))
+        parts = [shown[key] for key in primitive.parameters[: primitive.arity] if key in shown]
+        if primitive.name in ("add", "sub"):
+            parts = [self._rest(node) if is_unknown(part) else part for part in parts]
+        kind = "matmul" if primitive.name in _PRODUCTS else primitive.name
+        if kind in OPERATORS and len(parts) == primitive.arity:
+            return new_tree(kind, *parts)
+        statics = [keyword_tree(key, shown[key]) for key in primitive.parameters[primitive.arity :] if key in shown]
+        return call_tree(primitive.name, *parts, *statics)
+
+    def _decomposed(self, node: Node, primitive: Primitive, shown: Mapping[str, Syntax]) -> Syntax | None:
+        """Return the decomposition of an operation that is not public; ``None`` if one of its operands is unknown."""
+        if not primitive.elementwise:
+            return None
+        given, kept = self.arguments(node), saved(node)
+        statics = tuple(kept.get(key, given.get(key)) for key in primitive.parameters[primitive.arity :])
+        try:
+            tree = decomposition(primitive, statics)
+        except TypeError:  # a parameter was not saved
+            return None
+        used = set() if tree is None else names_in(tree) & {*primitive.parameters}
+        if tree is None or any(is_unknown(shown.get(key, name_tree(UNKNOWN))) for key in used):
+            return None
+        return filled_in(tree, shown)
+
+    def _rest(self, node: Node) -> Syntax:
+        """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
+        assert node.primitive is not None
+        is_first = node._edges[0] is None or node.primitive.name == "rsub"
+        known = next((self.names.value(edge) for edge in node._edges if edge is not None), None)
+        result = self.names.value((node, 0))
+        if known is None or result is None or not np.size(result):
+            return name_tree(UNKNOWN)
+        with np.errstate(all="ignore"):
+            if node.primitive.name == "add":
+                rest = np.asarray(result - known)
+            else:
+                rest = np.asarray(result + known if is_first else known - result)
+        found = float(f"{float(rest.flat[0]):.12g}")
+        return number(found) if np.all(np.isclose(rest, found, rtol=1e-9, atol=1e-9)) else name_tree(UNKNOWN)
+
+
+def is_unknown(tree: Syntax) -> bool:
+    """Return whether a tree is the placeholder for an unknown operand."""
+    return tree.kind == "name" and tree.children[0].text == UNKNOWN
+
+
+def saved(node: Node) -> Mapping[str, Any]:
+    """Return the saved values of a node, by the parameter names of its VJP rule."""
+    return {} if node._saved is None else node.saved_values()
+
+
+def _selected(node: Node) -> Edge | None:
+    """Return the input that a ``where`` node selects for all elements.
+
+    VJP rules contain such nodes as guards against division by zero.
+    """
+    if node.primitive is None or node.primitive.name != "where":
+        return None
+    condition = saved(node).get("condition")
+    chosen = np.asarray([] if condition is None else raw(condition)).astype(bool)
+    if not chosen.size or chosen.any() != chosen.all():
+        return None
+    return node._edges[0 if chosen.all() else 1]
+
+
+def _unchanged(node: Node) -> Edge | None:
+    """Return the input that a ``mul`` node multiplies by 1.
+
+    VJP rules multiply by the upstream gradient, and a backward pass starts with the gradient 1.
+    """
+    if node.primitive is None or node.primitive.name != "mul" or None not in node._edges:
+        return None
+    factor = next((value for value in saved(node).values() if value is not None), None)
+    ones = factor is not None and np.all(raw(factor) == 1)
+    return next((edge for edge in node._edges if edge is not None), None) if ones else None
+
+
+def _edge(value: object) -> Edge | None:
+    return value._edge or leaf_edge(value) if isinstance(value, Tensor) else None
+
+
+def _is_one(step: Step, node: Node) -> bool:
+    """Return whether a step of the program recorded a single node."""
+    given = {_edge(value) for value in _flat(step) if isinstance(value, Tensor) and value.requires_grad}
+    return given == {edge for edge in node._edges if edge is not None}
+
+
+def _flat(step: Step) -> list[Any]:
+    """Return the arguments of a step, with each sequence of tensors replaced by its items."""
+    values: list[Any] = []
+    for value in step.given:
+        is_sequence = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        values += value if is_sequence else [value]
+    return values
+
+
+def _replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
+    """Return a tree with some subtrees replaced.
+
+    Args:
+        tree: the tree.
+        shown: the replacements, by the ``id`` of the subtree.
+        depth: the maximum number of levels below the root at which subtrees are replaced.
+    """
+    if id(tree) in shown:
+        return shown[id(tree)]
+    if not depth or not tree.children:
+        return tree
+    return tree.with_children([_replaced(child, shown, depth - 1) for child in tree.children])

@@ -1,0 +1,235 @@
+"""A backward pass as sentences and equations, in the notation of the terminal, of Markdown or of LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.explanation.local_derivatives import ARRIVING, filled_in
+from autodiff_cli.explanation.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
+from autodiff_cli.language.latex import latex
+from autodiff_cli.language.latex_names import UNNAMED, identifier
+from autodiff_cli.language.latex_names import number as latex_number
+from autodiff_cli.language.tree import Syntax, name_tree, unparse
+from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import MOST_ROWS
+from autodiff_cli.wording import bytes_text, listed, plural
+
+MOST_STEPS = 60
+MOST_PARTS = 8
+FIRST_TIMES = ("first", "second", "third", "fourth", "fifth")
+LEGEND = (
+    "Each step shows the upstream gradient, the local derivative of its operation, and their product (the downstream gradient)."
+)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """An equation ``left = one = other = last``, or ``left += one = other = last`` if ``adds`` is true."""
+
+    left: str
+    right: Sequence[str]
+    adds: bool = False
+    remark: str = ""
+
+    @property
+    def sides(self) -> list[str]:
+        """The right sides, without consecutive duplicates."""
+        return [text for text, _ in groupby(self.right)]
+
+
+Sentence = Equation | str
+"""An equation, or a sentence with names between backticks."""
+
+
+def unsigned_zeros(value: Array | float) -> Array | float:
+    """Replace -0 with 0."""
+    array = np.asarray(value)
+    return value if array.dtype == np.bool_ else np.where(array == 0, np.zeros((), array.dtype), array)
+
+
+class Plain:
+    """The notation of the terminal and Markdown."""
+
+    times = " * "
+    dots = "..."
+
+    def __init__(self, precision: int) -> None:
+        self.precision = precision
+
+    def number(self, value: Array | float) -> str:
+        return human(unsigned_zeros(value), self.precision)
+
+    def name(self, text: str) -> str:
+        return text
+
+    def derivative(self, of: str, by: str) -> str:
+        return f"d{of}/d{by}"
+
+    def formula(self, tree: Syntax, gradient: str = "") -> str:
+        return unparse(filled_in(tree, {ARRIVING: name_tree(gradient)}) if gradient else tree)
+
+    def summed(self, product: str) -> str:
+        return f"sum of {product}"
+
+    def equation(self, called: str, tree: Syntax) -> str:
+        shown = unparse(tree)
+        return called if shown == called else f"{called} = {shown}"
+
+
+class Latex(Plain):
+    """The notation of LaTeX in math mode."""
+
+    times = r" \cdot "
+    dots = r"\ldots"
+
+    def __init__(self, precision: int, unnamed: str = UNNAMED[0]) -> None:
+        super().__init__(precision)
+        self.unnamed = unnamed
+
+    def number(self, value: Array | float) -> str:
+        text = human(unsigned_zeros(value), self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
+        text = re.sub(r"-?(\d[\d.]*(e[-+]?\d+)?|inf\b|nan\b)", lambda match: latex_number(match[0]), text)
+        return text.replace("...", r"\ldots").replace(" x ", r" \times ").replace("] (", r"] \; (")
+
+    def name(self, text: str) -> str:
+        base, bracket, element = text.partition("[")
+        return identifier(base, self.unnamed) + bracket + element
+
+    def derivative(self, of: str, by: str) -> str:
+        return rf"\frac{{\partial {self.name(of)}}}{{\partial {self.name(by)}}}"
+
+    def formula(self, tree: Syntax, gradient: str = "") -> str:
+        return latex(tree, {ARRIVING: gradient} if gradient else None, self.unnamed)
+
+    def summed(self, product: str) -> str:
+        return rf"\sum {product}"
+
+    def equation(self, called: str, tree: Syntax) -> str:
+        left, right = self.name(called), self.formula(tree)
+        return left if left == right else f"{left} = {right}"
+
+
+def _abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
+    """Return the items; if there are more than ``most``, replace the items in the middle with their number."""
+    half = most // 2
+    return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
+
+
+def lines_of(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
+    """Return the lines of a table; in a long table, the lines in the middle are replaced with their number."""
+    return _abbreviated(lines, MOST_ROWS)
+
+
+def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
+    """Return the numbered steps; in a long backward pass, the steps in the middle are replaced with their count."""
+    return _abbreviated(list(enumerate(sweep.steps, 1)), MOST_STEPS)
+
+
+def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
+    """Return the sentences about one node: the upstream gradients, the contribution to each input, and the saved values."""
+    of = sweep.of
+    said: list[Sentence] = [
+        Equation(notation.derivative(of, called), [notation.number(gradient)])
+        for called, gradient in zip(step.names, step.gradients, strict=True)
+    ]
+    for contribution in step.contributions:
+        said += _contribution(of, step, contribution, notation)
+    if step.saved:
+        from autodiff_cli.autograd.saved.memory import new_bytes, text_of
+
+        text = text_of(step.saved, "`")
+        said += [f"saved: {text}; {bytes_text(new_bytes(step.saved))}"] if text else []
+    return said
+
+
+def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, notation: Plain) -> list[Sentence]:
+    total, value = notation.derivative(of, made.to), notation.number(made.value)
+    arriving = notation.derivative(of, step.names[0])
+    said: list[Sentence] = []
+    adds = made.before is not None
+    if made.local is not None:
+        local = notation.derivative(step.names[0], made.to)
+        number = notation.number(_alike(made.local))
+        formula = [notation.formula(made.formula)] if made.formula else []
+        if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
+            return [Equation(total, [*formula, value], adds)]  # the upstream gradient is 1
+        remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
+        said.append(Equation(local, [*formula, number], remark=remark))
+        if made.words:
+            said.append(f"at this point by convention: {made.words}")
+        product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
+        if made.is_broadcast:
+            said.append(broadcast_text(made))
+            said.append(Equation(total, [notation.summed(product), value], adds))
+        else:
+            said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
+        if made.masked:
+            said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
+    elif made.formula is not None:
+        said.append(Equation(total, [notation.formula(made.formula, arriving), value], adds))
+    else:
+        said.append(made.words or "")
+        said.append(Equation(total, [value], adds))
+    if adds and made.before is not None:
+        with np.errstate(all="ignore"):  # inf - inf
+            both = made.before + made.value
+        said.append(Equation(total, [_sum([made.before, made.value], notation), notation.number(both)]))
+    return said
+
+
+def _nth(place: int) -> str:
+    return FIRST_TIMES[place - 1] if place <= len(FIRST_TIMES) else f"{place}th"
+
+
+def _alike(value: Array) -> Array:
+    """Return the first element if all elements of an array are equal, else the array."""
+    array = np.asarray(value)
+    return array.flat[0] if array.size and np.all(array == array.flat[0]) else value
+
+
+def _factor(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def broadcast_text(made: CotangentContribution) -> str:
+    shape, to = list(np.shape(made.value)), list(np.shape(made.part))
+    said = f"`{made.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
+    if not made.summed:
+        return said
+    return f"{said}: its gradient is summed over dimension{'s' * (len(made.summed) > 1)} {listed(map(str, made.summed))}"
+
+
+def _sum(values: Sequence[Array], notation: Plain) -> str:
+    """Return a sum as text: ``1 + 0.6 - 2``."""
+    parts = _abbreviated([notation.number(value) for value in values], MOST_PARTS)
+    texts = [notation.dots if isinstance(part, int) else part for part in parts]
+    shown = texts[0]
+    for text in texts[1:]:
+        shown += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
+    return shown
+
+
+def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> Equation:
+    """Return the gradient of a variable as the sum of its contributions.
+
+    Args:
+        left: the left side of the equation.
+        of: the name of the differentiated tensor.
+        gradient: the gradient of the variable.
+        notation: the notation of the equation.
+        none: the right side of an equation without contributions.
+    """
+    if not gradient.parts:
+        return Equation(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")
+    names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
+    through = plural(len(names), "tensor") if len(names) > MOST_PARTS else listed(names) if names else ""
+    values = [value for _, value in gradient.parts]
+    return Equation(left, [_sum(values, notation), notation.number(gradient.value)], remark=through and f"through {through}")

@@ -1,0 +1,144 @@
+"""The steps of a backward pass, from the nodes that it ran: each contribution with its local derivative or its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.node import Edge, Node
+from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
+from autodiff_cli.evaluation.user_function import UserFunction
+from autodiff_cli.explanation.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
+from autodiff_cli.explanation.names import Names
+from autodiff_cli.explanation.operations import Operations, is_unknown
+from autodiff_cli.explanation.rule_text import in_words
+from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
+
+
+class Steps:
+    """The steps of one backward pass, in the order in which its nodes ran.
+
+    Args:
+        names: the names and values of the tensors.
+        functions: the functions of the program.
+        shown: the operations that are already written, by node.
+    """
+
+    def __init__(self, names: Names, functions: Mapping[str, UserFunction], shown: Mapping[Node, Syntax] | None = None) -> None:
+        self.names = names
+        self.operations = Operations(names)
+        self.functions = functions
+        self.shown = {} if shown is None else shown
+        self._arrived: dict[Edge, Array] = {}
+
+    def arrived(self, edge: Edge) -> Array | None:
+        """Return the gradient that arrived at an edge so far."""
+        return self._arrived.get(edge)
+
+    def step(self, visit: Visit) -> ExplainedStep:
+        """Return the next step of the pass; the node must still have its saved values."""
+        node = visit.node
+        outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
+        operation = self.shown.get(node) or self.operations.of(node)
+        step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
+        step.selects = node.selects
+        for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
+            if edge is not None and part is not None:
+                made = self._contribution(visit, i, edge, part._data)
+                step.contributions.append(made)
+                self._arrived[edge] = made.total
+        return step
+
+    def _contribution(self, visit: Visit, i: int, edge: Edge, part: Array) -> CotangentContribution:
+        """Return the contribution of a node to the gradient of its ``i``-th input, with the formula or the rule in words."""
+        node, primitive = visit.node, visit.node.primitive
+        target: Any = edge[0]
+        shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
+        same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
+        place = same.index(i) + 1 if len(same) > 1 else None
+        made = CotangentContribution(self.names.of(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge))
+        made.to_leaf = not edge[0].sequence_nr
+        formula = None
+        if primitive is not None and not primitive.of_sequence:
+            formula = of_node(node).get(primitive.parameters[primitive.differentiable_args[i]])
+        if not self._as_factor(made, visit, i, formula):
+            self._as_rule(made, visit, i, formula)
+        return made
+
+    def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
+        """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
+        node, gradient = visit.node, visit.gradients[0]
+        same_shape = np.shape(made.part) == node._shape
+        elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
+        if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
+            return False
+        local = _local_derivative(node, i)
+        part = np.asarray(made.part)
+        close = np.isclose(gradient._data * local, part, rtol=1e-4, atol=1e-300, equal_nan=True)
+        if not np.all(close | (part == 0)):
+            return False
+        made.local = local
+        made.masked = not np.all(close)
+        arguments = self.operations.arguments(node)
+        if node.primitive is None:
+            made.formula = self._declared(node, i, local)
+        elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
+            made.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
+        made.words = convention(node, arguments)
+        return True
+
+    def _declared(self, node: Node, i: int, local: Array) -> Syntax | None:
+        """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
+        step = self.names.steps.get(node)
+        function = self.functions.get(type(node).__name__.removesuffix("Backward"))
+        if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
+            return None
+        tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
+        shown = {key: self.operations.constant(value) for key, value in values.items()}
+        return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
+
+    def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
+        """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
+        node = visit.node
+        if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
+            derivative = self._declared(node, i, _local_derivative(node, i))
+            if derivative is not None:
+                made.formula = _times(name_tree(ARRIVING), derivative)
+                return
+        made.words = in_words(node, made.to)
+        if made.words is not None:
+            return
+        shown = self.operations.operands(node)
+        tree = None if formula is None else formula.tree
+        if tree is not None and GRADIENT in (used := names_in(tree)) and used <= {GRADIENT, *shown}:
+            made.formula = _complete(filled_in(tree, {**shown, GRADIENT: name_tree(ARRIVING)}))
+            if made.formula is not None:
+                return
+        text = "" if formula is None else formula.text if tree is None else unparse(tree)
+        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {type(node).__name__}"
+
+
+def _local_derivative(node: Node, i: int) -> Array:
+    local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
+    assert local is not None
+    return local
+
+
+def _complete(tree: Syntax) -> Syntax | None:
+    """Return a formula if all of its operands are known, else ``None``."""
+    return None if any(is_unknown(part) for part in walk(tree)) else tree
+
+
+def _times(first: Syntax, second: Syntax) -> Syntax:
+    """Return the product of a factor and a product, without parentheses."""
+    factors = []
+    while second.kind == "mul":
+        factors.append(second.children[1])
+        second = second.children[0]
+    for factor in (second, *reversed(factors)):
+        first = new_tree("mul", first, factor)
+    return first

@@ -1,0 +1,191 @@
+"""An explanation on the terminal: the forward pass, the backward pass step by step, and the accumulated gradients."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explanation.sentences import (
+    LEGEND,
+    Equation,
+    Plain,
+    Sentence,
+    accumulated,
+    lines_of,
+    sentences,
+    steps_of,
+    unsigned_zeros,
+)
+from autodiff_cli.language.tree import unparse
+from autodiff_cli.report import table
+from autodiff_cli.report.numbers import human
+from autodiff_cli.wording import plural
+
+WIDE, NARROW = 100, 80
+"""The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
+_INDENT = 4
+MOST_LINES = 4
+"""The maximum number of lines for the program at the top of a page; a longer program is shortened."""
+
+
+def pages(result: Explanation, precision: int) -> list[RenderableType]:
+    """Return the parts of the page, from top to bottom."""
+    width = min(table.console().width, WIDE) if sys.stdout.isatty() else NARROW
+    notation = Plain(precision)
+    parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
+    parts.append(_forward(result.forward, precision, result.conditions))
+    if result.sweep is None:
+        return [*parts, Text("\nThe output does not depend on a variable through recorded operations.")]
+    start = notation.derivative(result.symbol, result.output)
+    opening = f"The backward pass starts with {start} = {notation.number(result.sweep.start)}."
+    if result.symbol != result.output:
+        opening = f"{result.symbol} is the result, {result.output}. {opening}"
+    parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {LEGEND}", width)]
+    parts += _sweep(result.sweep, width, notation)
+    parts += [Text("\naccumulated in .grad", "bold italic"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
+    if result.memory is not None:
+        parts += [Text(""), *_paragraph(result.memory.text, width)]
+    for second in result.seconds:
+        parts += _second(result, second, width, notation)
+    if result.hessian:
+        shapes = {name: result.given[name].shape for name in result.hessian}
+        shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
+        parts += [table.title("second derivatives"), table.hessian_table(shown, shapes, precision)]
+    return parts
+
+
+def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
+    at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
+    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
+    if len(shown) + len(at) + 5 <= width:
+        return [Text.assemble((shown, "bold"), (f"  at {at}" if at else "", "dim"))]
+    if len(shown) > MOST_LINES * width:
+        half = (MOST_LINES * width - 5 - width) // 2  # unbroken words may waste up to one line
+        shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
+    lines = [Text(line, "bold") for line in wrap(shown, width, break_on_hyphens=False)]
+    return [*lines, *_paragraph(f"at {at}" if at else "", width)]
+
+
+def _paragraph(text: str, width: int) -> list[Text]:
+    return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
+
+
+def _forward(
+    lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
+) -> Table:
+    """Return the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
+    made = table.empty_table()
+    made.add_column("name", style="bold", overflow="fold")
+    made.add_column("operation", overflow="fold")
+    made.add_column("value", justify="right", overflow="fold")
+    if conditions is not None:
+        made.add_column("condition", justify="right")
+    if of:
+        made.add_column("derivative")
+    inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
+    for line in lines_of(lines):
+        if isinstance(line, int):
+            made.add_row(Text("...", "dim"), Text(f"{line:,} more", "dim"))
+            continue
+        shown = unparse(line.operation)
+        operation = Text(shown, "dim" if line.node is None and shown == line.name else "")
+        if line.name in inside:
+            operation.append(f"  that is {line.expression}", "dim")
+        cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
+        if conditions is not None:
+            known = conditions.get(line.name)
+            cells.append(Text("" if known is None else human(known, 3)))
+        if of:
+            cells.append(Text(f"d{of}/d{line.meaning}" if line.meaning else "", "cyan"))
+        style = "bold green" if line.node is None and line.name == line.expression else "bold"
+        made.add_row(Text(line.name, style), operation, *cells)
+    return made
+
+
+def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for item in steps_of(sweep):
+        if isinstance(item, int):
+            parts += [Text(""), Text(f"... {plural(item, 'more step')} ...", "dim")]
+        else:
+            number, step = item
+            parts += [Text(""), _heading(number, step, width, notation), *_said(sentences(sweep, step, notation), width)]
+    return parts
+
+
+def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
+    title = notation.equation(", ".join(step.names), step.operation)
+    room = width - _INDENT - len(step.grad_fn) - 2
+    if len(title) > room:
+        title = f"{title[: room - 4]} ..."
+    gap = " " * (width - _INDENT - len(title) - len(step.grad_fn))
+    return Text.assemble((f"{number:<{_INDENT}}", "dim"), (title, "bold"), gap, (step.grad_fn, "magenta"))
+
+
+def _said(said: Sequence[Sentence], width: int) -> list[Text]:
+    equations = [sentence for sentence in said if isinstance(sentence, Equation)]
+    left = max(len(one.left) + one.adds for one in equations)
+    lines: list[Text] = []
+    for sentence in said:
+        if isinstance(sentence, Equation):
+            lines += equation(sentence, _INDENT, left, width)
+        else:
+            text = sentence.replace("`", "")
+            lines += [Text(" " * _INDENT + line, "italic") for line in wrap(text, width - _INDENT, break_on_hyphens=False)]
+    return lines
+
+
+def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
+    """Return the lines of an equation: break it before equals signs, and inside a side only if the side is too long."""
+    start = f"{' ' * indent}{said.left:<{left - said.adds}} {'+' * said.adds}= "
+    remark = f"   {said.remark.replace('`', '')}" if said.remark else ""
+    sides = said.sides
+    styles = [*[""] * (len(sides) - 1), "bold cyan"]
+    if len(start) + len(" = ".join(sides)) + len(remark) <= width:
+        line = Text(start)
+        for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
+            line.append(" = " if i else "").append(side, style)
+        return [line.append(remark, "dim")]
+    if len(start) > width // 2:
+        lines, start = [Text(start.rstrip())], " " * (indent + 4)
+    else:
+        lines = []
+    room = max(width - len(start), 20)
+    for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
+        for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
+            margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
+            lines.append(Text.assemble(margin, (piece, style)))
+    if remark:
+        lines.append(Text(" " * (len(start) - 3) + remark, "dim"))
+    return lines
+
+
+def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[RenderableType]:
+    found = [accumulated(pattern.format(one.name), sweep.of, one, notation, none) for one in sweep.accumulated]
+    left = max(len(said.left) for said in found)
+    return [line for said in found for line in equation(said, 2, left, width)]
+
+
+def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[RenderableType]:
+    first = notation.derivative(result.symbol, second.variable)
+    title = f"\nsecond derivatives with respect to {second.variable}, from {second.symbol} = {first}"
+    parts: list[RenderableType] = [Text(title, "bold italic")]
+    value = notation.number(second.value)
+    if not second.sweeps:
+        return [*parts, *_paragraph(f"{first} = {value} does not depend on any variable, so its derivatives are 0.", width)]
+    if second.lines:
+        parts += _paragraph(f"The recorded backward pass for {first} consists of these operations:", width)
+        parts += [Text(""), _forward(second.lines, notation.precision, of=result.symbol)]
+    else:
+        parts += _paragraph(f"All operations of {first} = {value} are listed above.", width)
+    for sweep in second.sweeps:
+        parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.of}:", width)]
+        parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.of}/d{{}}")]
+    return parts

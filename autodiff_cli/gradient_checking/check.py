@@ -1,0 +1,358 @@
+"""``gradcheck``: a comparison of reverse-mode derivatives, user-written derivatives and claims with an independent reference.
+
+The reference consists of difference quotients of the expression in arbitrary precision (``precise.reference``).  If
+arbitrary precision is not available for the expression, the quotients are computed in float64 (``gradcheck.ridders``), and
+the verdict may be ``undecided``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, POINTS, VALUES, checks
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageError, setting
+from autodiff_cli.evaluation.bindings import named
+from autodiff_cli.evaluation.coercion import variable_hint
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.names import CONSTANT, without_variable
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.gradient_checking.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
+from autodiff_cli.gradient_checking.verdicts import FAILED, Tolerances, Verdict, rounded, worst
+from autodiff_cli.language.tree import walk
+from autodiff_cli.limits import check_count
+from autodiff_cli.notes import rounding_trials
+from autodiff_cli.notes.kinks import discontinuity
+from autodiff_cli.precise.reference import MOST_SECONDS, in_time
+
+MOST_CHECKED = 500
+"""The largest number of derivatives in one check; each derivative takes a few evaluations of the expression."""
+
+Point = Mapping[str, Any]
+Entry = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Report(CommandResult):
+    """The result of ``check_gradient``.
+
+    Attributes:
+        expression: the checked expression.
+        points: the number of points.
+        checks: an entry for each derivative and claim at each point, in the JSON format.
+        failure, hint: the message and the hint for the first entry that fails.
+        notes: the notes on the points.
+    """
+
+    command = "gradcheck"
+    tables = "autodiff_cli.report.table:check_tables"
+
+    expression: str
+    points: int = 1
+    checks: list[Entry] = field(default_factory=list)
+    failure: str | None = None
+    hint: str | None = None
+    notes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no entry failed."""
+        return self.failure is None
+
+    @property
+    def undecided(self) -> Entry | None:
+        """The first undecided entry, or ``None``."""
+        return next((entry for entry in self.checks if entry["verdict"] == "undecided"), None)
+
+    @property
+    def doubt(self) -> str:
+        """A message with the first undecided derivative and the reason, or an empty string."""
+        return "" if (entry := self.undecided) is None else f"{_derivative(entry)} is undecided: {entry['reason']}"
+
+    def content(self) -> Record:
+        return {"expression": self.expression, "passed": self.passed, "checks": self.checks, "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return self.checks
+
+    def bare(self) -> list[str]:
+        wrong = next((entry["verdict"] for entry in self.checks if entry["verdict"] in FAILED), None)
+        return [wrong or ("undecided" if self.undecided else "pass")]
+
+
+@checks(expression=EXPRESSION, at=POINTS, const=optional(VALUES), claims=NAMES)
+def check_gradient(
+    expression: str,
+    at: Point | Sequence[Point],
+    const: Mapping[str, Any] | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    claims: Sequence[str] = (),
+    dtype: str = "float64",
+    gradient: Any = None,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Report:
+    """Check every derivative of an expression, and claims about its first derivatives.
+
+    Args:
+        expression: a program of the language.
+        at: the values of the variables, or a sequence of such points, all of which are checked.
+        const: the values of constants, which are not differentiated.
+        wrt: the variables to check; by default, all variables.
+        order: 1 to check the first derivatives, or 2 to include the second derivatives.
+        claims: claims of the form ``NAME=EXPR``; one text may contain several claims.
+        dtype: the data type, which must be ``float64``.
+        gradient: the weights of the elements of a non-scalar output, for claims.
+        eps: the step of central differences in float64, with PyTorch's tolerances; by default, the arbitrary-precision reference is
+            used.
+        atol, rtol: the tolerance ``atol + rtol*abs(numeric)``, which replaces the measured rounding error.
+
+    Raises:
+        AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
+    """
+    _require_valid(order, eps, atol, rtol)
+    points = [at] if isinstance(at, Mapping) else at
+    pairs = [pair for text in claims for pair in _claims(text)]
+    report = Report(expression, len(points))
+    given = None if atol is None and rtol is None else Tolerances(atol or 0.0, rtol or 0.0)
+    last = time.process_time() + MOST_SECONDS
+    for point in points:
+        evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
+        if not evaluation.variables:
+            raise without_variable("gradcheck")
+        # Derivatives in float32 have only 7 digits; like PyTorch's gradcheck, this check requires float64.
+        if dtype != "float64":
+            raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
+        elements = sum(leaf.numel() for leaf in evaluation.variables.values())
+        check_count(
+            (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
+            MOST_CHECKED,
+            "gradcheck would compare {} numbers, more than the limit of {}",
+            hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
+        )
+        check = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
+        with np.errstate(all="ignore"):
+            if eps is None:
+                entries = check.best(given, last - time.process_time())
+            else:
+                entries = check.entries(FixedStep(evaluation, eps, atol, rtol))
+        broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
+        for entry in entries:
+            if broken is not None and entry["verdict"] != "fail":
+                entry.update(verdict=broken.kind, reason=broken.sentence)
+            if len(points) > 1:
+                entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
+            if entry["verdict"] in FAILED and report.failure is None:
+                report.failure, report.hint = _failure(entry, evaluation, eps)
+        report.checks += entries
+        if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
+            report.notes.append(note("undecided", report.doubt))
+        if len(report.notes) < 10:
+            known = {each["message"] for each in report.notes}
+            report.notes += [each for each in _notes(evaluation, entries, order) if each["message"] not in known]
+    return report
+
+
+def _require_valid(order: int, eps: float | None, atol: float | None, rtol: float | None) -> None:
+    if order not in (1, 2):
+        raise UsageError(
+            f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
+        )
+    given = [value for value in (atol, rtol) if value is not None]
+    if not all(0 <= value < math.inf for value in given) or not (eps is None or 0 < eps < math.inf):
+        raise UsageError(
+            f"{setting('eps')} must be positive, {setting('atol')} and {setting('rtol')} not negative, and all of them finite",
+            hint="leave them out to compute the tolerance from the rounding errors at the point",
+        )
+
+
+def _notes(evaluation: Evaluation, entries: Sequence[Entry], order: int) -> list[dict[str, Any]]:
+    derivatives = [(_derivative({"wrt": entry["wrt"]}), np.asarray(entry["analytic"])) for entry in entries]
+    notes = [*evaluation.notes(), *_constant_parts(evaluation)]
+    return LazyNotes(evaluation, notes, lambda: derivatives, order).read()
+
+
+def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return a note on the first part that the check holds constant, because it has no gradient."""
+    evaluator = evaluation.evaluator
+    for node in walk(evaluator.tree):
+        name = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
+        if name in CONSTANT and name not in evaluator.functions:
+            return [note("constant", f"the numeric derivatives hold the value of {name} constant, as the gradient does", node.span)]
+    return []
+
+
+def _names(entry: Entry) -> list[str]:
+    """Return the variables of a derivative, one for each order."""
+    wrt = entry["wrt"]
+    return [wrt] if isinstance(wrt, str) else wrt
+
+
+def _derivative(entry: Entry) -> str:
+    """Return the name of the derivative of an entry, with the point if there are several points."""
+    return f"the derivative with respect to {', '.join(_names(entry))}{_place(entry)}"
+
+
+def _claims(text: str) -> list[tuple[str, str]]:
+    """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions."""
+    name, equals, _ = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint='write a claim such as x="3/x"')
+    return named(text, "claims", '"3/x"')
+
+
+@dataclass
+class _Check:
+    """All checks at one point.
+
+    Attributes:
+        evaluation: the evaluation at the point.
+        order: the highest order of the checked derivatives.
+        claims: the claims, as pairs of a variable and an expression.
+        doubts: whether to compare the error of a failed derivative with the effect of perturbed rounding errors on it.
+    """
+
+    evaluation: Evaluation
+    order: int
+    claims: Sequence[tuple[str, str]]
+    doubts: bool
+
+    def __post_init__(self) -> None:
+        variables = self.evaluation.variables
+        for name, _ in self.claims:
+            if name not in variables:
+                message = f"{setting('claims')}: '{name}' is not a variable of the expression"
+                raise UnknownName(message, hint=variable_hint(name, variables))
+        if self.order == 2 or self.claims:
+            self.evaluation.require_scalar(constant=True)
+
+    def best(self, given: Tolerances | None, seconds: float) -> list[Entry]:
+        """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
+        try:
+            with in_time(max(0.1, seconds)):
+                return self.entries(HighPrecision(self.evaluation, self.order, given))
+        except NotPrecise:
+            return self.entries(Extrapolated(self.evaluation, given))
+
+    def entries(self, method: Method) -> list[Entry]:
+        """Return an entry for each derivative, then an entry for each claim.
+
+        Raises:
+            NotPrecise: if the method cannot compute a verdict.
+        """
+        found = []
+        output, variables = self.evaluation.output, self.evaluation.variables
+        for name, leaf in variables.items():
+            analytic = analytic_jacobian(output, leaf)
+            verdicts = self._doubted(method.first(name, analytic), analytic, [name])
+            found.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
+        for a, first in variables.items() if self.order == 2 else ():
+            recorded = gradient_of(output, first, self.evaluation.gradient, record=True)
+            for b, second in variables.items():
+                analytic = analytic_jacobian(recorded, second)
+                verdicts = self._doubted(method.second(a, b, analytic), analytic, [a, b])
+                found.append(_entry([a, b], 2, analytic, verdicts, first.shape + second.shape))
+        return [*found, *(self._claim(method, name, formula) for name, formula in self.claims)]
+
+    @cached_property
+    def _trials(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """Evaluations with perturbed rounding errors, shared by all derivatives that fail."""
+        return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
+
+    def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
+        """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
+        failed = any(one.verdict == "fail" for row in verdicts for one in row)
+        if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
+            return verdicts
+        spread = np.zeros(analytic.shape)
+        for output, variables in self._trials:
+            if len(names) == 2:
+                output = gradient_of(output, variables[names[0]], self.evaluation.gradient, record=True)
+            spread = np.fmax(spread, abs(analytic_jacobian(output, variables[names[-1]]) - analytic))
+        return [
+            [rounded(one, float(far)) for one, far in zip(row, away, strict=True)]
+            for row, away in zip(verdicts, spread, strict=True)
+        ]
+
+    def _claim(self, method: Method, name: str, formula: str) -> Entry:
+        leaf = self.evaluation.variables[name]
+        exact = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
+        try:
+            claimed, verdicts = method.claim(name, formula, exact)
+        except AutodiffError as error:
+            if not isinstance(error, NotPrecise) and not error.message.startswith("the claim"):
+                error.about(f"{setting('claims')} {name}")
+            raise
+        numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
+        return {
+            "wrt": name,
+            "order": 1,
+            "claim": formula,
+            "analytic": plain(exact),
+            "numeric": plain(numeric),
+            "claimed": plain(claimed),
+            "exact": plain(np.where(np.isnan(numeric), exact, numeric)[()]),
+            **_verdict(worst(verdicts)),
+        }
+
+
+def _verdict(one: Verdict) -> Entry:
+    said = {"error": one.error, "tolerance": one.tolerance, "verdict": one.verdict}
+    return {**said, "reason": one.reason} if one.reason else said
+
+
+def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:
+    numeric = np.array([[one.numeric for one in row] for row in verdicts]).reshape(analytic.shape)
+    return {
+        "wrt": wrt,
+        "order": order,
+        "analytic": plain(analytic.T.reshape(shape)[()]),
+        "numeric": plain(numeric.T.reshape(shape)[()]),
+        **_verdict(worst([one for row in verdicts for one in row])),
+    }
+
+
+def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[str, str | None]:
+    """Return the message and the hint for an entry that fails."""
+    names = _names(entry)
+    if entry["verdict"] != "fail":
+        return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
+    if "claim" in entry:
+        said = f"the claim {names[0]}={entry['claim']} gives {_shown(entry['claimed'])}{_place(entry)}"
+        return f"{said}, but the derivative is {_shown(entry['exact'])}", None
+    places = [list(evaluation.variables).index(name) for name in names]
+    sizes = (-1, evaluation.variables[names[-1]].numel())
+    analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
+    output, argument = [0, *places][-2:]
+    message = mismatch(output, argument, numeric, analytic).rstrip()
+    by = _derivative(entry)
+    if eps is not None:
+        return message, f"leave out {setting('eps')} to let gradcheck select the step, because this step may not suit {by}"
+    if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
+        return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
+    return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"
+
+
+def _place(entry: Entry) -> str:
+    """Return the point of an entry, such as `` at x=1``, or an empty string if there is only one point."""
+    return " at " + ", ".join(f"{name}={_shown(value)}" for name, value in entry["at"].items()) if "at" in entry else ""
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:190]} ..."

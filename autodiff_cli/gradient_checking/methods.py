@@ -1,0 +1,225 @@
+"""Three methods that compute the reference for ``gradcheck``, with a common protocol.
+
+``HighPrecision`` computes the reference in arbitrary precision.  ``Extrapolated`` uses float64, for functions without an
+arbitrary-precision implementation.  ``FixedStep`` uses central differences with a given step and PyTorch's tolerances.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.autograd.checks.finite_differences import numeric_jacobian
+from autodiff_cli.autograd.modes import enable_grad
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.gradient_checking.ridders import Quotient
+from autodiff_cli.gradient_checking.verdicts import Judge, Tolerances, Verdict
+from autodiff_cli.precise.reference import Reference
+
+Array = NDArray[np.float64]
+Verdicts = list[list[Verdict]]
+"""The verdicts in nested lists: one list for each element of the variable, with one verdict for each element of the output."""
+
+
+class Method(Protocol):
+    """A method to check the derivatives of an evaluation."""
+
+    def first(self, name: str, analytic: Array) -> Verdicts:
+        """Check the array of derivatives with respect to a variable: a row for each element of the variable."""
+
+    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        """Check the array of second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
+
+    def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
+        """Check a claim about the gradient of a variable.
+
+        Args:
+            name: the variable.
+            formula: the claimed gradient, as an expression.
+            exact: the gradient that the backward pass computes.
+
+        Returns:
+            the claimed numbers as floats, and a verdict for each number.
+        """
+
+
+def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
+    """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
+    if not output.requires_grad:
+        return new_tensor(np.zeros(leaf.shape))
+    found: Tensor
+    (found,) = grad(output, leaf, start, retain_graph=True, create_graph=record, allow_unused=True, materialize_grads=True)
+    return found
+
+
+def _require_shape(name: str, shape: tuple[int, ...], leaf: Tensor) -> None:
+    if shape not in ((), leaf.shape):
+        raise ShapeError(
+            f"the claim for {name} has shape {list(shape)}, but {name} has shape {list(leaf.shape)}",
+            hint="claim one number for each element of the variable, or one number for all elements",
+        )
+
+
+class HighPrecision:
+    """The check in arbitrary precision; see ``precise.reference``.
+
+    Raises:
+        NotPrecise: if the expression cannot be evaluated in arbitrary precision.
+    """
+
+    def __init__(self, evaluation: Evaluation, order: int, given: Tolerances | None = None) -> None:
+        self._variables = evaluation.variables
+        self._reference = Reference(evaluation, order)
+        elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
+        self._judge = self._of_scalar = Judge(self._reference.differences, elements, given)
+        if evaluation.gradient is not None:
+            weighted = self._reference.weighted(evaluation.gradient._data)
+            self._of_scalar = Judge(weighted.differences, elements, given)
+
+    def first(self, name: str, analytic: Array) -> Verdicts:
+        indices = zip(self._reference.indices([name]), analytic, strict=True)
+        return [[self._judge.derivative(float(value), index, j) for j, value in enumerate(row)] for index, row in indices]
+
+    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        indices = iter(self._reference.indices([b, a]))
+        return [[self._of_scalar.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
+
+    def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
+        leaf = self._variables[name]
+        values, shape = self._reference.follow_up(formula)
+        _require_shape(name, shape, leaf)
+        values = values * leaf.numel() if shape == () else values
+        verdicts = [self._of_scalar.claim(value, (i,), 0) for i, value in zip(self._reference.elements[name], values, strict=True)]
+        return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
+
+
+def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Array]:
+    """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
+    original = leaf._data
+
+    def at(distance: float) -> Array:
+        array = np.array(original)
+        array.reshape(-1)[i] += distance
+        leaf._data = array[()] if array.ndim == 0 else array
+        try:
+            return np.ravel(np.asarray(compute()._data, np.float64))
+        finally:
+            leaf._data = original
+
+    return at
+
+
+class _InFloats:
+    """The base class of checks by finite differences of values and gradients in float64.
+
+    Args:
+        evaluation: the evaluation to check.
+        claims: the tolerances for claims.
+    """
+
+    def __init__(self, evaluation: Evaluation, claims: Tolerances) -> None:
+        self._evaluation = evaluation
+        self._claims = claims
+        self._constants: dict[Any, Any] = {}
+        self._output()  # stores the constants at the point
+
+    def _output(self) -> Tensor:
+        with enable_grad():
+            return self._evaluation.recomputed(constants=self._constants)
+
+    def first(self, name: str, analytic: Array) -> Verdicts:
+        return self._judged(self._evaluation.variables[name], analytic, self._output)
+
+    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        variables, start = self._evaluation.variables, self._evaluation.gradient
+        return self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
+
+    @abstractmethod
+    def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts: ...
+
+    def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
+        leaf = self._evaluation.variables[name]
+        value = self._evaluation.follow_up(formula, {})._data
+        _require_shape(name, np.shape(value), leaf)
+        claimed = np.broadcast_to(value, leaf.shape)
+        verdicts = []
+        for one, other in zip(np.ravel(claimed), np.ravel(exact), strict=True):
+            same = one == other or (np.isnan(one) and np.isnan(other))
+            error = 0.0 if same else float(abs(one - other))
+            tolerance = self._claims.of(float(other)) if np.isfinite(other) else 0.0
+            verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(other), error, tolerance))
+        return claimed[()], verdicts
+
+
+class Extrapolated(_InFloats):
+    """The check by difference quotients with an error estimate; see ``gradcheck.ridders``."""
+
+    def __init__(self, evaluation: Evaluation, given: Tolerances | None = None) -> None:
+        super().__init__(evaluation, given or Tolerances(0.0, 1e-12))
+        self._given = given
+        self._kinks: set[str] = set()
+
+    def first(self, name: str, analytic: Array) -> Verdicts:
+        verdicts = super().first(name, analytic)
+        if any(one.verdict == "kink" for row in verdicts for one in row):
+            self._kinks.add(name)
+        return verdicts
+
+    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        verdicts = super().second(a, b, analytic)
+        # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
+        if self._kinks & {a, b}:
+            return [[one if one.verdict == "pass" else one._replace(verdict="kink", reason="") for one in row] for row in verdicts]
+        return verdicts
+
+    def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
+        rows = []
+        for i, row in enumerate(analytic):
+            quotient = Quotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic))
+            rows.append([self._tolerant(quotient.judged(j, float(value))) for j, value in enumerate(row)])
+        return rows
+
+    def _tolerant(self, verdict: Verdict) -> Verdict:
+        if self._given is None or not np.isfinite(verdict.error):
+            return verdict
+        tolerance = self._given.of(verdict.numeric)
+        good = verdict.error <= tolerance or verdict.error == 0
+        return verdict._replace(verdict="pass" if good else "fail", tolerance=tolerance, reason="")
+
+
+class FixedStep(_InFloats):
+    """The check by central differences with the step ``eps``."""
+
+    def __init__(self, evaluation: Evaluation, eps: float, atol: float | None, rtol: float | None) -> None:
+        super().__init__(evaluation, Tolerances(0.0 if atol is None else atol, 1e-12 if rtol is None else rtol))
+        self._eps = eps
+        self._given = Tolerances(1e-5 if atol is None else atol, 1e-3 if rtol is None else rtol)
+
+    def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
+        numeric = numeric_jacobian(compute, leaf, self._eps)
+        here = np.ravel(compute()._data).astype(np.float64)
+        rows = []
+        for i, row in enumerate(analytic):
+            at = _moved(leaf, i, compute)
+            low, high = ((at(step) - here) / step for step in (-self._eps, self._eps))
+            rows.append([self._one(*map(float, numbers)) for numbers in zip(row, numeric[i], low, high, strict=True)])
+        return rows
+
+    def _one(self, value: float, numeric: float, left: float, right: float) -> Verdict:
+        tolerance = self._given.of(numeric)
+        error = 0.0 if value == numeric else abs(value - numeric)
+        if not np.isfinite(numeric):
+            reason = "" if error == 0.0 else "the step leaves the range of floats, or the domain"
+            return Verdict("undecided" if reason else "pass", numeric, error, 0.0, reason)
+        if error <= tolerance:
+            return Verdict("pass", numeric, error, tolerance)
+        low, high = min(left, right), max(left, right)
+        kink = high - low > 2 * tolerance and low - tolerance <= value <= high + tolerance
+        return Verdict("kink" if kink else "fail", numeric, error, tolerance)

@@ -1,0 +1,135 @@
+"""Difference quotients in float64 with an error estimate, for functions without an arbitrary-precision implementation.
+
+C. J. F. Ridders, Accurate computation of F'(x) and F'(x) F''(x), Advances in Engineering Software 4 (1982): quotients with
+decreasing steps are extrapolated to the step 0, and the differences of the last extrapolations estimate the error.  This
+implementation starts from several initial steps, adds the rounding error of the function to the estimate, and selects the result
+with the smallest error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.gradient_checking.verdicts import Verdict
+
+Array = NDArray[np.float64]
+Estimate = tuple[Array, Array]
+"""The estimated derivatives and their estimated errors."""
+
+_SHRINK = 1.6
+_ROWS = 9
+_STEPS = (0.3, 1e-2, 1e-4, 1e-6)
+_STEPS_AT_0 = (1.0, 1e-3, 1e-6, 1e-9, 1e-12)
+_MANY = 50
+"""The number of elements above which fewer steps are tried for each element."""
+_KNOWN = 1e-4
+"""The largest relative error of a quotient that is usable for a verdict."""
+
+
+class Quotient:
+    """The derivative of every element of the output with respect to one element of an input.
+
+    Args:
+        function: a function of a distance that computes the elements of the output with the input shifted by this distance.
+        x: the value of the input.
+        many: the number of elements of the variable.
+
+    Attributes:
+        value, error: the estimated derivatives and their estimated errors.
+        left, right: the one-sided estimates, as pairs of derivatives and errors.
+    """
+
+    def __init__(self, function: Callable[[float], Array], x: float, many: int) -> None:
+        scale = abs(x) if x else 1.0
+        steps: Sequence[float] = _STEPS if x else _STEPS_AT_0
+        if many > _MANY:
+            steps = steps[:2] if many <= 4 * _MANY else steps[1:2]
+        known: dict[float, Array] = {}
+
+        def at(distance: float) -> Array:
+            if distance not in known:
+                known[distance] = function(distance)
+            return known[distance]
+
+        self.right, self.left, (self.value, self.error) = (
+            _best([_extrapolated(at, scale * step, x, side) for step in steps]) for side in (1, -1, 0)
+        )
+        for value, error in (self.right, self.left):  # at the boundary of a domain only one side exists
+            better = ~np.isfinite(self.error) & np.isfinite(error)
+            self.value, self.error = np.where(better, value, self.value), np.where(better, error, self.error)
+
+    def _kink(self, j: int) -> bool:
+        """Return whether the one-sided derivatives differ by more than their errors."""
+        (left, of_left), (right, of_right) = ((value[j], error[j]) for value, error in (self.left, self.right))
+        size = np.maximum(abs(left), abs(right))
+        sure = of_left <= _KNOWN * size and of_right <= _KNOWN * size
+        return bool(sure and abs(left - right) > 100 * (of_left + of_right) + 1e-3 * size)
+
+    def judged(self, j: int, value: float) -> Verdict:
+        """Return the verdict on a number claimed to be the derivative of the j-th element of the output."""
+        found, error = float(self.value[j]), float(self.error[j])
+        off = abs(value - found)
+        if self._kink(j):
+            low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
+            slack = float(self.left[1][j] + self.right[1][j])
+            inside = low - slack <= value <= high + slack
+            return Verdict("kink" if inside else "fail", found, 0.0 if inside else off, slack)
+        tolerance = 4 * error + 1e-9 * abs(found)
+        if not np.isfinite(error):
+            return Verdict("undecided", found, off, 0.0, "no step gives a finite difference quotient")
+        if not np.isfinite(value) or off > tolerance:
+            # The estimate of a large error may be too small, so a failure requires a much larger difference.
+            if not np.isfinite(value) or off > 100 * error:
+                return Verdict("fail", found, off, tolerance)
+            return Verdict("undecided", found, off, tolerance, "the difference quotients are not accurate enough for a verdict")
+        if error <= _KNOWN * max(abs(value), abs(found)) or (off == 0 and error == 0):
+            return Verdict("pass", found, off, tolerance)
+        return Verdict(
+            "undecided", found, off, tolerance, "no step of the difference quotients distinguishes the derivative from 0"
+        )
+
+
+def _best(found: Sequence[Estimate]) -> Estimate:
+    """Return, for each element, the estimate with the smallest error.
+
+    An estimate with a larger step must agree with the estimates for smaller steps, as the function may be flat far from the point.
+    """
+    value, error = found[-1]
+    for other, off in reversed(found[:-1]):
+        agrees = ~np.isfinite(error) | (np.abs(other - value) <= 10 * (error + off))
+        better = agrees & (off < error)
+        value, error = np.where(better, other, value), np.where(better, off, error)
+    return value, error
+
+
+def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int) -> Estimate:
+    """Return the entry of one Ridders extrapolation table with the smallest error estimate."""
+    here = at(0.0)
+    best, least = np.full(here.shape, np.nan), np.full(here.shape, np.inf)
+    before: list[Array] = []
+    power = _SHRINK if side else _SHRINK**2
+    for row in range(_ROWS):
+        distance = step / _SHRINK**row
+        distance = (x + distance) - x  # the exact difference of the rounded sum and x
+        if distance == 0:
+            break
+        if side:
+            moved = at(side * distance)
+            quotient, size = side * (moved - here) / distance, np.maximum(np.abs(moved), np.abs(here))
+        else:
+            up, down = at(distance), at(-distance)
+            quotient, size = (up - down) / (2 * distance), np.maximum(np.abs(up), np.abs(down))
+        rounding = 4 * np.finfo(np.float64).eps * size / distance
+        current = [quotient]
+        factor = power
+        for k in range(row):
+            current.append((current[k] * factor - before[k]) / (factor - 1))
+            factor *= power
+            error = np.maximum(np.abs(current[-1] - current[-2]), np.abs(current[-1] - before[k])) + rounding
+            better = error < least  # False for nan
+            best, least = np.where(better, current[-1], best), np.where(better, error, least)
+        before = current
+    return best, least

@@ -1,0 +1,252 @@
+"""The backward graph: the nodes of a backward pass, with the upstream gradient of each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.autograd.graph import get_gradient_edge
+from autodiff_cli.autograd.node import AccumulateGrad, Node
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import GraphError, UnknownName, setting
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.tensor_log import Call
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.postorder import postorder
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
+    from autodiff_cli.graph_drawing.model import Value
+
+    Named = tuple[Tensor, str, str]
+    """A tensor, its name and its expression."""
+
+
+def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
+    """Compute the gradients of all tensors that the output depends on; return whether a backward pass is possible.
+
+    A backward pass is not possible if the output does not require grad, or if it has several elements and the evaluation does
+    not have an initial gradient.
+    """
+    start = evaluation.gradient if output is evaluation.output else None
+    if not output.requires_grad or (start is None and output.numel() != 1):
+        return False
+    for tensor, _ in evaluation.evaluator.tensors.made:
+        if tensor.requires_grad:
+            tensor.retain_grad()
+    with np.errstate(all="ignore"):
+        output.backward(start)
+    return True
+
+
+def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
+    """Return the recorded gradient with respect to a variable.
+
+    Raises:
+        UnknownName: if the name is not a variable.
+        ShapeError: if the output has several elements and the evaluation does not have an initial gradient.
+        GraphError: if the gradient does not depend on any variable.
+    """
+    variables = evaluation.variables
+    if name not in variables:
+        hint = f"the variables are {listed(variables)}" if variables else f"give one with {setting('at', 'x=1')}"
+        raise UnknownName(f"cannot differentiate with respect to '{name}', which is not a variable", hint=hint)
+    evaluation.require_scalar()
+    with np.errstate(all="ignore"):
+        (found,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
+    assert isinstance(found, Tensor)
+    if not found.requires_grad:
+        raise GraphError(f"the gradient with respect to {name} does not have a graph, because it does not depend on any variable")
+    return found
+
+
+def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) -> Graph:
+    """Return the graph of a backward pass from a tensor, with the upstream gradient of each node.
+
+    The graph does not contain gradients if the output has several elements and the evaluation does not have an initial gradient.
+
+    Args:
+        evaluation: the evaluated expression.
+        output: the tensor.
+        saved: whether to include the values that each node saves for the backward pass.
+
+    Raises:
+        GraphError: if the output does not depend on any variable.
+    """
+    if not output.requires_grad:
+        raise GraphError(
+            "the output does not have a backward graph, because no recorded operation connects it with a variable",
+            hint=f"give the variables with {setting('at')}, because constants do not require grad",
+        )
+    root = get_gradient_edge(output).node
+    nodes = _nodes(root)
+    arrived: dict[Node, Value] = {}
+    handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
+    named = list(evaluation.evaluator.named())
+    names = _names(nodes, named)
+    memory, kept = _memory(root, named, names, evaluation.leaves.values()) if saved else (None, {})
+    run_backward(evaluation, output)
+    for handle in handles:
+        handle.remove()
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
+            arrived[node] = node.variable.grad._data
+    made = _drawn(nodes, names, arrived, _calls(evaluation, nodes), kept)
+    return Graph(made, evaluation.expression, "backward", evaluated=True, memory=memory)
+
+
+def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
+    """Return the graph that a backward pass from a tensor would run through; no backward pass runs.
+
+    The graph contains the values of leaves, the gradients that were accumulated in them, and the number of hooks at each node.
+
+    Args:
+        output: the tensor.
+        names: the names of tensors.
+        saved: whether to include the values that each node saves for the backward pass.
+
+    Raises:
+        GraphError: if the tensor does not require grad.
+    """
+    if not output.requires_grad:
+        raise GraphError(
+            "the tensor does not have a graph, because it does not require grad",
+            hint="set requires_grad=True for the tensors from which it is computed",
+        )
+    root = get_gradient_edge(output).node
+    nodes = _nodes(root)
+    named = [(tensor, name, name) for name, tensor in names.items()]
+    found = _names(nodes, named)
+    leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
+    memory, kept = _memory(root, named, found, leaves.values()) if saved else (None, {})
+    arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
+    made = _drawn(nodes, found, arrived, {}, kept)
+    for drawn, node in zip(made, nodes, strict=True):
+        drawn.value = leaves[node]._data if node in leaves else None
+        drawn.hooks = _hooks(node)
+    return Graph(made, found.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
+
+
+def _hooks(node: Node) -> int:
+    """Return the number of hooks that a backward pass calls at a node: those of the node, and those of the tensors it computes."""
+    extra = node.variable._extra if isinstance(node, AccumulateGrad) else None
+    own = node._hooks
+    found = [] if own is None else [own.before, own.after, *own.tensor.values()]
+    return sum(map(len, found if extra is None else [*found, extra.hooks, extra.after or {}]))
+
+
+def _nodes(root: Node) -> list[Node]:
+    """Return the nodes behind a node, inputs first."""
+    return sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
+
+
+def _drawn(
+    nodes: Sequence[Node],
+    names: Mapping[Node, tuple[str, str]],
+    arrived: Mapping[Node, Value],
+    calls: Mapping[Node, Call | None],
+    kept: Mapping[Node, list[SavedValue]],
+) -> list[GraphNode]:
+    """Return the nodes of the drawing.
+
+    Args:
+        nodes: the nodes, inputs first.
+        names: the name and the expression of the tensors of nodes.
+        arrived: the upstream gradients of nodes.
+        calls: the outermost calls that contain nodes.
+        kept: the saved values of nodes.
+    """
+    at = {node: i for i, node in enumerate(nodes)}
+    made = []
+    for node in nodes:
+        name, text = names.get(node, ("", ""))
+        leaf = isinstance(node, AccumulateGrad)
+        made.append(
+            GraphNode(
+                "variable" if leaf else "named" if name.isidentifier() else "operation",
+                type(node).__name__,
+                name,
+                text,
+                [None if following is None else at[following] for following, _ in node.next_functions],
+                grad=arrived.get(node),
+                requires_grad=True,
+                call=calls.get(node),
+                saved=kept.get(node),
+            )
+        )
+    if made[-1].kind != "variable":
+        made[-1].kind = "output"
+    return made
+
+
+def _as_drawn(root: Node) -> list[Node]:
+    """Return the nodes behind a node in the order of the lines of a tree."""
+    found: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found[node] = None
+            stack += reversed(_inputs(node))
+    return list(found)
+
+
+def _memory(
+    root: Node, named: Iterable[Named], names: Mapping[Node, tuple[str, str]], leaves: Iterable[Tensor]
+) -> tuple[SavedMemory, dict[Node, list[SavedValue]]]:
+    """Return the memory of the saved values behind a node, and the saved values of each node."""
+    from autodiff_cli.autograd.saved.memory import SavedMemory
+
+    of_tensors = {id(tensor): name for tensor, name, _ in named}
+    memory = SavedMemory(lambda tensor: of_tensors.get(id(tensor), ""), leaves)
+    return memory, {node: memory.of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
+
+
+def _inputs(node: Node) -> list[Node]:
+    return [following for following, _ in node.next_functions if following is not None]
+
+
+def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tensor | None]], None]:
+    """Return a hook that stores the first upstream gradient of a node in ``arrived``."""
+
+    def hook(gradients: Sequence[Tensor | None]) -> None:
+        first = next((gradient for gradient in gradients if gradient is not None), None)
+        if first is not None:
+            arrived[node] = first._data
+
+    return hook
+
+
+def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[str, str]]:
+    """Return the name and the expression of each leaf, and of the first output of each other node."""
+    names: dict[Node, tuple[str, str]] = {}
+    of_leaves: dict[int, tuple[str, str]] = {}
+    for tensor, name, text in named:
+        if tensor._edge is not None:
+            names.setdefault(tensor._edge[0], (name, text))
+        else:
+            of_leaves.setdefault(id(tensor), (name, text))
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and id(node.variable) in of_leaves:
+            names[node] = of_leaves[id(node.variable)]
+    return names
+
+
+def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | None]:
+    """Return the outermost call in which each node was recorded.
+
+    A step recorded all nodes after the nodes of earlier steps, up to the node of its result.
+    """
+    found: dict[Node, Call | None] = {}
+    waiting = iter([node for node in nodes if node.sequence_nr])
+    node = next(waiting, None)
+    for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
+        edge = step.result._edge if isinstance(step.result, Tensor) else None
+        while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
+            found[node] = call
+            node = next(waiting, None)
+    return found

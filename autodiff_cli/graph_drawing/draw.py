@@ -1,0 +1,126 @@
+"""The graph of an expression or of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from autodiff_cli.autograd.primitives.argument_kinds import either, optional
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, VALUES, checks
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, graph_of_tensor, run_backward
+from autodiff_cli.graph_drawing.collapse import collapse as collapsed
+from autodiff_cli.graph_drawing.collapse import cut, readable
+from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
+from autodiff_cli.graph_drawing.model import Graph
+from autodiff_cli.graph_drawing.size_limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
+
+
+@checks(output=either(EXPRESSION, A_TENSOR), at=optional(VALUES), const=optional(VALUES), names=optional(VALUES))
+def draw_graph(
+    output: str | Tensor,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    gradient: Value | None = None,
+    of: str = "",
+    backward: bool = False,
+    saved: bool = False,
+    names: Mapping[str, Tensor] | None = None,
+    depth: int | None = None,
+    collapse: Sequence[str] = (),
+) -> Graph:
+    """Return the graph of an expression or of a tensor, which a notebook shows as a picture.
+
+    Args:
+        output: a program of the language, or a tensor that requires grad.  The graph of a tensor is that of its backward pass.
+        at: the values of the variables; without values, the graph of an expression has neither values nor gradients.
+        const: the values of constants, which are not differentiated.
+        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
+        dtype: ``float64`` or ``float32``.
+        gradient: the gradient that starts the backward pass, required if the output is not a scalar.
+        of: the name of the step whose graph is shown; ``x.grad`` is the gradient of ``x``.
+        backward: whether to show the backward pass instead of the forward pass.
+        saved: whether to show what each node saves for the backward pass; implies ``backward``.
+        names: for the graph of a tensor, the names of tensors in it.
+        depth: the number of levels below the output; by default, as many as stay readable.
+        collapse: the steps that are shown as one node: ``functions``, ``names`` or ``chains``.
+
+    Raises:
+        GraphError: if the tensor does not require grad.
+        AutodiffError: if the expression or an argument is invalid.
+    """
+    if isinstance(output, str):
+        whole = whole_graph(output, at, const, wrt, dtype, gradient, of=of, backward=backward or saved, saved=saved)
+    elif at or const or wrt or gradient is not None or of:
+        raise ArgumentError("at, const, wrt, gradient and of belong to expressions", hint="name tensors with names={'x': x}")
+    else:
+        whole = graph_of_tensor(output, names or {}, saved)
+    return reduced(whole, collapse, depth, "svg", "set depth to show more levels")
+
+
+def reduced(whole: Graph, collapse: Sequence[str], depth: int | None, style: str, way_out: str) -> Graph:
+    """Return a graph in which the nodes that are not shown are combined or hidden.
+
+    Args:
+        whole: the complete graph.
+        collapse: the steps that are shown as one node; see ``draw_graph``.
+        depth: the number of levels below the output; by default, as many as stay readable in the format.
+        style: the format.
+        way_out: the end of the note on hidden nodes, which says how to show them.
+    """
+    graph = collapsed(whole, collapse)
+    graph = readable(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, depth)
+    graph.notes = list(whole.notes)
+    if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):
+        graph.notes.append(note("saved", graph.memory.text))
+    if graph.hidden and depth is None:
+        graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
+    return graph
+
+
+def whole_graph(
+    expression: str,
+    at: Mapping[str, Value] | None,
+    const: Mapping[str, Value] | None,
+    wrt: Sequence[str] | None,
+    dtype: str,
+    gradient: Value | None,
+    *,
+    of: str = "",
+    backward: bool = False,
+    saved: bool = False,
+) -> Graph:
+    """Return the complete graph of an expression, with the notes of the evaluation; see ``draw_graph``."""
+    backward = backward or of.endswith(".grad")
+    if not (backward or of or at or const or wrt or gradient is not None):
+        return graph_of_text(expression)
+    evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
+    notes = evaluation.notes()
+    if of.endswith(".grad"):
+        graph = backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad")), saved)
+    else:
+        output = evaluation.find(of, "of") if of else evaluation.output
+        if backward:
+            graph = backward_graph(evaluation, output, saved)
+            without = graph.nodes[-1].grad is None
+        else:
+            without = not run_backward(evaluation, output) and output.requires_grad
+            graph = graph_of_values(evaluation, output)
+        notes += [_without_gradients(output)] * without
+    graph.notes = notes
+    return graph
+
+
+def _without_gradients(output: Tensor) -> dict[str, object]:
+    shape = list(output.shape)
+    ones = f"ones({', '.join(map(str, shape))})"
+    return note("gradient", f"no gradients are shown: the output has shape {shape}; sum it, or give a gradient such as {ones}")

@@ -1,0 +1,112 @@
+"""The labels of the nodes of a graph, independent of the output format."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.report.numbers import human, shape_text
+from autodiff_cli.wording import bytes_text, plural, shortened
+
+if TYPE_CHECKING:
+    from autodiff_cli.graph_drawing.model import Value
+
+MOST_ELEMENTS = 4
+"""The maximum number of elements of a tensor that a label shows completely."""
+WIDEST = 28
+"""The maximum number of characters of a text in a label; a longer text is shortened."""
+LONGEST_TIP = 200
+
+
+class LabelLine(NamedTuple):
+    """One line of a label; its role is ``title``, ``detail``, ``value`` or ``grad``."""
+
+    text: str
+    role: str
+
+
+def brief(value: Value | None, precision: int) -> str:
+    """Return a number or an array as text; a long array is reduced to its first and last elements and its shape."""
+    array = np.asarray(value)
+    if array.ndim == 0 or array.size <= MOST_ELEMENTS:
+        return human(array, precision)
+    flat = array.reshape(-1)
+    first, second, last = (human(element, precision) for element in (flat[0], flat[1], flat[-1]))
+    return f"[{first}, {second}, ..., {last}] {shape_text(array.shape)}"
+
+
+def fitted(text: str, most: int = WIDEST) -> str:
+    """Return a text with its control characters made visible; the middle of a long text is omitted."""
+    return shortened(visible(text), most, "...")
+
+
+def width(text: str) -> int:
+    """Return the width of a text in columns of a monospaced font."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def literal(node: GraphNode) -> bool:
+    """Return whether the label of a node is the text of its value."""
+    if node.kind != "constant":
+        return False
+    try:
+        float(node.label.replace("_", ""))
+    except ValueError:
+        return node.label.startswith("[") or not node.label
+    return True
+
+
+def constant_text(node: GraphNode, precision: int) -> str:
+    """Return the text of a constant: the label if it is short, else the value."""
+    if node.label and len(node.label) <= WIDEST:
+        return node.label
+    return brief(node.value, precision) if node.value is not None else fitted(node.label)
+
+
+def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
+    """Return the lines of the label of a node."""
+    if node.kind == "more":
+        return [LabelLine(f"… {node.label}", "title")]
+    if node.kind == "constant":
+        shown = [LabelLine(constant_text(node, precision), "title")]
+        known = literal(node) or node.value is None or shown[0].text != node.label
+        return shown if known else [*shown, LabelLine(f"= {brief(node.value, precision)}", "value")]
+    backward = graph.direction == "backward"
+    named = node.has_name and not backward
+    found = [LabelLine(fitted(node.name if named else node.label), "title")]
+    if backward and node.name:
+        named = (node.has_name or graph.memory is not None) and node.name != node.expression
+        stands_for = f"{node.name} = {node.expression}" if named else node.expression
+        found.append(LabelLine(fitted(stands_for), "detail"))
+    elif node.expression not in ("", found[0].text) and (named or len(node.expression) <= WIDEST):
+        found.append(LabelLine(fitted(node.expression), "detail"))
+    if node.count > 1:
+        found.append(LabelLine(f"{node.count:,} nodes", "detail"))
+    if node.hooks:
+        found.append(LabelLine(plural(node.hooks, "hook"), "detail"))
+    if node.value is not None:
+        found.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
+    if node.grad is not None:
+        found.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
+    for value in node.saved or ():
+        if value.text():
+            size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
+            found.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
+    return found
+
+
+def printable(text: str) -> str:
+    """Replace control characters with spaces."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def flow(graph: Graph) -> Iterator[tuple[int, int, bool]]:
+    """Yield the arrows in the direction of the values or gradients: start, end, and whether a gradient flows along the arrow."""
+    for given, user in graph.edges():
+        start, end = (user, given) if graph.direction == "backward" else (given, user)
+        yield start, end, graph.nodes[given].requires_grad is not False

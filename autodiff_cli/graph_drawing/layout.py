@@ -1,0 +1,204 @@
+"""The positions of the boxes of a graph: the second half of a layered layout.
+
+This module is pure geometry: it takes the sizes of boxes, and returns positions and curves.  Boxes do not overlap, as the minimum
+distance between neighbours is a constraint of the optimization.  By construction, edges do not cross boxes (see ``routes``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from autodiff_cli.graph_drawing.layers import Edges, Layers, components, layers_of, lines_needed, straight_blocks
+from autodiff_cli.graph_drawing.routes import Point, Routes
+
+_BESIDE = 26.0
+"""The minimum distance between adjacent boxes."""
+_BESIDE_LINE = 16.0
+_BELOW, _FURTHEST_BELOW = 36.0, 64.0
+"""The minimum and the maximum distance between layers."""
+_STEEPNESS = 0.3
+"""The distance between two layers, relative to the maximum horizontal length of the edges between them."""
+_AS_SHORT = 1.1
+"""The first order whose total edge length is at most this factor times the minimum is chosen."""
+_STEPS, _STILL = 2_000, 0.005
+"""The maximum number of iterations for the horizontal positions, and the change below which the iteration has converged."""
+
+
+class Layout(NamedTuple):
+    """The positions of boxes and edges, in pixels from the upper left corner.
+
+    Attributes:
+        width, height: the width and height of the picture.
+        centers: the centres of the boxes.
+        curves: the ``3*k + 1`` control points of the ``k`` cubic Bezier curves of each edge.
+    """
+
+    width: float
+    height: float
+    centers: list[Point]
+    curves: list[list[Point]]
+
+
+def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = None) -> Layout:
+    """Place boxes in layers so that edges go down, with connected components side by side.
+
+    Args:
+        sizes: the width and height of each box.
+        edges: the edges, as pairs of boxes.
+        flats: the width of the part of each box on which edges may end; the default is the whole width.
+
+    Raises:
+        ValueError: if the edges form a cycle.
+    """
+    flats = flats or [w for w, _ in sizes]
+    centers: list[Point] = [(0.0, 0.0)] * len(sizes)
+    curves: list[list[Point]] = [[] for _ in edges]
+    of_box: list[list[int]] = [[] for _ in sizes]
+    for k, (a, _) in enumerate(edges):
+        of_box[a].append(k)
+    right = -_BESIDE
+    height = 0.0
+    for boxes in components(len(sizes), edges):
+        at = {box: i for i, box in enumerate(boxes)}
+        chosen = sorted(k for box in boxes for k in of_box[box])
+        part = _part(
+            [sizes[box] for box in boxes], [flats[box] for box in boxes], [(at[edges[k][0]], at[edges[k][1]]) for k in chosen]
+        )
+        for box, (x, y) in zip(boxes, part.centers, strict=True):
+            centers[box] = (x + right + _BESIDE, y)
+        for k, curve in zip(chosen, part.curves, strict=True):
+            curves[k] = [(x + right + _BESIDE, y) for x, y in curve]
+        right += _BESIDE + part.width
+        height = max(height, part.height)
+    return Layout(max(right, 0.0), height, centers, curves)
+
+
+def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layout:
+    """Return the layout of one connected component.
+
+    Edges that leave a box share their lines.  In some graphs, such as a graph of accumulated gradients, fewer lines are needed if
+    the edges that arrive at a box share them; these graphs are laid out upside down.
+    """
+    layer = layers_of(len(sizes), edges)
+    turned = [(b, a) for a, b in edges]
+    upside_down = [-i for i in layer]
+    ends, starts = len({a for a, _ in edges}), len({b for _, b in edges})
+    if (lines_needed(turned, upside_down), ends) < (lines_needed(edges, layer), starts):
+        found = _downward(sizes, flats, turned, [max(layer) - i for i in layer])
+        high = found.height
+        return Layout(
+            found.width,
+            high,
+            [(x, high - y) for x, y in found.centers],
+            [[(x, high - y) for x, y in reversed(curve)] for curve in found.curves],
+        )
+    return _downward(sizes, flats, edges, layer)
+
+
+def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, layer: Sequence[int]) -> Layout:
+    layers = Layers(len(sizes), edges, layer)
+    columns = [_columns(layers, rows, sizes) for rows in layers.orders]
+    lengths = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
+    chosen = next(i for i, length in enumerate(lengths) if length <= min(lengths) * _AS_SHORT)
+    x, layers.rows = columns[chosen], layers.orders[chosen]
+    routes = Routes(layers, sizes, flats, x, edges)
+    tall = [max(sizes[slot][1] for slot in row if slot < layers.count) for row in layers.rows]
+    bands: list[Point] = []
+    top = 0.0
+    for height, aside in zip(tall, routes.aside(), strict=True):
+        bands.append((top, top + height))
+        top += height + min(max(_BELOW, _STEEPNESS * aside), _FURTHEST_BELOW)
+    curves = routes.curves(bands)
+    centers = [(x[i], sum(bands[layer[i]]) / 2) for i in range(len(sizes))]
+    edges_x = [place for curve in curves for place, _ in curve]
+    left = min(*(x - w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, inf)
+    right = max(*(x + w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, -inf)
+    return Layout(
+        right - left, bands[-1][1], [(x - left, y) for x, y in centers], [[(x - left, y) for x, y in curve] for curve in curves]
+    )
+
+
+def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
+    """Return the horizontal centre of each slot for an order.
+
+    The centres minimize the weighted sum of the squared horizontal lengths of the edges.
+    """
+    block = straight_blocks(layers, rows)
+    number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}
+    of_slot = [number[block[slot]] for slot in range(len(block))]
+    apart: dict[tuple[int, int], float] = {}
+    for a, b in (pair for row in rows for pair in pairwise(row)):
+        pair = (of_slot[a], of_slot[b])
+        apart[pair] = max(apart.get(pair, 0.0), _apart(a, b, layers.count, sizes))
+    pulls: dict[tuple[int, int], float] = {}
+    for above, below in ((a, b) for a in range(len(block)) for b in layers.lower[a]):
+        pair = (of_slot[above], of_slot[below])
+        if pair[0] != pair[1]:
+            pulls[pair] = pulls.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
+    middle = relaxed(len(number), apart, pulls)
+    return [middle[i] for i in of_slot]
+
+
+def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
+    half = sum(sizes[slot][0] / 2 for slot in (a, b) if slot < count)
+    return half + (_BESIDE if a < count and b < count else _BESIDE_LINE)
+
+
+def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
+    """Minimize ``sum(pull*(x[a] - x[b])**2)`` subject to the constraints ``x[b] - x[a] >= apart``.
+
+    The method is the primal-dual iteration of Condat and Vu with a step size for each variable: each constraint has a force that
+    grows while the constraint is violated.  ``_pushed`` removes the remaining violations, which are hundredths of a pixel.
+
+    Args:
+        count: the number of variables.
+        apart: the minimum distance of each constrained pair ``(a, b)``.
+        pulls: the weight of each attracted pair ``(a, b)``.
+    """
+    start = _pushed(count, apart, [0.0] * count)
+    if not (apart and pulls):
+        return start
+    x = np.array(start)
+    left, right = np.array(list(apart)).T
+    above, below = np.array(list(pulls)).T
+    gaps, weights = np.array(list(apart.values())), np.array(list(pulls.values()))
+    where = np.concatenate([above, below, left, right])
+    firmness = np.concatenate([weights, weights, np.full(2 * len(gaps), 2.0)])
+    step = 1.0 / np.bincount(where, firmness, count)
+    force = np.zeros(len(gaps))
+    for turn in range(_STEPS):
+        pull = weights * (x[above] - x[below])
+        new = x - step * np.bincount(where, np.concatenate([pull, -pull, force, -force]), count)
+        ahead = 2 * new - x
+        firmer = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
+        still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(firmer - force).max()) < _STILL
+        x, force = new, firmer
+        if still:
+            break
+    return _pushed(count, apart, x.tolist())
+
+
+def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
+    """Return positions that satisfy the constraints: the mean of the positions pushed to the right and pushed to the left."""
+    after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    missing = [0] * count
+    for (a, b), gap in apart.items():
+        after[a].append((b, gap))
+        missing[b] += 1
+    order = [i for i in range(count) if not missing[i]]
+    to_right = list(x)
+    for a in order:  # the list grows during the loop
+        for b, gap in after[a]:
+            to_right[b] = max(to_right[b], to_right[a] + gap)
+            missing[b] -= 1
+            if not missing[b]:
+                order.append(b)
+    to_left = list(x)
+    for a in reversed(order):
+        to_left[a] = min([to_left[a], *(to_left[b] - gap for b, gap in after[a])])
+    return [(a + b) / 2 for a, b in zip(to_left, to_right, strict=True)]

@@ -1,0 +1,40 @@
+"""A graph in the language of Mermaid, which many sites render from a ``mermaid`` code block."""
+
+from __future__ import annotations
+
+from autodiff_cli.graph_drawing.labels import flow, lines, printable
+from autodiff_cli.graph_drawing.model import Graph
+from autodiff_cli.graph_drawing.theme import theme_of
+
+_SHAPES = {
+    "variable": ('(["', '"])'),
+    "constant": ('["', '"]'),
+    "operation": ('("', '")'),
+    "named": ('("', '")'),
+    "group": ('[["', '"]]'),
+    "output": ('{{"', '"}}'),
+    "more": ('["', '"]'),
+}
+_STROKES = {"constant": ",stroke-dasharray:5 3", "more": ",stroke-dasharray:2 3", "named": ",stroke-width:3px"}
+_PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,=()")
+
+
+def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
+    """Return the text of a ``.mmd`` file."""
+    text = ["flowchart TB"]
+    for i, node in enumerate(graph.nodes):
+        left, right = _SHAPES[node.kind]
+        marked = ((_escaped(line.text), line.role == "title") for line in lines(graph, node, precision))
+        label = "<br/>".join(f"<b>{shown}</b>" if is_title else shown for shown, is_title in marked)
+        text.append(f"  n{i}{left}{label}{right}:::{node.kind}")
+    text += [f"  n{a} {'-->' if flows else '-.->'} n{b}" for a, b, flows in flow(graph)]
+    present = {node.kind for node in graph.nodes}
+    for kind, colors in theme_of(theme).kinds.items():
+        if kind in present:
+            text.append(f"  classDef {kind} fill:{colors.fill},stroke:{colors.border},color:{colors.text}{_STROKES.get(kind, '')}")
+    return "\n".join(text) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Escape every character that Mermaid or Markdown may interpret."""
+    return "".join(c if c in _PLAIN or ord(c) > 127 else f"#{ord(c)};" for c in printable(text))

@@ -1,0 +1,143 @@
+"""A graph on the terminal: a tree with columns of values and gradients."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, literal
+from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode
+from autodiff_cli.graph_drawing.tree import (
+    ASCII_BARS,
+    BARS,
+    MOST_GUIDES,
+    WIDEST_EXPRESSION,
+    branches,
+    headers,
+    own_expression,
+    reference_to,
+    saved_cells,
+    tensor_of,
+)
+from autodiff_cli.report.table import console, empty_table
+
+_SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "up": "↑"}
+_ASCII_SIGNS = dict(zip(_SIGNS, "*.oo#@~^", strict=True))
+_STYLES = {
+    "variable": "bold green",
+    "constant": "yellow",
+    "operation": "magenta",
+    "named": "bold magenta",
+    "group": "bold blue",
+    "output": "bold cyan",
+    "more": "dim",
+}
+_GAP = 3
+"""The number of blanks between two columns of the table."""
+_NARROWEST_EXPRESSION = 12
+_SAVES = 4
+"""The position of the column of saved values."""
+
+
+class _Row(NamedTuple):
+    """The cells of a row; ``leaf``, the name of a leaf, may be inserted into the first cell at the position ``start``."""
+
+    head: Text
+    expression: str = ""
+    value: str = ""
+    grad: str = ""
+    saves: str = ""
+    memory: str = ""
+    leaf: str = ""
+    start: int = 0
+
+
+def pages(graph: Graph, precision: int) -> list[RenderableType]:
+    """Return the tree of a graph for the terminal and, if they were requested, the memory of its saved values."""
+    ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    tree = tree_table(graph, precision, console().width, ascii_only)
+    return [tree] if graph.memory is None else [tree, f"\n{graph.memory.text}"]
+
+
+def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Table:
+    """Return a table with the tree, the values and the gradients.
+
+    Args:
+        graph: the graph.
+        precision: the number of significant digits.
+        columns: the width of the terminal.  Expressions are shortened to fit; on a narrow terminal only the names of leaves
+            are shown, or of all tensors if the graph shows saved values.
+        ascii_only: whether the terminal supports only ASCII characters.
+    """
+    rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
+    titles = headers(graph)
+    widths = [max(len(title), *(cell_len(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
+    used = [k for k in range(len(titles)) if k == 0 or any(row[k] for row in rows)]
+    longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
+    if longest < min(_NARROWEST_EXPRESSION, widths[1]) and graph.memory is not None:
+        rows = [row._replace(expression=row.expression.partition(" = ")[0]) for row in rows]  # saved values refer to these names
+        longest = WIDEST_EXPRESSION
+    elif longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
+        used.remove(1)
+        rows = [_with_leaf(row) if row.leaf else row for row in rows]
+    table = empty_table()
+    for k in used:
+        left = k < 2 or k == _SAVES
+        table.add_column(titles[k], justify="left" if left else "right", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
+    for row in rows:
+        expression = Text(fitted(row.expression, max(longest, 4)), "dim")
+        cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
+        table.add_row(*(cells[k] for k in used))
+    return table
+
+
+def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> Iterator[_Row]:
+    uses = graph.uses()
+    backward = graph.direction == "backward"
+    bars, signs = (ASCII_BARS, _ASCII_SIGNS) if ascii_only else (BARS, _SIGNS)
+    for guides, position, is_reference in branches(graph, most_guides, bars):
+        head = Text().append(guides.replace("⋯", "..") if ascii_only else guides, "dim")
+        if position is None:
+            yield _Row(head.append(f"{signs['constant']} None", "dim"))
+            continue
+        node = graph.nodes[position]
+        style = _STYLES[node.kind]
+        if is_reference:
+            yield _Row(head.append(f"{signs['up']} {reference_to(node, position)}", style))
+            continue
+        head.append(f"{signs[node.kind]} ", style)
+        saves, memory = saved_cells(graph, node) or ("", "")
+        is_operand = node.has_name or uses[position] > 1 or graph.memory is not None
+        named = node.kind not in (*LEAVES, "more") and is_operand
+        if named and not backward:
+            head.append(reference_to(node, position), style).append(" = ", "dim")
+        text = _title(node, precision)
+        known = node.value is None or literal(node) or (node.kind == "constant" and text != node.label)
+        yield _Row(
+            head.append(text, style),
+            tensor_of(node, position, named) if backward else own_expression(node),
+            "" if known else brief(node.value, precision),
+            "" if node.grad is None else brief(node.grad, precision),
+            saves,
+            memory,
+            node.name if backward and node.kind == "variable" else "",
+            len(head) - len(text),
+        )
+
+
+def _with_leaf(row: _Row) -> _Row:
+    head = row.head[: row.start].append(f"{row.leaf} ", _STYLES["variable"]).append_text(row.head[row.start :])
+    return row._replace(head=head)
+
+
+def _title(node: GraphNode, precision: int) -> str:
+    if node.kind == "constant":
+        return constant_text(node, precision)
+    text = fitted(node.label, WIDEST_EXPRESSION)
+    return f"{text} ({node.count:,} nodes)" if node.count > 1 and node.kind != "more" else text

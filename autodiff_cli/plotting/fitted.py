@@ -1,0 +1,154 @@
+"""The plot of a fit: the data with the curve and its bands, and below it the residuals; on a terminal and as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import setting
+from autodiff_cli.plotting.layout import ticks
+from autodiff_cli.plotting.picture import Looks, Theme, rendered
+from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.report.table import console
+from autodiff_cli.wording import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from autodiff_cli.plotting.discontinuities import Floats
+
+MOST_POINTS = 20_000
+"""The maximum number of points of the data that are drawn."""
+MARGIN = 0.04
+WIDTH, HEIGHT = 800, 600
+LOWER = 9
+"""The number of rows of the residuals on a terminal."""
+
+
+@dataclass(frozen=True)
+class FittedPlot:
+    """The data of N rows and a curve of m points.
+
+    Attributes:
+        title: the model.
+        across, up: the labels of the horizontal and of the vertical axis.
+        x, y: the data.
+        error: the known standard deviations of y; ``None`` if they are not known.
+        residuals: the residuals in units of their standard deviation.
+        curve: the points of the curve, ``(2, m)``.
+        mean: the half-width of the confidence band of the mean, ``(m,)``; ``None`` without a band.
+        new: the half-width of the prediction band, ``(m,)``; ``None`` if it is not known.
+        level: the confidence level of the bands.
+    """
+
+    title: str
+    across: str
+    up: str
+    x: Floats
+    y: Floats
+    error: Floats | None
+    residuals: Floats
+    curve: Floats
+    mean: Floats | None
+    new: Floats | None
+    level: float
+
+    def thinned(self, most: int = MOST_POINTS) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """Return x, y, their error and the residuals of at most ``most`` rows, which are equally spaced."""
+        chosen = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(int))
+        return self.x[chosen], self.y[chosen], None if self.error is None else self.error[chosen], self.residuals[chosen]
+
+    @property
+    def window(self) -> tuple[float, float, float, float]:
+        """The ranges of x and y that contain the data, the curve and the confidence band."""
+        mean = 0.0 if self.mean is None else self.mean
+        heights = np.concatenate([self.y, self.curve[1] - mean, self.curve[1] + mean])
+        return *_margin(np.concatenate([self.x, self.curve[0]])), *_margin(heights)
+
+
+def _margin(values: Floats) -> tuple[float, float]:
+    found = values[np.isfinite(values)]
+    low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
+    wide = (high - low) or abs(low) or 1.0
+    return low - MARGIN * wide, high + MARGIN * wide
+
+
+def on_terminal(plot: FittedPlot, color: str) -> str:
+    """Return the plot as text for standard output: the data and the curve, and below it the residuals."""
+    colorless = console(color).no_color
+    columns, rows = size(None, None)
+    left, right, low, high = plot.window
+    x, y, _, residuals = plot.thinned()
+    found = [f"   {visible(shortened(plot.title, columns - 6))}"]
+    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]))
+    margin = max(
+        len(label) for ends in ((low, high, most_y_ticks(rows)), (bottom, top, most_y_ticks(LOWER))) for label in ticks(*ends)[1]
+    )
+    plotext, figure = cleared(columns, rows, (left, right), (low, high), margin=margin)
+    if plot.mean is not None:
+        for sign in (-1, 1):
+            band = figure.signal(
+                plot.curve[0].tolist(), (plot.curve[1] + sign * plot.mean).tolist(), marker=plotext.marker("·", DIM)
+            )
+            figure.draw(band)
+    curve = figure.signal(plot.curve[0].tolist(), plot.curve[1].tolist(), marker=plotext.marker("braille", COLORS[0]))
+    figure.draw(curve.lines())
+    figure.draw(figure.signal(x.tolist(), y.tolist(), marker=plotext.marker("●", COLORS[1])))
+    found += lines_of(figure, colorless)
+    found.append("   residuals in standard deviations")
+    plotext, figure = cleared(columns, LOWER, (left, right), (bottom, top), margin=margin)
+    figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(DIM))
+    figure.draw(figure.signal(x.tolist(), residuals.tolist(), marker=plotext.marker("●", COLORS[1])))
+    found += lines_of(figure, colorless)
+    return "\n".join(line.rstrip() for line in found) + "\n"
+
+
+def picture(plot: FittedPlot, looks: Looks) -> bytes:
+    """Return the contents of a picture file.
+
+    Raises:
+        MissingPackage: if matplotlib is not installed.
+    """
+    width, height = looks.width or WIDTH, looks.height or HEIGHT
+    otherwise = f"use {setting('plot', '-')} to draw on the terminal"
+    return rendered(looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
+
+
+def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
+    above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
+    left, right, low, high = plot.window
+    x, y, error, residuals = plot.thinned()
+    label = f"{100 * plot.level:g} %"
+    above.set_title(shortened(visible(plot.title)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+    if plot.new is not None:
+        band = {"color": colors.curves[0], "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}
+        above.plot(plot.curve[0], plot.curve[1] - plot.new, label=f"{label} of new values", **band)
+        above.plot(plot.curve[0], plot.curve[1] + plot.new, **band)
+    if plot.mean is not None:
+        ends = plot.curve[1] - plot.mean, plot.curve[1] + plot.mean
+        above.fill_between(
+            plot.curve[0], *ends, color=colors.curves[0], alpha=0.2, linewidth=0, zorder=1, label=f"{label} of the mean", gid="mean"
+        )
+    above.plot(*plot.curve, color=colors.curves[0], linewidth=2, zorder=3, label="fit", gid="curve")
+    points = {"color": colors.curves[1], "markersize": 5 if len(x) < 200 else 2.5, "zorder": 4, "linestyle": "none", "marker": "o"}
+    if error is None:
+        above.plot(x, y, label="data", gid="data", **points)
+    else:
+        above.errorbar(x, y, error, label="data", elinewidth=1, gid="data", **points)
+    below.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
+    below.plot(x, residuals, gid="residuals", **points)
+    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]))
+    for axes, ends, most in ((above, (low, high), 9), (below, (bottom, top), 5)):
+        axes.set_xlim(left, right)
+        axes.set_ylim(*ends)
+        axes.set_xticks(*ticks(left, right, 11))
+        axes.set_yticks(*ticks(*ends, most))
+        axes.grid(color=colors.grid, linewidth=0.8)
+        axes.set_axisbelow(True)
+    above.set_ylabel(plot.up)
+    below.set_ylabel("residual/s" if plot.error is None else "residual/sigma")
+    below.set_xlabel(plot.across)
+    above.legend(loc="best")

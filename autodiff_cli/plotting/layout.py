@@ -1,0 +1,300 @@
+"""The layout of plots for terminals and pictures: axes, ranges, ticks, labels and marks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.plotting.discontinuities import Discontinuity, Floats
+from autodiff_cli.plotting.model import Field, Plot
+
+CROWDED = 40
+"""The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""
+TINY = 1e-290
+FLAT = 15
+"""A curve that spans less than ``1/FLAT`` of the axes gets its own axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One pair of axes: the numbers of its curves, and the visible range of values."""
+
+    curves: tuple[int, ...]
+    low: float
+    high: float
+
+
+def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
+    """Group the curves that are legible on the same axes.
+
+    Args:
+        plot: the curves.
+        y_range: the visible range of values; if it is given, all curves share the axes.
+    """
+    everything = tuple(range(len(plot.columns)))
+    if y_range is not None:
+        return [Panel(everything, *plot.scale.up(y_range))]
+    found: list[Panel] = []
+    for k in everything:
+        if found:
+            wider = _panel(plot, (*found[-1].curves, k))
+            if all(_legible(plot.samples.evenly[i], wider) for i in wider.curves):
+                found[-1] = wider
+                continue
+        found.append(_panel(plot, (k,)))
+    return found
+
+
+def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
+    """Return axes that show bounded curves completely.
+
+    Unbounded curves extend the range by at most half of its length in each direction.
+    """
+    windows = [plot.samples.windows[k] for k in curves if np.isfinite(plot.samples.windows[k]).all()]
+    free = [any(b.unbounded(k) for b in plot.samples.discontinuities) for k in curves if np.isfinite(plot.samples.windows[k]).all()]
+    if not windows:
+        return Panel(curves, -1.0, 1.0)
+    first = [w for w, f in zip(windows, free, strict=True) if not f] or windows[:1]
+    low, high = float(min(w[0] for w in first)), float(max(w[1] for w in first))
+    room = (high - low) / 2
+    if room:
+        low = min(low, max(min(float(w[0]) for w in windows), low - room))
+        high = max(high, min(max(float(w[1]) for w in windows), high + room))
+    return Panel(curves, *_opened(low, high))
+
+
+def _opened(low: float, high: float) -> tuple[float, float]:
+    """Return a range for axes or colours; the range of a constant is widened."""
+    if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
+        # A bound that differs from 0 only by rounding errors becomes 0.
+        none = 1e-6 * (high - low)
+        return 0.0 if abs(low) < none else low, 0.0 if abs(high) < none else high
+    room = abs(low) / 2 if abs(low) > TINY else 1.0
+    return low - room, high + room
+
+
+def _legible(y: Floats, panel: Panel) -> bool:
+    """Return whether at least 40% of a curve is inside the axes and the visible part is constant or not too flat."""
+    finite = y[np.isfinite(y)]
+    if not len(finite):
+        return True
+    seen = finite[(finite >= panel.low) & (finite <= panel.high)]
+    if len(seen) < 0.4 * len(finite):
+        return False
+    span = float(np.ptp(seen))
+    return span * FLAT >= panel.high - panel.low or span <= 1e-9 * float(np.abs(finite).max())
+
+
+def margin(panel: Panel, share: float) -> tuple[float, float]:
+    """Return the range of a panel, extended above and below by a share of its length."""
+    room = (panel.high - panel.low) * share
+    return panel.low - room, panel.high + room
+
+
+def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Clip a curve to a range of values; values outside the range become nan."""
+    for bound in (low, high):
+        with np.errstate(all="ignore"):
+            crosses = np.flatnonzero((ys[:-1] < bound) & (ys[1:] > bound) | (ys[:-1] > bound) & (ys[1:] < bound))
+            share = (bound - ys[crosses]) / (ys[crosses + 1] - ys[crosses])
+        share[np.isnan(share)] = 1.0  # next to a pole, the bound is crossed at the end of the interval
+        at = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
+        xs, ys = np.insert(xs, crosses + 1, at), np.insert(ys, crosses + 1, bound)
+    with np.errstate(all="ignore"):
+        return xs, np.where((ys >= low) & (ys <= high), ys, np.nan)
+
+
+def runs(ys: Floats) -> list[slice]:
+    """Return the slices of a curve in which all values are finite."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.isfinite(ys), [False]]).astype(int)))
+    return [slice(a, b) for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
+
+
+def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
+    """Return the pieces of a curve, reduced to the first, last, lowest and highest point of each column."""
+    pieces = []
+    for run in runs(ys):
+        x, y = xs[run], ys[run]
+        column = np.floor((x - low) / (high - low) * columns)
+        begin = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
+        end = np.concatenate([begin[1:], [len(x)]])
+        kept: list[int] = []
+        for a, b in zip(begin.tolist(), end.tolist(), strict=True):
+            kept += sorted({a, b - 1, a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))})
+        pieces.append((x[kept], y[kept]))
+    return pieces
+
+
+def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """Return at most ``most`` ticks and their labels: multiples of pi if the bounds are multiples of pi/4, else round numbers."""
+    if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
+        for part in (0.25, 0.5, 1, 2, 5, 10, 20):
+            places = _steps(low, high, part * math.pi)
+            if len(places) <= most:
+                return places, [_of_pi(round(place / (part * math.pi)) * part) for place in places]
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for step in (1, 2, 5, 10, 20):
+        places = _steps(low, high, step * power)
+        if len(places) <= most:
+            break
+    return places, tick_labels(places)
+
+
+def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:
+    """Return the ticks of the axis ``x`` or ``y`` of a plot."""
+    return log_ticks(*ends, most) if axis in plot.scale.log else ticks(*ends, most)
+
+
+def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, powers of 10, or round numbers."""
+    powers = range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)
+    for digits, step in (((1, 2, 5), 1), *(((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200))):
+        values = [digit * 10.0**power for power in powers if power % step == 0 for digit in digits]
+        values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
+        if 2 <= len(values) <= most:
+            return [math.log10(value) for value in values], [_power(value) for value in values]
+    places, labels = ticks(10.0**low, 10.0**high, most)
+    return [math.log10(place) for place in places if place > 0], [
+        label for place, label in zip(places, labels, strict=True) if place > 0
+    ]
+
+
+def _power(value: float) -> str:
+    return f"{value:g}".replace("e+0", "e+").replace("e-0", "e-")
+
+
+def _steps(low: float, high: float, step: float) -> list[float]:
+    return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def _of_pi(share: float) -> str:
+    """Return a multiple of pi as text: ``−3π/4``."""
+    if not share:
+        return "0"
+    over, below = share.as_integer_ratio()
+    factor = {1: "", -1: "−"}.get(over, _with_minus(str(over)))
+    return f"{factor}π{f'/{below}' if below > 1 else ''}"
+
+
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Return the labels of ticks, with the fewest digits that distinguish them."""
+    apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
+    texts = [f"{v:g}" for v in values]
+    for digits in range(7, 18):
+        if all(abs(float(t) - v) <= apart for t, v in zip(texts, values, strict=True)):
+            break
+        texts = [f"{v:.{digits}g}" for v in values]
+    return [_with_minus(t.replace("e+0", "e+").replace("e-0", "e-")) for t in texts]
+
+
+def _with_minus(text: str) -> str:
+    return text.replace("-", "−") if "e" not in text else text
+
+
+def marks(plot: Plot) -> list[Discontinuity]:
+    """Return the discontinuities to mark: all, or none if there are too many."""
+    return plot.samples.discontinuities if len(plot.samples.discontinuities) <= CROWDED else []
+
+
+def vertical(found: Discontinuity) -> bool:
+    """Return whether a discontinuity is marked with a vertical line, as a pole is."""
+    return any(side.kind == "infinite" for side in found.limits[0])
+
+
+class Circle(NamedTuple):
+    """A circle at a discontinuity, which is filled if the point belongs to the curve."""
+
+    x: float
+    y: float
+    filled: bool
+
+
+def circles(found: Discontinuity) -> list[Circle]:
+    """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
+    if found.kind not in ("kink", "vertical tangent", "jump", "hole"):
+        return []
+    limits = list(dict.fromkeys(side.value for side in found.limits[0]))
+    if found.kind != "jump":
+        del limits[1:]
+    if found.kind in ("kink", "vertical tangent"):
+        return [Circle(found.at, limits[0], True)]
+    apart = 1e-6 * max(map(abs, (*limits, found.value)))
+    drawn = [Circle(found.at, y, abs(y - found.value) <= apart) for y in limits]
+    alone = np.isfinite(found.value) and not any(circle.filled for circle in drawn)
+    return [*drawn, Circle(found.at, found.value, True)] if alone else drawn
+
+
+def path_marks(count: int) -> list[str]:
+    """Return the character for each point of a path; the last point is larger."""
+    return [*"•" * (count - 1), *"●"[:count]]
+
+
+def shape_of(field: Field) -> float:
+    """Return the length of the vertical range divided by the length of the horizontal range."""
+    return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))
+
+
+def value_range(field: Field, given: tuple[float, float] | None) -> tuple[float, float]:
+    """Return the range of values for the colours."""
+    low, high = field.window if given is None else given
+    if not np.isfinite(low):
+        return -1.0, 1.0
+    return _opened(float(low), float(high))
+
+
+def field_bands(field: Field, given: tuple[float, float] | None, most: int) -> tuple[list[float], list[str]]:
+    """Return the limits of the bands of a field, and their labels; bands below and above explicit levels are added if necessary."""
+    low, high = value_range(field, given)
+    if not isinstance(field.levels, tuple):
+        return bands(low, high, field.levels or most)
+    below, above = [low] * (low < field.levels[0]), [high] * (high > field.levels[-1])
+    texts = [_power(level) for level in field.levels]
+    return [*below, *field.levels, *above], [*[""] * len(below), *texts, *[""] * len(above)]
+
+
+def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for part in (1, 2, 2.5, 5, 10, 20):
+        step = part * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= most:
+            break
+    levels = [k * step + 0.0 for k in range(first, last + 1)]
+    return levels, tick_labels(levels)
+
+
+def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the arrows of the gradient, in the direction of steepest ascent on the screen.
+
+    Args:
+        field: the field; its order must be 1.
+        across, up: the approximate number of arrows in each row and in each column.
+        aspect: the ratio of the height of the axes to their width, which makes arrows perpendicular to contour lines.
+
+    Returns:
+        The positions x, y and the directions u, v, ``(n,)`` each.  The longest arrows have length 1.  The length of a shorter
+        arrow is proportional to the cube root of the magnitude of the gradient, but it is at least 0.25.
+    """
+    assert field.gradient is not None
+    column, row = _spaced(len(field.x), across), _spaced(len(field.y), up)
+    at = np.ix_(row, column)
+    u, v = field.gradient[0][at], field.gradient[1][at] * shape_of(field) / aspect
+    x, y = np.meshgrid(field.x[column], field.y[row])
+    with np.errstate(all="ignore"):
+        length = np.hypot(u, v)
+        good = np.isfinite(length) & (length > 0) & np.isfinite(field.value[at]) & ~field.discontinuous[at]
+        typical = np.percentile(length[good], 95) if good.any() else 1.0
+        factor = np.where(good, np.clip((length / typical) ** (1 / 3), 0.25, 1) / length, 0.0)
+        return x[good], y[good], (u * factor)[good], (v * factor)[good]
+
+
+def _spaced(count: int, wanted: int) -> NDArray[np.intp]:
+    """Return about ``wanted`` of ``count`` positions, equally spaced, with a margin at both ends."""
+    step = max(1, round(count / wanted))
+    return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

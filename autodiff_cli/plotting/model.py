@@ -1,0 +1,174 @@
+"""The data model of ``autodiff plot``: the samples of curves over one variable, or of a field over two variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from autodiff_cli.command_result import CommandResult, Record
+from autodiff_cli.compiler.program import output_name
+from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.lazy import deferred
+from autodiff_cli.plotting.discontinuities import Bools, Floats
+from autodiff_cli.plotting.refine import Samples
+from autodiff_cli.plotting.scale import LINEAR, Scale
+
+
+class Curve(NamedTuple):
+    """The names of a curve: its column in tables, and its label in drawings."""
+
+    column: str
+    label: str
+
+
+class Source(NamedTuple):
+    """What a plot is made from.
+
+    Attributes:
+        programs: the program of the value of each curve, or of the field.
+        at, const: the values of the names that have no range.
+    """
+
+    programs: tuple[str, ...]
+    at: Mapping[str, object]
+    const: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plot(CommandResult):
+    """A plot of a value and its derivatives over one variable.
+
+    Attributes:
+        expression: the program.
+        source: the program of each value, and the values of the other names.
+        over: the range of the variable.
+        order: the highest order of derivative.
+        curves: the names of the curves: the value and its derivatives, or several values.
+        points: points that are equally spaced on the axis, ``(m,)``.
+        table: the curves at ``points``, ``(len(curves), m)``.
+        samples: the curves for drawing, in units of the axes, sampled adaptively; derivatives are nan where the value is nan.
+        path: the points of a path on the curve, such as the steps of a solver, ``(k, 2)``.
+        notes: the notes on the plot, ``{"kind", "span", "message"}``.
+        scale: the scales of the axes.
+    """
+
+    command = "plot"
+    tables = "autodiff_cli.plotting.terminal:pages"
+    _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
+
+    expression: str
+    source: Source
+    over: Range
+    order: int
+    curves: tuple[Curve, ...]
+    points: Floats
+    table: Floats
+    samples: Samples
+    path: Floats
+    notes: list[Record]
+    scale: Scale = LINEAR
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of the curves: ``value``, ``d_x``, ``d_x_x``."""
+        return [curve.column for curve in self.curves]
+
+    def data(self) -> dict[str, Floats]:
+        """Return the equally spaced samples by column."""
+        return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
+
+    def content(self) -> Record:
+        several = self.order + 1 < len(self.curves)
+        marks = [
+            {"kind": found.kind, "at": self.scale.moved(found).at, **({"curve": self.columns[found.curve]} if several else {})}
+            for found in self.samples.discontinuities
+        ]
+        return {**_content(self, [self.over]), "marks": marks, "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return _rows(self.data())
+
+    def numbers(self) -> list[tuple[str, Floats]]:
+        """Return every column with its description."""
+        return [
+            ("the value" if column == "value" else f"the derivative {column}" if self.order else column, y)
+            for column, y in zip(self.columns, self.table, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field(CommandResult):
+    """A plot of a value and its gradient over two variables.
+
+    Attributes:
+        expression: the program.
+        source: the program of the value, and the values of the other names.
+        over: the ranges of the two variables, the horizontal one first.
+        order: 0 for the value alone, 1 to include the gradient.
+        x, y: equally spaced points, ``(m,)`` and ``(n,)``.
+        table: the value and the gradient at all pairs of these points, ``(1, n, m)`` or ``(3, n, m)``.
+        value: the value for drawing, ``(n, m)``.
+        gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
+        discontinuous: whether the differences of adjacent values do not match the gradient, as at jumps and poles, ``(n, m)``.
+        window: the range of values to show.
+        path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
+        notes: the notes on the plot, ``{"kind", "span", "message"}``.
+        levels: the contour levels in ascending order, or their maximum number; ``None`` for round numbers.
+    """
+
+    command = "plot"
+    tables = "autodiff_cli.plotting.field:pages"
+    _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
+
+    expression: str
+    source: Source
+    over: Sequence[Range]
+    order: int
+    x: Floats
+    y: Floats
+    table: Floats
+    value: Floats
+    gradient: Floats | None
+    discontinuous: Bools
+    window: tuple[float, float]
+    path: Floats
+    notes: list[Record]
+    levels: tuple[float, ...] | int | None = None
+
+    def data(self) -> dict[str, Floats]:
+        """Return the samples by column; the second variable varies slowest."""
+        grid = np.meshgrid(self.x, self.y)
+        named = {r.name: part.ravel() for r, part in zip(self.over, grid, strict=True)}
+        columns = ["value", *(output_name((r.name,)) for r in self.over)]
+        return named | {name: part.ravel() for name, part in zip(columns, self.table, strict=False)}
+
+    def content(self) -> Record:
+        return {**_content(self, self.over), "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return _rows(self.data())
+
+    def numbers(self) -> list[tuple[str, Floats]]:
+        """Return every column with its description."""
+        return [(f"the column {name}", column) for name, column in list(self.data().items())[2:]]
+
+
+def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
+    return {
+        "expression": plot.expression,
+        "dtype": "float64",
+        "order": plot.order,
+        "over": {r.name: [r.low, r.high] for r in over},
+        "columns": {name: column.tolist() for name, column in plot.data().items()},
+        **({"path": plot.path.tolist()} if len(plot.path) else {}),
+    }
+
+
+def _rows(data: Mapping[str, Floats]) -> list[Record]:
+    rows = zip(*(column.tolist() for column in data.values()), strict=True)
+    return [dict(zip(data, row, strict=True)) for row in rows]

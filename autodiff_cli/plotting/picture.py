@@ -1,0 +1,292 @@
+"""Plots as SVG, PNG and PDF files: drawn with matplotlib figures, without a display, and reproducible byte for byte."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import MissingPackage
+from autodiff_cli.lazy import library
+from autodiff_cli.plotting.discontinuities import Floats
+from autodiff_cli.plotting.layout import (
+    Panel,
+    arrows,
+    axis_ticks,
+    circles,
+    clipped,
+    field_bands,
+    margin,
+    marks,
+    panels,
+    shape_of,
+    thinned,
+    ticks,
+    vertical,
+)
+from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.wording import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+WIDTH, HEIGHT = 800, 480
+MORE = 220
+"""The height in pixels of every panel after the first."""
+ALIKE = 1.6
+"""Two ranges are drawn to the same scale if the ratio of their lengths is at most this factor."""
+DENSITY = {"png": 192, "svg": 96, "pdf": 96}
+"""Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each CSS pixel, for high-resolution screens."""
+DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
+    *("solid", (0, (5, 2)), (0, (1, 1.6))),
+    *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
+)
+WIDTH_OF_LETTER = 8.1
+"""The width of a letter of the title in CSS pixels."""
+WIDTHS = (2.0, 1.7, 1.9)
+_PAGE = "write an .html file, which needs no library"
+
+
+class Theme(NamedTuple):
+    """The colours of a picture; ``bands`` are the colours of a field from low to high values."""
+
+    paper: str
+    ink: str
+    dim: str
+    grid: str
+    curves: tuple[str, ...]
+    bands: tuple[str, ...]
+
+
+THEMES = {
+    "light": Theme(
+        paper="#ffffff",
+        ink="#24292f",
+        dim="#6e7781",
+        grid="#eaeef2",
+        curves=("#0969da", "#bc4c00", "#8250df", "#1a7f37", "#bf3989", "#7d4e00"),
+        bands=("#f3f9ff", "#d6eafb", "#b3d8f6", "#8ac3f0", "#60abe8", "#3a91db", "#2177c4"),
+    ),
+    "dark": Theme(
+        paper="#0d1117",
+        ink="#e6edf3",
+        dim="#8b949e",
+        grid="#21262d",
+        curves=("#58a6ff", "#f0883e", "#bc8cff", "#3fb950", "#f778ba", "#d4a72c"),
+        bands=("#12243b", "#163456", "#1a4573", "#1f5790", "#266aae", "#3080ca", "#4596de"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The appearance of a picture.
+
+    Attributes:
+        kind: the file format, ``svg``, ``png`` or ``pdf``.
+        width, height: the size in CSS pixels; ``None`` for the default.
+        theme: the colours, ``light`` or ``dark``.
+        transparent: whether the background is transparent.
+    """
+
+    kind: str
+    width: int | None = None
+    height: int | None = None
+    theme: str = "light"
+    transparent: bool = False
+
+
+def to_svg(plot: Plot | Field) -> str | None:
+    """Return the text of an ``.svg`` file in the default size; ``None`` if matplotlib is not installed."""
+    try:
+        return drawn(plot, Looks("svg"), None).decode()
+    except MissingPackage:
+        return None
+
+
+def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None) -> bytes:
+    """Return the contents of a picture file.
+
+    Raises:
+        MissingPackage: if matplotlib is not installed.
+    """
+    width, height = looks.width or WIDTH, looks.height or HEIGHT
+    if isinstance(plot, Plot):
+        found = panels(plot, y_range)
+        height = looks.height or HEIGHT + MORE * (len(found) - 1)
+        return rendered(looks, (width, height), lambda figure, colors: _curves(figure, plot, found, colors))
+    alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
+    height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
+    return rendered(looks, (width, height), lambda figure, colors: _field(figure, plot, y_range, alike, colors))
+
+
+def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None], otherwise: str = _PAGE) -> bytes:
+    """Return the contents of a picture file.
+
+    Args:
+        looks: the appearance.
+        pixels: the width and the height in CSS pixels.
+        draw: the function that draws on an empty figure with the colours of a theme.
+        otherwise: what to do if matplotlib is not installed.
+
+    Raises:
+        MissingPackage: if matplotlib is not installed.
+    """
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home folder that it cannot write
+    mpl = library("matplotlib", "a picture", otherwise)
+    from matplotlib.figure import Figure
+
+    colors = THEMES[looks.theme]
+    settings = {
+        "svg.hashsalt": "autodiff",
+        "font.family": "DejaVu Sans",
+        "font.size": 10,
+        "text.parse_math": False,
+        "text.color": colors.ink,
+        "axes.facecolor": "none",
+        "axes.edgecolor": colors.dim,
+        "axes.labelcolor": colors.ink,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "xtick.color": colors.dim,
+        "ytick.color": colors.dim,
+        "xtick.labelcolor": colors.ink,
+        "ytick.labelcolor": colors.ink,
+        "legend.frameon": False,
+    }
+    out = io.BytesIO()
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
+        figure = Figure(layout="constrained", facecolor=colors.paper)
+        figure.set_size_inches(pixels[0] / 96, pixels[1] / 96)
+        draw(figure, colors)
+        undated = {"Date": None} if looks.kind == "svg" else {"CreationDate": None} if looks.kind == "pdf" else None
+        figure.savefig(out, format=looks.kind, dpi=DENSITY[looks.kind], transparent=looks.transparent, metadata=undated)
+    return out.getvalue()
+
+
+def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> None:
+    """Draw the panels, one below the other, over the same range."""
+    rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
+    ends = plot.scale.across(plot.over)
+    title = _title(figure, rows[0], plot.expression, colors)
+    for axes, panel in zip(rows, found, strict=True):
+        low, high = margin(panel, 0.04)
+        axes.set_ylim(low, high)
+        axes.set_xlim(*ends)
+        axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(found) == 1 else 6))
+        axes.set_xticks(*axis_ticks(plot, "x", ends, 13))
+        axes.grid(color=colors.grid, linewidth=0.8)
+        axes.set_axisbelow(True)
+        if low < 0 < high and "y" not in plot.scale.log:
+            axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
+        _marks(axes, plot, panel, colors)
+        for k in reversed(panel.curves):
+            _curve(axes, plot, k, (low, high), colors.curves[k])
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(
+            handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
+        )
+        if 0 in panel.curves:
+            _path(axes, plot.scale.placed(plot.path), colors, joined=False)
+    rows[-1].set_xlabel(plot.over.name)
+    figure.draw_without_rendering()
+    legend = rows[0].get_legend()
+    assert legend is not None
+    if title.get_window_extent().x1 > legend.get_window_extent().x0:
+        _title(figure, rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
+
+
+def _title(figure: Figure, axes: Axes, expression: str, colors: Theme, pad: float | None = None) -> Text:
+    """Write an expression above the axes, shortened to the width of the figure, and return the text.
+
+    Args:
+        pad: the distance from the axes in points; ``None`` for the default.
+    """
+    most = max(12, min(60, round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 8))
+    text = shortened(visible(expression), most)
+    return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+
+
+def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
+    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], *window)
+    pieces = thinned(xs, ys, *plot.scale.across(plot.over), 2000)
+    # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.
+    gap = np.array([np.nan])
+    x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
+    y = np.concatenate([part for _, piece in pieces for part in (piece, gap)] or [gap])
+    (line,) = axes.plot(
+        x, y, color=color, linewidth=WIDTHS[k % 3], zorder=4 - k / 4, label=visible(plot.curves[k].label), gid=plot.columns[k]
+    )
+    line.set_linestyle(DASHES[k])
+    line.set_solid_capstyle("round")
+
+
+def _path(axes: Axes, path: Floats, colors: Theme, joined: bool = True) -> None:
+    """Draw the points of a path; the last point is larger."""
+    if len(path):
+        style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
+        axes.plot(*path.T, linestyle="solid" if joined else "none", linewidth=1.4, markersize=5, zorder=6, gid="path", **style)
+        axes.plot(*path[-1:].T, linestyle="none", markersize=8, zorder=7, **style)
+
+
+def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
+    """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
+    shown = marks(plot)
+    for found in shown:
+        if vertical(found):
+            axes.axvline(found.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
+    drawn = [(circle, colors.curves[found.curve]) for found in shown if found.curve in panel.curves for circle in circles(found)]
+    if drawn:
+        x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
+        edges = [color for _, color in drawn]
+        inside = [color if full else colors.paper for full, color in zip(filled, edges, strict=True)]
+        axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
+
+
+def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:
+    """Draw the value as bands between contour lines, and the gradient as arrows."""
+    from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+
+    axes = figure.subplots()
+    _title(figure, axes, plot.expression, colors)
+    levels, labels = field_bands(plot, y_range, 12)
+    shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
+    shades = LinearSegmentedColormap.from_list("shades", colors.bands)
+    if shown.count():
+        # Levels of different distances would have almost equal colours on a linear scale.
+        norm = BoundaryNorm(levels, shades.N) if isinstance(plot.levels, tuple) else None
+        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades, norm=norm)
+        axes.contour(plot.x, plot.y, shown, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
+        bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
+        bar.set_ticks(levels, labels=labels)
+        bar.set_label("value")
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=0)
+    axes.set_xlim(plot.x[0], plot.x[-1])
+    axes.set_ylim(plot.y[0], plot.y[-1])
+    axes.set_xticks(*ticks(plot.x[0], plot.x[-1], 11))
+    axes.set_yticks(*ticks(plot.y[0], plot.y[-1], 9))
+    axes.set_xlabel(plot.over[0].name)
+    axes.set_ylabel(plot.over[1].name)
+    if alike:
+        axes.set_aspect("equal")
+        for _ in range(2):  # the first layout leaves too little room, because equal scales make the axes smaller
+            figure.draw_without_rendering()
+    _path(axes, plot.path, colors)
+    if plot.gradient is not None:
+        figure.draw_without_rendering()  # the arrows depend on the size of the axes
+        box = axes.get_window_extent()
+        across = 22
+        x, y, u, v = arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)
+        style: dict[str, Any] = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
+        axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors.ink, units="width", scale=1.35 * across, alpha=0.85, **style)

@@ -1,0 +1,181 @@
+"""Curves on a terminal, drawn with plotext as solid, dashed and dotted lines of braille dots, distinguishable without colour."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from autodiff_cli.errors import setting
+from autodiff_cli.lazy import library
+from autodiff_cli.plotting.discontinuities import Floats
+from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
+from autodiff_cli.plotting.model import Plot
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.report.table import console
+
+COLORS = (32, 166, 133, 35, 161, 136)
+"""Blue, orange, purple, green, red and brown in the palette of 256 colours; they are legible on black and on white."""
+DASHES = ((1, 0), (6, 4), (1, 3), (14, 4), (3, 3), (1, 7))
+"""The line style of each curve: the number of dots drawn, and the number of dots skipped after them."""
+SAMPLES = ("━━━━", "━ ━ ", "· · ", "━━━ ", "╸╸╸╸", "·   ")
+WIDEST, NARROWEST = 120, 24
+DIM = 244
+
+
+def size(width: int | None, height: int | None) -> tuple[int, int]:
+    """Return the number of columns and of rows of a plot.
+
+    The default width is the width of the terminal, at most 120 columns, or 80 in a pipe.  The default height is a quarter of the
+    width, but at least 18 rows, reduced to fit the terminal.
+    """
+    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
+    columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
+    rows = min(max(18, columns // 4), lines - 4) if height is None else height
+    return columns, max(8, rows)
+
+
+def pages(plot: Plot, _: int) -> list[Text]:
+    """Return the plot in the default size and without colours, as a part of the output for people."""
+    return [Text(drawn(plot, None, None, None, "never"))]
+
+
+def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
+    """Return the plot of curves as text for standard output."""
+    colorless = console(color).no_color
+    columns, rows = size(width, height)
+    found = panels(plot, y_range)
+    each = max(8, rows // len(found)) if len(found) > 1 else rows
+    lines: list[str] = []
+    for panel in found:
+        lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, each, colorless)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str]:
+    """Return the lines with the names of the curves."""
+    lines, room = [""], 0
+    for k in panel.curves:
+        name = visible(plot.curves[k].label)
+        if room < len(name) + 8 and room < columns:
+            lines, room = [*lines, ""], columns
+        lines[-1] += f"   {SAMPLES[k] if colorless else f'{chr(27)}[38;5;{COLORS[k]}m{SAMPLES[k]}{chr(27)}[0m'} {name}"
+        room -= len(name) + 8
+    return lines[1:]
+
+
+def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
+    """Return the lines of one panel."""
+    low, high = ends = plot.scale.across(plot.over)
+    up = axis_ticks(plot, "y", (panel.low, panel.high), most_y_ticks(rows))
+    across = axis_ticks(plot, "x", ends, max(3, columns // 10))
+    plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), across, up)
+    inner = columns - max(map(len, up[1])) - 2, rows - 3
+    dim = plotext.pixel(DIM)
+    if panel.low < 0 < panel.high and "y" not in plot.scale.log:
+        figure.line(0, "horizontal", style="dotted", pixel=dim)
+    for found in marks(plot):
+        if vertical(found) and low < found.at < high:
+            figure.line(found.at, "vertical", style="dotted", pixel=dim)
+    for k in reversed(panel.curves):
+        _draw_curve(plotext, plot, panel, k, inner)
+    for found in marks(plot):
+        for x, y, filled in circles(found) if found.curve in panel.curves else ():
+            if panel.low <= y <= panel.high:
+                figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[found.curve])))
+    if 0 in panel.curves:
+        for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.placed(plot.path).T, strict=True):
+            if low <= x <= high and panel.low <= y <= panel.high:
+                figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
+    return lines_of(figure, colorless)
+
+
+Ticks = tuple[list[float], list[str]]
+"""The positions of the ticks of an axis, and their labels."""
+
+
+def cleared(
+    columns: int,
+    rows: int,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    x_ticks: Ticks | None = None,
+    y_ticks: Ticks | None = None,
+    margin: int = 0,
+) -> tuple[Any, Any]:
+    """Return plotext and its figure, empty but for the axes over the given ranges.
+
+    Args:
+        columns, rows: the size.
+        across, up: the ranges of x and y.
+        x_ticks, y_ticks: the ticks of the axes; by default, those of linear axes.
+        margin: the minimum number of columns for the labels of the vertical axis.
+
+    Raises:
+        MissingPackage: if plotext is not installed.
+    """
+    plotext = _plotext()
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(columns, rows)
+    figure.ruler("y").lim(*up)
+    figure.ruler("x").lim(*across)
+    places, labels = y_ticks or ticks(*up, most_y_ticks(rows))
+    figure.ruler("y").ticks(places, [label.rjust(margin) for label in labels])
+    figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
+    figure.axes(True, pixel=plotext.pixel(DIM))
+    return plotext, figure
+
+
+def most_y_ticks(rows: int) -> int:
+    """Return the maximum number of ticks of the vertical axis of a plot with a number of rows."""
+    return max(3, rows // 4)
+
+
+def lines_of(figure: Any, colorless: bool) -> list[str]:
+    """Return the lines of a figure of plotext."""
+    # plotext gives axes a white background, which is removed here.
+    return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
+
+
+def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
+    low, high = plot.scale.across(plot.over)
+    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
+    # Braille dots per unit of x and y.
+    scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
+    marker = plotext.marker("braille", COLORS[k])
+    for x, y in thinned(xs, ys, low, high, 2 * inner[0]):
+        for part_x, part_y in _dashed(x, y, scale, *DASHES[k]):
+            signal = plotext.figure.signal(part_x.tolist(), part_y.tolist(), marker=marker)
+            plotext.figure.draw(signal.lines())
+
+
+_LONGEST = 1e6
+"""The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
+
+
+def _dashed(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
+    """Split a curve into dashes; all lengths are in dots along the curve."""
+    if not left_out or len(x) < 2:
+        return [(x, y)]
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
+    if not length[-1] < _LONGEST:
+        return [(x, y)]
+    starts = np.arange(0.0, length[-1] + 1e-9, drawn + left_out)
+    pieces = []
+    for start in starts:
+        end = min(start + drawn - 1, length[-1])
+        inside = length[(length > start) & (length < end)]
+        at = np.concatenate([[start], inside, [end]]) if end > start else np.array([start])
+        pieces.append((np.interp(at, length, x), np.interp(at, length, y)))
+    return pieces
+
+
+def _plotext() -> Any:
+    plotext = library("plotext", "a plot on a terminal", f"write a table with {setting('format', 'csv')}")
+    plotext.terminal.limit(False, False)
+    return plotext
