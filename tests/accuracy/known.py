@@ -233,7 +233,7 @@ class Known:
         return min([ONE, *gaps])
 
     def kind(self, x: Fraction) -> str:
-        """``smooth``, ``kink``, ``jump`` or ``undefined``."""
+        """``smooth``, ``kink``, ``jump`` or ``undefined``; ``hidden`` for a jump that 120 digits do not show."""
         if x not in self.breaks:
             return "undefined" if self._piece(x).at(x) is None else "smooth"
         i = self.breaks.index(x)
@@ -241,7 +241,9 @@ class Known:
         if value is None:
             return "undefined"
         if not left.at(x) == right.at(x) == value:
-            return "jump"
+            with mpmath.workdps(DIGITS):  # far out, tanh and erf hide a jump
+                seen = {OUTER[self.outer](_mp(y)) for y in (left.at(x), right.at(x), value) if y is not None}
+            return "jump" if len(seen) > 1 or not self.outer else "hidden"
         return "smooth" if left.slope().at(x) == right.slope().at(x) else "kink"
 
     def is_minimum(self, x: Fraction, low: float = float("-inf"), high: float = float("inf")) -> bool:
