@@ -278,3 +278,8 @@ def test_a_descent_into_the_box_leaves_a_corner() -> None:
     x, y = np.meshgrid(*[np.linspace(0, 5, 501)] * 2)
     assert found.converged
     assert found.value == pytest.approx(np.min(x**2 - 3 * x * y + y**2), abs=1e-12)
+
+
+def test_a_degenerate_maximum_at_a_bound_is_left() -> None:
+    found = ad.minimize("-(x - 2)**4", at={"x": 2}, bounds={"x": (-2, 2)})
+    assert (found.verdict, found.solution) == ("minimum", {"x": -2})

@@ -167,6 +167,7 @@ NOT_ROOTS = [
     ("frac(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
     ("where(x < 1, x - 1, 1)", "jump", 1, 0.2, "0:3"),
     ("where(x < 1, (x - 1)*1e12, 1)", "jump", 1, 0.2, "0:3"),
+    ("(0.5*(x + 2.875)) % 1.5 - 1.5", "jump", 0.125, 2, "-1:1"),  # rounding moves the jump by several floats
     ("(x - 1) if x < 1 else 5", "jump", 1, 0.2, "0:3"),
     ("(x - 1)*(1 if x < 1 else -1) + (0 if x < 1 else 2)", "jump", 1, 0.2, "0:3"),
     ("sign(x - sqrt(2))*x + sqrt(2)", "jump", 2**0.5, 1.3, "1:2"),

@@ -17,7 +17,6 @@ UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""
 MOST_EXPONENT = 4000
 """The largest binary exponent of an argument of ``exp``; for larger arguments, the result is set to infinity or 0."""
-_LEAST = 2.0**-1074
 
 
 class Real(Protocol):
@@ -135,8 +134,8 @@ class Arithmetic:
         self.operations += 1
         if self._random is not None and value and not self._reads:
             value = value * (1 + self._jitter())
-            if abs(value) < 2.0**-1021:
-                value = value + self._random.choice((-_LEAST, _LEAST)) / 2
+            if abs(value) < 2.0**-1021:  # half of the smallest number, as a relative error that is the same at neighbouring points
+                value = value * (1 + self._random.choice((-1, 1)) * min(self.mp.ldexp(1, -1074 - self.mp.mag(value)), 1))
         return Number(self, value)
 
     def finite(self, x: Real) -> bool:

@@ -35,9 +35,10 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
     if enclosure is not None and enclosure.is_regular(low, high):
         return None
     for i in range(min(len(x), _MOST_LINES)):
-        ends = (float(x[i]), float(x[i])) if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
-        if ends is not None and (found := _examined(system, enclosure, x, i, *ends)) is not None:
-            return found
+        places = [(float(x[i]),) * 2] if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
+        for first, last in places:
+            if (found := _examined(system, enclosure, x, i, first, last)) is not None:
+                return found
     return None
 
 
@@ -47,24 +48,33 @@ def _on_line(x: Vector, i: int, value: float) -> Vector:
     return moved
 
 
-def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> tuple[float, float] | None:
-    """Return two neighbouring floats between which a function may not be continuous; ``None`` if all are between two bounds."""
+def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
+    """Return pairs of floats between which a function may not be continuous.
+
+    A pair of neighbours is the first place; if rounding errors of arguments spread a jump over several floats, another pair
+    contains them all.
+    """
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
 
+    def outermost(low: float, high: float, side: int) -> tuple[float, float]:
+        while low < (middle := low / 2 + high / 2) < high:
+            halves = [(low, middle), (middle, high)][::side]
+            low, high = halves[0] if not is_regular(*halves[0]) else halves[1]
+        return low, high
+
     if is_regular(low, high):
-        return None
-    while low < (middle := low / 2 + high / 2) < high:
-        low, high = (low, middle) if not is_regular(low, middle) else (middle, high)
-    return low, high
+        return []
+    first, last = outermost(low, high, 1), outermost(low, high, -1)
+    return [first] if first == last else [first, (first[0], last[1])]
 
 
 def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
-    """Examine the values on both sides of two neighbouring floats."""
+    """Examine the values on both sides of two close floats."""
     if max(abs(low), abs(high)) < _NEAR_0:  # outward rounding cannot tell subnormal numbers from 0
         low = high = 0.0
-    size = max(abs(low), abs(high))
+    size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
     steps = [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
     left, right = ([system.values(_on_line(x, i, end + side * step)) for step in steps] for side, end in ((-1, low), (1, high)))
     here = [system.values(_on_line(x, i, end)) for end in (low, high)]

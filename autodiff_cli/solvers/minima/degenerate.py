@@ -41,7 +41,7 @@ class Probe(NamedTuple):
 
 
 def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
-    """Examine the surroundings of a degenerate point without active constraints.
+    """Examine the surroundings of a degenerate point without active constraints, between the bounds.
 
     Args:
         problem: the problem.

@@ -167,12 +167,15 @@ class Search:
         if found.curvature == "unknown":
             self._failed("the curvature at the end could not be determined", f"use another start with {setting('at')}")
             return None
-        if found.active.fixed.any() or self.problem.size > DENSE:
+        if self.problem.size > DENSE:
             self._flat(found.direction)
             return None
         around = probe(self.problem, found, self.typical)
         if around.lower is not None and not self.stationary:
             return around.lower
+        if found.active.fixed.any():
+            self._flat(found.direction)
+            return None
         if around.lower is not None:
             self._saddle(found)
         elif around.rises and not around.order and settle(self.problem, self.x, self.typical, moves=False) is not None:
