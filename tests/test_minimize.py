@@ -282,4 +282,4 @@ def test_a_descent_into_the_box_leaves_a_corner() -> None:
 
 def test_a_degenerate_maximum_at_a_bound_is_left() -> None:
     found = ad.minimize("-(x - 2)**4", at={"x": 2}, bounds={"x": (-2, 2)})
-    assert (found.verdict, found.solution) == ("minimum", {"x": -2})
+    assert (found.verdict, found.solution) == ("at_bound", {"x": -2})
