@@ -2,8 +2,8 @@
 
 The result of a command is a ``CommandResult``.  Its methods return the content of the formats, and ``report`` writes it:
 ``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for tabular formats, and ``bare`` for bare numbers.  The output for
-people is the text of a result, and notebooks display it as HTML.  This module is in the lowest layer, because ``to_dict`` is
-part of the Python interface and packages of all other layers return results.
+people is the text of a result, which Python shells display, and notebooks display it as HTML.  This module is in the lowest
+layer, because ``to_dict`` is part of the Python interface and packages of all other layers return results.
 """
 
 from __future__ import annotations
@@ -117,11 +117,7 @@ class CommandResult:
         """Return records, with their correct digits added if they were requested."""
         return records if self.verified is None else self.verified.beside(records)
 
-    __str__ = deferred("autodiff_cli.report.table:text_of")
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """Return the text that IPython shows instead of ``repr``."""
-        return {"text/plain": str(self)}
+    __repr__ = __str__ = deferred("autodiff_cli.report.table:text_with_notes")
 
     _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:of_result")
     """The output in a notebook; ``None`` for results that are displayed as pictures."""

@@ -57,8 +57,8 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
     Args:
         package: the name of the package.
         flat: the module with the public names: all its names except modules and names that begin with ``_``, and the keys of
-            its dictionary ``_later``, whose values are places such as ``package.module:name``; names there that begin with
-            ``_`` are not listed.
+            its dictionary ``_later``, whose values are places such as ``package.module:name`` and come first; names there that
+            begin with ``_`` are not listed.
         submodules: the public modules of the package.
     """
 
@@ -73,7 +73,7 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
             source = named(flat)
             found, later = _public(source), _later(source)
             if name in found or name in later:
-                value = found[name] if name in found else named(later[name])
+                value = named(later[name]) if name in later else found[name]
                 setattr(modules[package], name, value)
                 return value
         from autodiff_cli.framework import missing as error_for

@@ -37,9 +37,10 @@ from autodiff_cli.autograd.transforms.vmap import vmap as vmap
 from autodiff_cli.compiler.program import Program as Program
 from autodiff_cli.derivatives.evaluate import Result as Result
 from autodiff_cli.derivatives.evaluate import evaluate as evaluate
+from autodiff_cli.derivatives.evaluate import grad as grad
 from autodiff_cli.evaluation.compile import compile as compile
 from autodiff_cli.gradient_checking.check import Report as Report
-from autodiff_cli.gradient_checking.check import check_gradient as check_gradient
+from autodiff_cli.gradient_checking.check import gradcheck as gradcheck
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import activation as _activation
 from autodiff_cli.ops import airy as _airy
@@ -103,26 +104,44 @@ from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 
 if _TYPE_CHECKING:
-    from autodiff_cli.explanation.explain import explain_gradient as explain_gradient
-    from autodiff_cli.graph_drawing.draw import draw_graph as draw_graph
+    from autodiff_cli.derivatives.products import hessian as hessian
+    from autodiff_cli.derivatives.products import hvp as hvp
+    from autodiff_cli.derivatives.products import jacobian as jacobian
+    from autodiff_cli.derivatives.products import jvp as jvp
+    from autodiff_cli.derivatives.products import vjp as vjp
+    from autodiff_cli.derivatives.taylor import taylor as taylor
+    from autodiff_cli.explanation.explain import explain as explain
+    from autodiff_cli.graph_drawing.draw import graph as graph
     from autodiff_cli.lesson.frame import Lesson as Lesson
-    from autodiff_cli.plotting.plot import draw_plot as draw_plot
+    from autodiff_cli.plotting.plot import plot as plot
     from autodiff_cli.solvers.fitting.fit import fit as fit
     from autodiff_cli.solvers.minima.minimize import minimize as minimize
     from autodiff_cli.solvers.roots.root import root as root
     from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
+    from autodiff_cli.symbolic.diff import diff as diff
+
+    draw_graph, draw_plot, explain_gradient = graph, plot, explain
 else:
     _later = {
         "Lesson": "autodiff_cli.lesson.frame:Lesson",
-        "draw_graph": "autodiff_cli.graph_drawing.draw:draw_graph",
-        "draw_plot": "autodiff_cli.plotting.plot:draw_plot",
-        "explain_gradient": "autodiff_cli.explanation.explain:explain_gradient",
+        "diff": "autodiff_cli.symbolic.diff:diff",
+        "explain": "autodiff_cli.explanation.explain:explain",
         "fit": "autodiff_cli.solvers.fitting.fit:fit",
+        "graph": "autodiff_cli.graph_drawing.draw:graph",
+        **{name: f"autodiff_cli.derivatives.products:{name}" for name in ("hessian", "hvp", "jacobian", "jvp", "vjp")},
         "minimize": "autodiff_cli.solvers.minima.minimize:minimize",
-        "root": "autodiff_cli.solvers.roots.root:root",
+        "plot": "autodiff_cli.plotting.plot:plot",
         "propagate": "autodiff_cli.solvers.uncertainty.propagation:propagate",
+        "root": "autodiff_cli.solvers.roots.root:root",
+        "taylor": "autodiff_cli.derivatives.taylor:taylor",
+        # The names of version 0.2; they and check_gradient go with the next version.
+        "draw_graph": "autodiff_cli.graph_drawing.draw:graph",
+        "draw_plot": "autodiff_cli.plotting.plot:plot",
+        "explain_gradient": "autodiff_cli.explanation.explain:explain",
     }
-    """The names whose modules are imported when they are used, because they need many modules."""
+    """The names whose modules are imported when they are used, because they need many modules; ``diff`` takes expressions too."""
+
+check_gradient = gradcheck
 
 # PyTorch's names for data types and constants.
 bool = _dtypes.bool_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_cli.evaluation import compile
-from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
 from autodiff_cli.plotting.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
-from autodiff_cli.plotting.model import Plot
+from autodiff_cli.plotting.model import Looks, Plot
 from autodiff_cli.plotting.plot import plot
 
 
 def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:
-    found = plot(expression, [Range("x", low, high, samples)], order=order)
+    found = plot(expression, {"x": (low, high)}, order=order, samples=samples)
     assert isinstance(found, Plot)
     return found
 
@@ -234,17 +234,17 @@ def test_limits(values: Any, expected: Limit) -> None:
 
 
 def test_curves_share_axes_if_both_can_be_read() -> None:
-    assert [p.curves for p in panels(sampled("sin(x)", order=2), None)] == [(0, 1, 2)]
-    assert [p.curves for p in panels(sampled("tan(x)"), None)] == [(0, 1)]
-    assert [p.curves for p in panels(sampled("x + 1000"), None)] == [(0,), (1,)]
-    assert [p.curves for p in panels(sampled("sin(100*x)"), None)] == [(0,), (1,)]
-    (panel,) = panels(sampled("sin(100*x)"), (-2, 2))
+    assert [p.curves for p in panels(sampled("sin(x)", order=2))] == [(0, 1, 2)]
+    assert [p.curves for p in panels(sampled("tan(x)"))] == [(0, 1)]
+    assert [p.curves for p in panels(sampled("x + 1000"))] == [(0,), (1,)]
+    assert [p.curves for p in panels(sampled("sin(100*x)"))] == [(0,), (1,)]
+    (panel,) = panels(replace(sampled("sin(100*x)"), looks=Looks((-2, 2))))
     assert (panel.low, panel.high) == (-2, 2)
 
 
 def test_constant_curves_have_axes() -> None:
     for expression in ("3 + 0*x", "0*x", "1e-320*x", "log(-1 - x**2)"):
-        for panel in panels(sampled(expression), None):
+        for panel in panels(sampled(expression)):
             assert panel.low < panel.high
 
 

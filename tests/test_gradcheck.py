@@ -11,7 +11,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.errors import LimitError, ShapeError, UsageError
 from autodiff_cli.gradient_checking.check import Report
-from autodiff_cli.gradient_checking.check import check_gradient as check
+from autodiff_cli.gradient_checking.check import gradcheck as check
 from autodiff_cli.gradient_checking.points import At
 from tests.accuracy.verdicts import triples
 from tests.accuracy.verdicts import verdict as said
@@ -131,7 +131,7 @@ def test_no_hint_blames_a_derivative_by_hand_that_is_not_there() -> None:
 
 
 def test_the_check_is_there_from_python() -> None:
-    report = ad.check_gradient("x**2", [{"x": 1}, {"x": -2}], claims=["x=2*abs(x)"])
+    report = ad.gradcheck("x**2", [{"x": 1}, {"x": -2}], claims=["x=2*abs(x)"])
     assert [entry["verdict"] for entry in report.checks] == ["pass", "pass", "pass", "fail"]
     assert not report.passed
 

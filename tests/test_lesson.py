@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.explanation.explain import explain
 from autodiff_cli.explanation.model import Explanation
@@ -40,7 +39,7 @@ EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 def explained(source: str, values: dict[str, Any]) -> Explanation:
-    return explain(Evaluation(source, values, {"c": 2.0} if "c" in source else {}))
+    return explain(source, values, {"c": 2.0} if "c" in source else {})
 
 
 def opened(browser: Any, folder: Path, result: Explanation) -> Page:
@@ -281,7 +280,7 @@ def test_the_slider_moves_the_chosen_element(browser: Any, tmp_path: Path) -> No
 
 def test_an_initial_gradient_is_kept(browser: Any, tmp_path: Path) -> None:
     def lesson(values: dict[str, Any]) -> Page:
-        return opened(browser, tmp_path, explain(Evaluation("sin(x)*y + x[0]", values, gradient=[1.0, -2.0])))
+        return opened(browser, tmp_path, explain("sin(x)*y + x[0]", values, gradient=[1.0, -2.0]))
 
     others = {"x": [0.5, -1.0], "y": 3.0}
     expected = equations(lesson(others))

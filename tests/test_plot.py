@@ -18,7 +18,6 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
-from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plotting import layout
 from autodiff_cli.plotting.layout import arrows, clipped
 from autodiff_cli.plotting.model import Field, Plot
@@ -216,7 +215,7 @@ def test_a_circle_is_filled_where_the_point_belongs_to_the_curve(
     expression: str, circles: set[tuple[float, float, bool]], tmp_path: Path
 ) -> None:
     """Seen in the picture: the paper is white."""
-    found = plot(expression, [Range("x", 0.95, 1.05)])
+    found = plot(expression, {"x": (0.95, 1.05)})
     assert isinstance(found, Plot)
     drawn = {tuple(circle) for one in found.samples.discontinuities for circle in layout.circles(one)}
     assert {(round(x, 12), round(y, 3), filled) for x, y, filled in drawn} == circles
@@ -346,7 +345,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 def field(expression: str, x: tuple[float, float] = (-3, 3), y: tuple[float, float] = (-3, 3), samples: int = 61) -> Field:
-    found = plot(expression, [Range("x", *x, samples), Range("y", *y, samples)])
+    found = plot(expression, {"x": x, "y": y}, samples=samples)
     assert isinstance(found, Field)
     return found
 
@@ -479,7 +478,7 @@ def test_several_curves_are_the_curves_of_several_plots() -> None:
 
 
 def test_several_curves_are_drawn_as_each_of_them(tmp_path: Path) -> None:
-    over = [Range("x", -3, 3)]
+    over = {"x": (-3, 3)}
     found = plot(CURVES, over)
     assert isinstance(found, Plot)
     for k, expression in enumerate(("sin(x)", "2*cos(x)", "floor(x)", "1/x")):
@@ -556,11 +555,11 @@ ROSENBROCK = '"(1-x)**2 + 100*(y-x**2)**2" --over x=-2:2,y=-1:3 --quiet-notes'
 
 def test_contour_levels(tmp_path: Path) -> None:
     found = field("(1-x)**2 + 100*(y-x**2)**2", (-2, 2), (-1, 3))
-    levels, labels = layout.field_bands(with_levels(found, "0.1,1,10,100"), None, 12)
+    levels, labels = layout.field_bands(with_levels(found, "0.1,1,10,100"), 12)
     assert labels == ["", "0.1", "1", "10", "100", ""]
     assert levels[1:-1] == [0.1, 1, 10, 100]
-    assert (levels[0], levels[-1]) == pytest.approx(layout.value_range(found, None))
-    assert len(layout.field_bands(with_levels(found, "4"), None, 12)[0]) <= 5
+    assert (levels[0], levels[-1]) == pytest.approx(layout.value_range(found))
+    assert len(layout.field_bands(with_levels(found, "4"), 12)[0]) <= 5
     assert "·· 0.1" in "".join(terminal(f"{ROSENBROCK} --levels 0.1,1,10,100 --order 0"))
     shown = picture(tmp_path, f"{ROSENBROCK} --levels 0.1,1,10,100 --order 0").decode()
     bands = set(re.findall(r"fill: (#\w{6})", shown.partition("PathCollection")[0].partition("QuadContourSet")[2]))

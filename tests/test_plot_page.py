@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.lesson.plot import to_html
-from autodiff_cli.plotting.plot import plot, with_levels
+from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.numbers import human
 from tests.browser import Page, data_of
 from tests.shell import run
@@ -22,9 +21,8 @@ from tests.shell import run
 LOSS = "(1 - x)**2 + 100*(y - x**2)**2"
 
 
-def written(source: str, over: str, at: Mapping[str, Any] | None = None, levels: str = "", **settings: Any) -> str:
-    found = plot(source, ranges([over]), at or {}, **settings)
-    return to_html(with_levels(found, levels) if levels else found, 6)
+def written(source: str, over: str, at: Mapping[str, Any] | None = None, **settings: Any) -> str:
+    return to_html(plot(source, [over], at, **settings), 6)
 
 
 class PlotPage(Page):

@@ -25,8 +25,9 @@ BESIDE_FUNCTIONS = {
     *("is_inference", "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
     *("set_warn_always", "is_warn_always_enabled", "get_default_device", "set_default_device", "accelerator"),
     *("e", "inf", "nan", "pi"),
-    *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited", "vmap"),
-    *("fit", "minimize", "propagate", "root", "draw_graph", "draw_plot", "explain_gradient", "Lesson"),
+    *("evaluate", "Result", "compile", "Program", "check_gradient", "gradcheck", "Report", "unlimited", "vmap"),
+    *("fit", "minimize", "propagate", "root", "plot", "explain", "graph", "Lesson", "draw_graph", "draw_plot", "explain_gradient"),
+    *("grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor"),
     *("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils"),
 }
 

@@ -17,7 +17,7 @@ from autodiff_cli.compiler.program import Program
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.export.export import export
-from autodiff_cli.gradient_checking.check import check_gradient
+from autodiff_cli.gradient_checking.check import gradcheck
 from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.symbolic.differentiate import differentiate
 
@@ -94,17 +94,17 @@ def test_all_ways_treat_it_as_a_constant(case: tuple[str, str | None], name: str
     for a in names:
         evaluation = Evaluation(text, {a: at[a]}, {b: at[b] for b in names if b != a})
         same(expand(evaluation, 2).coefficients, [expected.value, expected.grad[a], expected.hessian[a][a] / 2])
-    report = check_gradient(text, at, order=2)
+    report = gradcheck(text, at, order=2)
     assert report.passed, report
     verified = ad.evaluate(text, at, order=2, verify=True).to_dict()["verified"]
     assert all(digits > 14 for digits in verified["grad"].values())
 
 
 def test_a_check_with_finite_differences_holds_it_constant() -> None:
-    report = check_gradient("x*detach(exp(x))", {"x": 1.5}, eps=1e-6)
+    report = gradcheck("x*detach(exp(x))", {"x": 1.5}, eps=1e-6)
     assert report.passed
     assert [(one["kind"], one["span"]) for one in report.notes] == [("constant", [2, 16])]
-    assert check_gradient("svdvals(outer(x, detach(x)))[0]", {"x": [1.0, 2.0]}).passed  # in float64 only
+    assert gradcheck("svdvals(outer(x, detach(x)))[0]", {"x": [1.0, 2.0]}).passed  # in float64 only
 
 
 def test_the_table_shows_what_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:

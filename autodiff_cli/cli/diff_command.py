@@ -36,11 +36,11 @@ def command(
     autodiff diff "sin(x)*exp(y)" --json
     """
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.symbolic.differentiate import differentiate
+    from autodiff_cli.symbolic.differentiate import diff
 
     point = bindings(at, "at") if at else None
     source = options.read_expression(expr)
-    result = differentiate(source, options.names(wrt), order, bindings(const, "const"), simplify, point)
+    result = diff(source, point, bindings(const, "const"), order, options.names(wrt), simplify=simplify)
 
     def latex() -> str:
         from autodiff_cli.language.latex import latex

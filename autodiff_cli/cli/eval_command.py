@@ -75,10 +75,6 @@ def grad(given: options.Given, order: int, verify: bool, digits: int | None, out
     autodiff grad "log(x**3)" --at x=5 -q
     autodiff grad "k*q1*q2/r**2" --at q1=1e-6,q2=2e-6,r=0.05 --const k=8.99e9
     """
-    from autodiff_cli.derivatives.evaluate import evaluate
-    from autodiff_cli.evaluation.names import without_variable
+    from autodiff_cli.derivatives import evaluate
 
-    result = evaluate(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits, command="grad")
-    if not result.grad:
-        raise without_variable("grad")
-    out.emit(result)
+    out.emit(evaluate.grad(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits))

@@ -28,7 +28,7 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
     """
     from autodiff_cli.explanation.explain import explain
 
-    result = explain(given.evaluation(), order, condition, saved)
+    result = explain(**given.keywords(), order=order, condition=condition, saved=saved)
 
     def document() -> str:
         from autodiff_cli.explanation.documents import page

@@ -174,11 +174,10 @@ def _draw(result: Fit, target: str, drawn_as: str, out: Output) -> None:
     """Draw a fit on the terminal or into a file."""
     from autodiff_cli.data.output import write
     from autodiff_cli.plotting import fitted
-    from autodiff_cli.plotting.picture import Looks
     from autodiff_cli.solvers.fitting.inference.drawing import drawing
 
     shown = drawing(result)
     if drawn_as == "table":
         out.write("\n" + fitted.on_terminal(shown, out.color))
     else:
-        write(target, fitted.picture(shown, Looks(drawn_as)))
+        write(target, fitted.picture(shown, drawn_as))

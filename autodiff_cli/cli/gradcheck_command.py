@@ -45,12 +45,12 @@ def command(
     autodiff gradcheck "f(a) = a*abs(a) with grad (2*abs(a)); f(x)" --at x=-2:2
     """
     from autodiff_cli.errors import GradcheckError
-    from autodiff_cli.gradient_checking.check import check_gradient
+    from autodiff_cli.gradient_checking.check import gradcheck
     from autodiff_cli.gradient_checking.points import At
 
     keywords = given._replace(at=()).keywords()
     keywords["at"] = At(given.at).points(keywords["expression"], keywords["const"], samples)
-    report = check_gradient(**keywords, order=order, claims=claim, eps=eps, atol=atol, rtol=rtol)
+    report = gradcheck(**keywords, order=order, claims=claim, eps=eps, atol=atol, rtol=rtol)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))

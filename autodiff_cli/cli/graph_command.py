@@ -8,16 +8,10 @@ from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
 
-_ALL = 10**9
 
-
-def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """Convert the value of ``--depth``, a number of levels or ``all``, to an integer."""
-    if value is None or value == "all":
-        return None if value is None else _ALL
-    if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"'{value}' is not a number of levels\n  hint: use 1, 2, ... or all", context, parameter)
-    return int(value)
+def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    """Convert the value of ``--depth``, a number of levels or ``all``; ``reduced`` refuses all other texts."""
+    return int(value) if value is not None and value.isdecimal() else value
 
 
 @click.command("graph", cls=ExpressionCommand)

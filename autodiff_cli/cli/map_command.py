@@ -77,10 +77,8 @@ def command(
 
     source, target, form = row_options.opened(given.expr, files, rows, input_style._replace(types=types), columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
-    keywords = given.keywords()
-    del keywords["gradient"]
     task = Task(
-        **keywords,
+        **given.keywords(),
         order=order,
         lets=dict(map(input_options.as_let, lets)),
         **selection.keywords(rows.quiet),

@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from autodiff_cli import formats as known
 from autodiff_cli.cli.output import Output
 from autodiff_cli.formats import Use
-
-if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Evaluation
 
 FORMATS = known.for_use("result")
 
@@ -57,14 +54,8 @@ class Given(NamedTuple):
             "const": bindings(self.const, "const"),
             "wrt": names(self.wrt),
             "dtype": self.dtype,
-            "gradient": value_or_file(self.gradient),
+            **({} if self.gradient is None else {"gradient": value_or_file(self.gradient)}),
         }
-
-    def evaluation(self) -> Evaluation:
-        """Evaluate the expression."""
-        from autodiff_cli.evaluation.evaluation import Evaluation
-
-        return Evaluation(**self.keywords())
 
 
 def read_expression(text: str) -> str:

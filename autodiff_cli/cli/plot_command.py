@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, View
 from autodiff_cli.cli.parsing import ExpressionCommand
-
-if TYPE_CHECKING:
-    from autodiff_cli.evaluation.ranges import Range
 
 _PICTURES = ("svg", "png", "pdf")
 
@@ -71,53 +67,52 @@ def command(
     """
     from autodiff_cli.data.columns import Source
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.evaluation.ranges import interval
+    from autodiff_cli.evaluation.ranges import ranges
     from autodiff_cli.plotting.model import Plot
-    from autodiff_cli.plotting.plot import plot, with_levels
+    from autodiff_cli.plotting.plot import plot
 
-    shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
-    ranges = _ranges(over, samples)
     path = None
     if steps is not None:
         with closing(Source(steps)) as data:
-            path = data.read({each.name: each.name for each in ranges}).columns
-    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path, log or "")
-    if levels is not None:
-        found = with_levels(found, levels)
+            path = data.read({each.name: each.name for each in ranges(over)}).columns
+    found = plot(
+        source,
+        over,
+        bindings(at, "at"),
+        bindings(const, "const"),
+        order=order,
+        samples=samples,
+        y_range=y_range,
+        log=log or "",
+        levels=levels,
+        path=path,
+        width=width,
+        height=height,
+        theme=theme,
+        transparent=transparent,
+    )
 
     def terminal() -> str:
         if isinstance(found, Plot):
             from autodiff_cli.plotting import terminal
 
-            return terminal.drawn(found, width, height, shown, out.color)
+            return terminal.drawn(found, width, height, out.color)
         from autodiff_cli.plotting import field
 
-        return field.drawn(found, width, height, shown, out.color)
+        return field.drawn(found, width, height, out.color)
 
     def picture(kind: str) -> bytes:
         from autodiff_cli.plotting import picture
 
-        return picture.drawn(found, picture.Looks(kind, width, height, theme, transparent), shown)
+        return picture.drawn(found, kind)
 
     def page() -> str:
         from autodiff_cli.lesson.plot import to_html
 
-        return to_html(found, out.precision, shown)
+        return to_html(found, out.precision)
 
     if out.path is not None:
         out = out._replace(quiet=False)
     views: dict[str, View] = {kind: partial(picture, kind) for kind in _PICTURES}
     out.emit(found, {"table": terminal, "html": page, **views})
-
-
-def _ranges(over: tuple[str, ...], samples: str | None) -> list[Range]:
-    from dataclasses import replace
-
-    from autodiff_cli.evaluation.ranges import count, ranges
-
-    found = ranges(over)
-    if samples is None:
-        return found
-    number = count(samples, "samples")
-    return [replace(each, samples=each.samples or number) for each in found]

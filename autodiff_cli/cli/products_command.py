@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output, View
+from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
 from autodiff_cli.lazy import named
 
@@ -31,7 +30,9 @@ def jacobian(given: options.Given, out: Output) -> None:
     autodiff jacobian "[x*y, x + y]" --at x=2,y=3
     autodiff jacobian "A @ v" --at "v=[1, 2]" --const "A=[[1, 2], [3, 4]]" --json
     """
-    _run("jacobian", given, out)
+    from autodiff_cli.derivatives import products
+
+    _emit(products.jacobian(**given.keywords()), out)
 
 
 @click.command("hessian", cls=ExpressionCommand)
@@ -47,11 +48,7 @@ def hessian(given: options.Given, verify: bool, digits: int | None, out: Output)
     """
     from autodiff_cli.derivatives import products
 
-    evaluation = given.evaluation()
-    result = products.product("hessian", evaluation, {})
-    if verify or digits is not None:
-        products.verify(evaluation, result, digits)
-    out.emit(result, _latex(result, out))
+    _emit(products.hessian(**given.keywords(), verify=verify, digits=digits), out)
 
 
 @click.command("jvp", cls=ExpressionCommand)
@@ -65,7 +62,10 @@ def jvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
     autodiff jvp "x*y" --at x=2,y=3 --vector x=1
     autodiff jvp "sin(v)" --at "v=[1, 2]" --vector "v=[1, 0]" -q
     """
-    _run("jvp", given, out, vector)
+    from autodiff_cli.derivatives import products
+    from autodiff_cli.evaluation.bindings import bindings
+
+    _emit(products.jvp(**given.keywords(), vector=bindings(vector, "vector")), out)
 
 
 @click.command("vjp", cls=ExpressionCommand)
@@ -78,7 +78,11 @@ def vjp(given: options.Given, out: Output) -> None:
     autodiff vjp "sin(v)" --at "v=[1, 2]" --vector "[1, 10]"
     autodiff vjp "[x*y, x + y]" --at x=2,y=3 --vector "[1, 0]" -q
     """
-    _run("vjp", given, out)
+    from autodiff_cli.derivatives import products
+
+    keywords = given.keywords()
+    vector = keywords.pop("gradient", None)
+    _emit(products.vjp(**keywords, vector=vector), out)
 
 
 @click.command("hvp", cls=ExpressionCommand)
@@ -92,17 +96,14 @@ def hvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
     autodiff hvp "x**2*y" --at x=2,y=3 --vector x=1
     autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 99)" --vector "x=ones(99)" -q
     """
-    _run("hvp", given, out, vector)
-
-
-def _run(command: str, given: options.Given, out: Output, vector: Sequence[str] = ()) -> None:
-    from autodiff_cli.derivatives.products import product
+    from autodiff_cli.derivatives import products
     from autodiff_cli.evaluation.bindings import bindings
 
-    evaluation = given.evaluation()
-    result = product(command, evaluation, bindings(vector, "vector"))
-    out.emit(result, _latex(result, out))
+    _emit(products.hvp(**given.keywords(), vector=bindings(vector, "vector")), out)
 
 
-def _latex(result: Product, out: Output) -> dict[str, View]:
-    return {"latex": lambda: str(named(f"autodiff_cli.report.latex_equations:{result.command}")(result, out.precision))}
+def _emit(result: Product, out: Output) -> None:
+    def latex() -> str:
+        return str(named(f"autodiff_cli.report.latex_equations:{result.command}")(result, out.precision))
+
+    out.emit(result, {"latex": latex})

@@ -21,12 +21,9 @@ def command(given: options.Given, order: int, verify: bool, digits: int | None, 
     autodiff taylor "exp(x)" --at x=0 --order 5
     autodiff taylor "sin(k*x)" --at x=0.5,k=2 --wrt x --order 10 -q
     """
-    from autodiff_cli.derivatives import taylor
+    from autodiff_cli.derivatives.taylor import taylor
 
-    evaluation = given.evaluation()
-    result = taylor.expand(evaluation, order)
-    if verify or digits is not None:
-        taylor.verify(evaluation, result, digits)
+    result = taylor(**given.keywords(), order=order, verify=verify, digits=digits)
 
     def latex() -> str:
         from autodiff_cli.report import latex_equations

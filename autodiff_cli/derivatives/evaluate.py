@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, checks
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
+from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
+from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.precise.right_digits import Verified
 
 
@@ -108,7 +110,7 @@ def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> li
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
 
 
-@checks(expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), order=WHOLE, wrt=optional(NAMES))
+@checks(**at_a_point(), order=WHOLE)
 def evaluate(
     expression: str,
     at: Mapping[str, Any] | None = None,
@@ -205,6 +207,39 @@ def evaluate(
         if hooks or no_grad or inputs is not None or (order and backward not in (None, 1)):
             raise _unverifiable()
         result.verified = _verified(evaluation, result, digits)
+    return result
+
+
+@checks(**at_a_point("autograd.grad"), order=WHOLE)
+def grad(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    order: int = 1,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    gradient: Value | None = None,
+    strict: bool = False,
+    verify: bool = False,
+    digits: int | None = None,
+) -> Result:
+    """Compute the gradient of an expression at a point; the arguments are those of ``evaluate``.
+
+    Raises:
+        MissingValue: if ``at`` is empty.
+        AutodiffError: see ``evaluate``.
+    """
+    result = evaluate(
+        *(expression, at, const, order, wrt, dtype),
+        gradient=gradient,
+        strict=strict,
+        verify=verify,
+        digits=digits,
+        command="grad",
+    )
+    if not result.grad:
+        raise without_variable("grad")
     return result
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import VALUES, at_a_point, checks
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
@@ -22,6 +24,9 @@ from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.limits import lifted
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
 
 _ORDER = {"hessian": 2, "hvp": 2}
 
@@ -72,7 +77,7 @@ class Product(DerivativeResult):
         return [np.hstack(blocks)]
 
 
-def verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
+def _verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
     """Add the verified digits of a Hessian and of the value to a result."""
     from autodiff_cli.precise.right_digits import verifying
 
@@ -98,6 +103,122 @@ def _flat(command: str, found: Any) -> list[tuple[str, Any]]:
 
 def _plain(found: Any) -> Any:
     return {name: _plain(value) for name, value in found.items()} if isinstance(found, dict) else plain(found)
+
+
+@checks(**at_a_point("autograd.functional.jacobian"))
+def jacobian(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+) -> Product:
+    """Compute the Jacobian matrix of an expression: the derivative of every output element with respect to every input element.
+
+    Args:
+        expression: a program of the language.
+        at: the values of the variables.
+        const: the values of constants, which are not differentiated.
+        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
+        dtype: ``float64`` or ``float32``.
+
+    Returns:
+        A result whose attribute ``found`` has a block for each variable, in the shape of the output followed by the shape of the
+        variable.
+
+    Raises:
+        AutodiffError: see ``product``.
+    """
+    return product("jacobian", Evaluation(expression, at, const, wrt, dtype), {})
+
+
+@checks(**at_a_point("autograd.functional.hessian"))
+def hessian(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    verify: bool = False,
+    digits: int | None = None,
+) -> Product:
+    """Compute the Hessian matrix of an expression: the second derivatives with respect to every pair of input elements.
+
+    Args:
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        verify: whether to recompute all numbers with 50 digits and count the correct digits.
+        digits: the number of digits to which the numbers are computed; ``None`` for floats.
+
+    Returns:
+        A result whose attribute ``found`` has a block for each pair of variables: ``found["x"]["y"]``.
+
+    Raises:
+        AutodiffError: see ``product``.
+    """
+    evaluation = Evaluation(expression, at, const, wrt, dtype)
+    result = product("hessian", evaluation, {})
+    if verify or digits is not None:
+        _verify(evaluation, result, digits)
+    return result
+
+
+@checks(**at_a_point("autograd.functional.jvp"), vector=optional(VALUES))
+def jvp(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    vector: Mapping[str, Value] | None = None,
+) -> Product:
+    """Compute the Jacobian of an expression times a vector, without the matrix: the change of the output in a direction.
+
+    Args:
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        vector: the direction by variable; missing variables have the direction 0.
+
+    Raises:
+        AutodiffError: see ``product``.
+    """
+    return product("jvp", Evaluation(expression, at, const, wrt, dtype), vector or {})
+
+
+@checks(**at_a_point("autograd.functional.vjp"))
+def vjp(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    vector: Value | None = None,
+) -> Product:
+    """Compute a vector times the Jacobian of an expression, without the matrix: one backward pass.
+
+    Args:
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        vector: the vector in the shape of the output; 1 by default.
+
+    Raises:
+        AutodiffError: see ``product``.
+    """
+    return product("vjp", Evaluation(expression, at, const, wrt, dtype, gradient=vector), {})
+
+
+@checks(**at_a_point("autograd.functional.hvp"), vector=optional(VALUES))
+def hvp(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    vector: Mapping[str, Value] | None = None,
+) -> Product:
+    """Compute the Hessian of an expression times a vector, without the matrix; the arguments are those of ``jvp``."""
+    return product("hvp", Evaluation(expression, at, const, wrt, dtype), vector or {})
 
 
 def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> Product:

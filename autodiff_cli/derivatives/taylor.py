@@ -6,13 +6,16 @@ The program is evaluated again with a power series in place of the variable; see
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
+from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
@@ -22,6 +25,9 @@ from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
 from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
 
 Array = NDArray[np.floating]
 MOST_EXACT = 150
@@ -82,6 +88,40 @@ class Taylor(DerivativeResult):
         return [(f"the coefficient of order {k}", c) for k, c in enumerate(self.coefficients)]
 
 
+@checks(**at_a_point(), order=WHOLE)
+def taylor(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    order: int = 5,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    verify: bool = False,
+    digits: int | None = None,
+) -> Taylor:
+    """Expand an expression in one variable around its value.
+
+    Args:
+        expression: a program of the language.
+        at: the point of expansion, and the values of the other variables.
+        const: the values of constants.
+        order: the highest power in the series.
+        wrt: the variable of the series, if ``at`` has several.
+        dtype: ``float64`` or ``float32``.
+        verify: whether to recompute all numbers with 50 digits and count the correct digits.
+        digits: the number of digits to which the numbers are computed; ``None`` for floats.
+
+    Raises:
+        AutodiffError: see ``expand``.
+    """
+    evaluation = Evaluation(expression, at, const, wrt, dtype)
+    result = expand(evaluation, order)
+    if verify or digits is not None:
+        _verify(evaluation, result, digits)
+    return result
+
+
 def expand(evaluation: Evaluation, order: int) -> Taylor:
     """Return the Taylor series of an expression in its variable.
 
@@ -124,7 +164,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     return Taylor(evaluation, order, coefficients)
 
 
-def verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
+def _verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
     """Add the verified digits of the coefficients to a result."""
     from autodiff_cli.precise.right_digits import verifying
 

@@ -20,7 +20,7 @@ from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
-from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.evaluation import given_values, list_of
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import check_no_module, element_names, free_names
 from autodiff_cli.evaluation.rows.outputs import numbers, output_names, with_list
@@ -193,10 +193,11 @@ def names_and_values(
         MissingValue: if the expression contains a Python module.
     """
     _, constants = given_values(None, const, dtype)
-    found = free_names(parse(expression), constants, {*variables, *(wrt or ())})
+    wanted = None if wrt is None else list_of(wrt)
+    found = free_names(parse(expression), constants, {*variables, *(wanted or ())})
     check_no_module(found, expression, variables)
     names = list(found)
-    by = list(names if wrt is None else wrt)
+    by = list(names) if wanted is None else wanted
     for name in by:
         if name not in names:
             hint = (

@@ -32,6 +32,11 @@ COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_g
 """The columns of the tensor table."""
 
 
+def list_of(names: Sequence[str]) -> list[str]:
+    """Return a list of names; a text is one name."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 class TensorRow(NamedTuple):
     """The state of one tensor after the backward pass.
 
@@ -122,7 +127,7 @@ class Evaluation:
         self.dtype = dtype
         self.no_grad = no_grad
         values, constants = given_values(at, const, dtype)
-        self.wrt = list(values) if wrt is None else list(wrt)
+        self.wrt = list(values) if wrt is None else list_of(wrt)
         if len(set(self.wrt)) < len(self.wrt):
             raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
         for name in self.wrt:

@@ -14,8 +14,8 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.graph import nodes_behind, observing
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, VALUES, checks
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
+from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
 from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -43,15 +43,15 @@ MOST_SWEEPS = 24
 """The maximum number of backward passes for order 2; each element of the gradient takes one backward pass."""
 
 
-@checks(expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES))
-def explain_gradient(
+@checks(**at_a_point(), order=WHOLE)
+def explain(
     expression: str,
     at: Mapping[str, Value] | None = None,
     const: Mapping[str, Value] | None = None,
-    *,
-    wrt: Sequence[str] | None = None,
     order: int = 1,
+    wrt: Sequence[str] | None = None,
     dtype: str = "float64",
+    *,
     gradient: Value | None = None,
     condition: bool = False,
     saved: bool = False,
@@ -62,38 +62,25 @@ def explain_gradient(
         expression: a program of the language.
         at: the values of the variables.
         const: the values of constants, which are not differentiated.
-        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         order: 1 for the first derivatives, 2 to include the second derivatives.
+        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
         condition: whether to compute the condition number of every operation.
         saved: whether to include the values that each node saves for the backward pass.
 
     Raises:
+        UsageError: if the order is not 1 or 2.
+        ShapeError: if the output has several elements, and ``gradient`` is missing.
+        LimitError: if order 2 takes too many backward passes.
         AutodiffError: if the expression or an argument is invalid.
     """
-    return explain(Evaluation(expression, at, const, wrt, dtype, gradient=gradient), order, condition, saved)
-
-
-def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False, saved: bool = False) -> Explanation:
-    """Explain the forward and the backward pass of an evaluation, step by step.
-
-    Args:
-        evaluation: the evaluated expression; the gradients of its variables must not have been computed yet.
-        order: 1 for the first derivatives, 2 to include the second derivatives.
-        conditions: whether to compute the condition number of every operation.
-        saved: whether to include the values that each node saves for the backward pass.
-
-    Raises:
-        UsageError: if the order is not 1 or 2.
-        ShapeError: if the output has several elements and the evaluation does not have an initial gradient.
-        LimitError: if order 2 takes too many backward passes.
-    """
+    evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
     if order not in (1, 2):
         raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        result = _Explainer(evaluation).explained(order, conditions, saved)
+        result = _Explainer(evaluation).explained(order, condition, saved)
     result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 

@@ -223,7 +223,7 @@ class SecondDerivatives:
         }
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Explanation(DerivativeResult):
     """The explanation of an evaluation and its derivatives.
 

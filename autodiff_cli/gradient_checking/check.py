@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch
-from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, POINTS, VALUES, checks
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
+from autodiff_cli.autograd.primitives.interface_kinds import NAMES, POINTS, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
@@ -44,9 +44,9 @@ Point = Mapping[str, Any]
 Entry = dict[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report(CommandResult):
-    """The result of ``check_gradient``.
+    """The result of ``gradcheck``.
 
     Attributes:
         expression: the checked expression.
@@ -92,8 +92,8 @@ class Report(CommandResult):
         return [wrong or ("undecided" if self.undecided else "pass")]
 
 
-@checks(expression=EXPRESSION, at=POINTS, const=optional(VALUES), claims=NAMES)
-def check_gradient(
+@checks(**{**at_a_point("autograd.gradcheck"), "at": POINTS, "claims": NAMES, "order": WHOLE})
+def gradcheck(
     expression: str,
     at: Point | Sequence[Point],
     const: Mapping[str, Any] | None = None,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from autodiff_cli.autograd.primitives.argument_kinds import either, optional
-from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, VALUES, checks
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, NAMES, VALUES, at_a_point, checks, choice
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError
-from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.errors import ArgumentError, UsageError, setting
+from autodiff_cli.evaluation.evaluation import Evaluation, list_of
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, graph_of_tensor, run_backward
 from autodiff_cli.graph_drawing.collapse import collapse as collapsed
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
 
-@checks(output=either(EXPRESSION, A_TENSOR), at=optional(VALUES), const=optional(VALUES), names=optional(VALUES))
-def draw_graph(
-    output: str | Tensor,
+@checks(
+    **{**at_a_point(), "expression": either(EXPRESSION, A_TENSOR)},
+    names=optional(VALUES),
+    collapse=NAMES,
+    theme=choice("auto", "light", "dark"),
+)
+def graph(
+    expression: str | Tensor,
     at: Mapping[str, Value] | None = None,
     const: Mapping[str, Value] | None = None,
     *,
@@ -35,13 +41,15 @@ def draw_graph(
     backward: bool = False,
     saved: bool = False,
     names: Mapping[str, Tensor] | None = None,
-    depth: int | None = None,
+    depth: int | Literal["all"] | None = None,
     collapse: Sequence[str] = (),
+    theme: str = "auto",
+    animate: bool = False,
 ) -> Graph:
     """Return the graph of an expression or of a tensor, which a notebook shows as a picture.
 
     Args:
-        output: a program of the language, or a tensor that requires grad.  The graph of a tensor is that of its backward pass.
+        expression: a program of the language, or a tensor that requires grad.  The graph of a tensor is that of its backward pass.
         at: the values of the variables; without values, the graph of an expression has neither values nor gradients.
         const: the values of constants, which are not differentiated.
         wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
@@ -51,34 +59,38 @@ def draw_graph(
         backward: whether to show the backward pass instead of the forward pass.
         saved: whether to show what each node saves for the backward pass; implies ``backward``.
         names: for the graph of a tensor, the names of tensors in it.
-        depth: the number of levels below the output; by default, as many as stay readable.
+        depth: the number of levels below the output, or ``"all"``; by default, as many as stay readable.
         collapse: the steps that are shown as one node: ``functions``, ``names`` or ``chains``.
+        theme: the colours of the picture: ``light``, ``dark``, or ``auto`` for those of the page.
+        animate: whether the picture plays the values, then the gradients.
 
     Raises:
         GraphError: if the tensor does not require grad.
         AutodiffError: if the expression or an argument is invalid.
     """
-    if isinstance(output, str):
-        whole = whole_graph(output, at, const, wrt, dtype, gradient, of=of, backward=backward or saved, saved=saved)
+    if isinstance(expression, str):
+        whole = whole_graph(expression, at, const, wrt, dtype, gradient, of=of, backward=backward or saved, saved=saved)
     elif at or const or wrt or gradient is not None or of:
         raise ArgumentError("at, const, wrt, gradient and of belong to expressions", hint="name tensors with names={'x': x}")
     else:
-        whole = graph_of_tensor(output, names or {}, saved)
-    return reduced(whole, collapse, depth, "svg", "set depth to show more levels")
+        whole = graph_of_tensor(expression, names or {}, saved)
+    shown = reduced(whole, list_of(collapse), depth, "svg", "set depth to show more levels")
+    shown.theme, shown.animated = theme, animate
+    return shown
 
 
-def reduced(whole: Graph, collapse: Sequence[str], depth: int | None, style: str, way_out: str) -> Graph:
+def reduced(whole: Graph, collapse: Sequence[str], depth: int | Literal["all"] | None, style: str, way_out: str) -> Graph:
     """Return a graph in which the nodes that are not shown are combined or hidden.
 
     Args:
         whole: the complete graph.
-        collapse: the steps that are shown as one node; see ``draw_graph``.
+        collapse: the steps that are shown as one node; see ``graph``.
         depth: the number of levels below the output; by default, as many as stay readable in the format.
         style: the format.
         way_out: the end of the note on hidden nodes, which says how to show them.
     """
     graph = collapsed(whole, collapse)
-    graph = readable(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, depth)
+    graph = readable(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, _levels(depth))
     graph.notes = list(whole.notes)
     if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):
         graph.notes.append(note("saved", graph.memory.text))
@@ -87,19 +99,27 @@ def reduced(whole: Graph, collapse: Sequence[str], depth: int | None, style: str
     return graph
 
 
+def _levels(depth: int | Literal["all"]) -> int:
+    if depth == "all":
+        return sys.maxsize
+    if not isinstance(depth, int) or depth < 1:
+        raise UsageError(f"{setting('depth')}: '{depth}' is not a number of levels", hint="use 1, 2, ... or all")
+    return depth
+
+
 def whole_graph(
     expression: str,
     at: Mapping[str, Value] | None,
     const: Mapping[str, Value] | None,
     wrt: Sequence[str] | None,
     dtype: str,
-    gradient: Value | None,
+    gradient: Value | None = None,
     *,
     of: str = "",
     backward: bool = False,
     saved: bool = False,
 ) -> Graph:
-    """Return the complete graph of an expression, with the notes of the evaluation; see ``draw_graph``."""
+    """Return the complete graph of an expression, with the notes of the evaluation; see ``graph``."""
     backward = backward or of.endswith(".grad")
     if not (backward or of or at or const or wrt or gradient is not None):
         return graph_of_text(expression)

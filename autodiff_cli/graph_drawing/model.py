@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.evaluation.tensor_log import Call
-from autodiff_cli.lazy import deferred
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class GraphNode:
         return self.name.isidentifier()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Graph(CommandResult):
     """A graph of nodes in topological order.
 
@@ -77,12 +77,13 @@ class Graph(CommandResult):
         hidden: the number of hidden nodes.
         notes: the notes on the graph.
         memory: the memory of the saved values of all nodes; ``None`` if they were not requested.
+        theme: the colours of the picture: ``light``, ``dark``, or ``auto`` for those of the page.
+        animated: whether the picture plays the values, then the gradients.
     """
 
     command = "graph"
     tables = "autodiff_cli.graph_drawing.terminal:pages"
     _repr_html_ = None
-    _repr_svg_ = deferred("autodiff_cli.graph_drawing.svg:to_svg")
 
     nodes: list[GraphNode]
     expression: str
@@ -91,6 +92,12 @@ class Graph(CommandResult):
     hidden: int = 0
     notes: list[dict[str, Any]] = field(default_factory=list)
     memory: SavedMemory | None = None
+    theme: str = "auto"
+    animated: bool = False
+
+    def _repr_svg_(self) -> str:
+        """Return the picture in a notebook."""
+        return str(named("autodiff_cli.graph_drawing.svg:to_svg")(self, theme=self.theme, animated=self.animated))
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""

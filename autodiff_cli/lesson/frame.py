@@ -43,7 +43,7 @@ class Lesson:
             if not isinstance(source, (Explanation, Plot, Field)):
                 raise ArgumentError(
                     f"Lesson takes a program, an explanation or a plot, not {type_name(source)}",
-                    hint="make an explanation with explain_gradient, and a plot with draw_plot",
+                    hint="make an explanation with explain, and a plot with plot",
                 )
             self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes

@@ -35,13 +35,12 @@ MOST_INSTRUCTIONS = {1: 10_000, 2: 1_000}
 """The most instructions of the function over one and over two variables, so that a drawing takes less than about 0.2 s."""
 
 
-def to_html(plot: Plot | Field, precision: int, y_range: tuple[float, float] | None = None) -> str:
+def to_html(plot: Plot | Field, precision: int) -> str:
     """Return the page of a plot.
 
     Args:
         plot: the plot.
         precision: the number of significant digits.
-        y_range: the range of values that is shown; ``None`` for all values, or most of them near poles.
     """
     over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
     used = {name for program in plot.source.programs for name in free_names(parse(program))}
@@ -55,7 +54,7 @@ def to_html(plot: Plot | Field, precision: int, y_range: tuple[float, float] | N
         "path": plot.path.tolist(),
         "notes": [note["message"] for note in plot.notes],
         "fixed": function.fixed,
-        **(_curves(plot, y_range, function.source) if isinstance(plot, Plot) else _field(plot, y_range, function.source)),
+        **(_curves(plot, function.source) if isinstance(plot, Plot) else _field(plot, function.source)),
     }
     return written(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot")
 
@@ -117,7 +116,7 @@ def _orders(plot: Plot | Field) -> int:
     return min(plot.order + 1, 2) if isinstance(plot, Plot) else 1
 
 
-def _curves(plot: Plot, y_range: tuple[float, float] | None, source: str) -> dict[str, object]:
+def _curves(plot: Plot, source: str) -> dict[str, object]:
     """Return the data of curves; points are in units of the axes."""
     several = len(plot.source.programs) > 1
     count = _orders(plot) + 1
@@ -129,8 +128,8 @@ def _curves(plot: Plot, y_range: tuple[float, float] | None, source: str) -> dic
             for k, curve in enumerate(plot.curves)
         ],
         "log": plot.scale.log,
-        "window": None if y_range is None else list(plot.scale.up(y_range)),
-        "panels": [list(panel.curves) for panel in panels(plot, y_range)],
+        "window": None if plot.looks.y_range is None else list(plot.scale.up(plot.looks.y_range)),
+        "panels": [list(panel.curves) for panel in panels(plot)],
         "circles": [
             {"curve": one.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
             for one in found
@@ -141,14 +140,14 @@ def _curves(plot: Plot, y_range: tuple[float, float] | None, source: str) -> dic
     }
 
 
-def _field(plot: Field, y_range: tuple[float, float] | None, source: str) -> dict[str, object]:
+def _field(plot: Field, source: str) -> dict[str, object]:
     """Return the data of a field; rows of samples are in the order of the second variable."""
     shown = np.where(plot.discontinuous, np.nan, plot.value)
     gradient = np.empty((0, 0, 0)) if plot.gradient is None else plot.gradient
     return {
         "order": plot.order,
         "levels": list(plot.levels) if isinstance(plot.levels, tuple) else plot.levels,
-        "window": None if y_range is None else list(value_range(plot, y_range)),
+        "window": None if plot.looks.y_range is None else list(value_range(plot)),
         "samples": None
         if source
         else {"x": plot.x.tolist(), "y": plot.y.tolist(), "value": shown.tolist(), "gradient": gradient.tolist()},

@@ -24,10 +24,10 @@ ARROWS = "→↗↑↖←↙↓↘"
 
 def pages(field: Field, _: int) -> list[Text]:
     """Return the plot in the default size and without colours, as a part of the output for people."""
-    return [Text(drawn(field, None, None, None, "never"))]
+    return [Text(drawn(field, None, None, "never"))]
 
 
-def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
+def drawn(field: Field, width: int | None, height: int | None, color: str) -> str:
     """Return the plot of a field as text for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
@@ -37,7 +37,7 @@ def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[fl
     if height is None:  # a character is twice as high as it is wide
         rows = min(max(12, round(inner * shape_of(field) / 2) + 3), rows + 6)
     tall = rows - 3
-    levels, labels = field_bands(field, y_range, len(SHADES if colorless else BLUES))
+    levels, labels = field_bands(field, len(SHADES if colorless else BLUES))
     cells = _cells(field, inner, tall, levels, colorless)
     if field.gradient is not None:
         _point(field, cells, colorless, levels)

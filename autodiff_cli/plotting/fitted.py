@@ -9,7 +9,8 @@ import numpy as np
 
 from autodiff_cli.errors import setting
 from autodiff_cli.plotting.layout import ticks
-from autodiff_cli.plotting.picture import Looks, Theme, rendered
+from autodiff_cli.plotting.model import PLAIN, Looks
+from autodiff_cli.plotting.picture import Theme, rendered
 from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.table import console
@@ -106,15 +107,15 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     return "\n".join(line.rstrip() for line in found) + "\n"
 
 
-def picture(plot: FittedPlot, looks: Looks) -> bytes:
-    """Return the contents of a picture file.
+def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:
+    """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
     width, height = looks.width or WIDTH, looks.height or HEIGHT
     otherwise = f"use {setting('plot', '-')} to draw on the terminal"
-    return rendered(looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
+    return rendered(kind, looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:

@@ -29,16 +29,11 @@ class Panel:
     high: float
 
 
-def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
-    """Group the curves that are legible on the same axes.
-
-    Args:
-        plot: the curves.
-        y_range: the visible range of values; if it is given, all curves share the axes.
-    """
+def panels(plot: Plot) -> list[Panel]:
+    """Group the curves that are legible on the same axes; if the range of values is given, all curves share the axes."""
     everything = tuple(range(len(plot.columns)))
-    if y_range is not None:
-        return [Panel(everything, *plot.scale.up(y_range))]
+    if plot.looks.y_range is not None:
+        return [Panel(everything, *plot.scale.up(plot.looks.y_range))]
     found: list[Panel] = []
     for k in everything:
         if found:
@@ -239,17 +234,17 @@ def shape_of(field: Field) -> float:
     return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))
 
 
-def value_range(field: Field, given: tuple[float, float] | None) -> tuple[float, float]:
+def value_range(field: Field) -> tuple[float, float]:
     """Return the range of values for the colours."""
-    low, high = field.window if given is None else given
+    low, high = field.looks.y_range or field.window
     if not np.isfinite(low):
         return -1.0, 1.0
     return _opened(float(low), float(high))
 
 
-def field_bands(field: Field, given: tuple[float, float] | None, most: int) -> tuple[list[float], list[str]]:
+def field_bands(field: Field, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of the bands of a field, and their labels; bands below and above explicit levels are added if necessary."""
-    low, high = value_range(field, given)
+    low, high = value_range(field)
     if not isinstance(field.levels, tuple):
         return bands(low, high, field.levels or most)
     below, above = [low] * (low < field.levels[0]), [high] * (high > field.levels[-1])

@@ -37,7 +37,28 @@ class Source(NamedTuple):
     const: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The appearance of a plot.
+
+    Attributes:
+        y_range: the range of values to show; ``None`` for all values, or most of them near poles.
+        width, height: the size of a picture in CSS pixels; ``None`` for the default.
+        theme: the colours of a picture, ``light`` or ``dark``.
+        transparent: whether the background of a picture is transparent.
+    """
+
+    y_range: tuple[float, float] | None = None
+    width: int | None = None
+    height: int | None = None
+    theme: str = "light"
+    transparent: bool = False
+
+
+PLAIN = Looks()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plot(CommandResult):
     """A plot of a value and its derivatives over one variable.
 
@@ -53,6 +74,7 @@ class Plot(CommandResult):
         path: the points of a path on the curve, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
         scale: the scales of the axes.
+        looks: the appearance.
     """
 
     command = "plot"
@@ -71,6 +93,7 @@ class Plot(CommandResult):
     path: Floats
     notes: list[Record]
     scale: Scale = LINEAR
+    looks: Looks = PLAIN
 
     @property
     def columns(self) -> list[str]:
@@ -100,7 +123,7 @@ class Plot(CommandResult):
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Field(CommandResult):
     """A plot of a value and its gradient over two variables.
 
@@ -118,6 +141,7 @@ class Field(CommandResult):
         path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
         levels: the contour levels in ascending order, or their maximum number; ``None`` for round numbers.
+        looks: the appearance.
     """
 
     command = "plot"
@@ -139,6 +163,7 @@ class Field(CommandResult):
     path: Floats
     notes: list[Record]
     levels: tuple[float, ...] | int | None = None
+    looks: Looks = PLAIN
 
     def data(self) -> dict[str, Floats]:
         """Return the samples by column; the second variable varies slowest."""

@@ -6,7 +6,6 @@ import io
 import logging
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from autodiff_cli.plotting.layout import (
     ticks,
     vertical,
 )
-from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.plotting.model import Field, Looks, Plot
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import shortened
 
@@ -86,53 +85,43 @@ THEMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """The appearance of a picture.
-
-    Attributes:
-        kind: the file format, ``svg``, ``png`` or ``pdf``.
-        width, height: the size in CSS pixels; ``None`` for the default.
-        theme: the colours, ``light`` or ``dark``.
-        transparent: whether the background is transparent.
-    """
-
-    kind: str
-    width: int | None = None
-    height: int | None = None
-    theme: str = "light"
-    transparent: bool = False
-
-
 def to_svg(plot: Plot | Field) -> str | None:
-    """Return the text of an ``.svg`` file in the default size; ``None`` if matplotlib is not installed."""
+    """Return the text of an ``.svg`` file; ``None`` if matplotlib is not installed."""
     try:
-        return drawn(plot, Looks("svg"), None).decode()
+        return drawn(plot, "svg").decode()
     except MissingPackage:
         return None
 
 
-def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None) -> bytes:
+def drawn(plot: Plot | Field, kind: str) -> bytes:
     """Return the contents of a picture file.
+
+    Args:
+        plot: the plot.
+        kind: the file format, ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
+    looks = plot.looks
     width, height = looks.width or WIDTH, looks.height or HEIGHT
     if isinstance(plot, Plot):
-        found = panels(plot, y_range)
+        found = panels(plot)
         height = looks.height or HEIGHT + MORE * (len(found) - 1)
-        return rendered(looks, (width, height), lambda figure, colors: _curves(figure, plot, found, colors))
+        return rendered(kind, looks, (width, height), lambda figure, colors: _curves(figure, plot, found, colors))
     alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
     height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
-    return rendered(looks, (width, height), lambda figure, colors: _field(figure, plot, y_range, alike, colors))
+    return rendered(kind, looks, (width, height), lambda figure, colors: _field(figure, plot, alike, colors))
 
 
-def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None], otherwise: str = _PAGE) -> bytes:
+def rendered(
+    kind: str, looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None], otherwise: str = _PAGE
+) -> bytes:
     """Return the contents of a picture file.
 
     Args:
-        looks: the appearance.
+        kind: the file format, ``svg``, ``png`` or ``pdf``.
+        looks: the colours and the background.
         pixels: the width and the height in CSS pixels.
         draw: the function that draws on an empty figure with the colours of a theme.
         otherwise: what to do if matplotlib is not installed.
@@ -169,8 +158,8 @@ def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Them
         figure = Figure(layout="constrained", facecolor=colors.paper)
         figure.set_size_inches(pixels[0] / 96, pixels[1] / 96)
         draw(figure, colors)
-        undated = {"Date": None} if looks.kind == "svg" else {"CreationDate": None} if looks.kind == "pdf" else None
-        figure.savefig(out, format=looks.kind, dpi=DENSITY[looks.kind], transparent=looks.transparent, metadata=undated)
+        undated = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
+        figure.savefig(out, format=kind, dpi=DENSITY[kind], transparent=looks.transparent, metadata=undated)
     return out.getvalue()
 
 
@@ -253,13 +242,13 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
         axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
-def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:
+def _field(figure: Figure, plot: Field, alike: bool, colors: Theme) -> None:
     """Draw the value as bands between contour lines, and the gradient as arrows."""
     from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
     axes = figure.subplots()
     _title(figure, axes, plot.expression, colors)
-    levels, labels = field_bands(plot, y_range, 12)
+    levels, labels = field_bands(plot, 12)
     shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
     if shown.count():

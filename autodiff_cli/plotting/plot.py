@@ -1,150 +1,108 @@
-"""Sampling for ``autodiff plot``: a value and its derivatives over one variable, or a value and its gradient over two variables."""
+"""``plot``: a value and its derivatives over a range, or a value and its gradient over two ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, PAIR, VALUES, checks
-from autodiff_cli.command_result import Record
-from autodiff_cli.compiler.program import Compiled, output_name, terms
-from autodiff_cli.errors import MissingValue, Span, UsageError, setting
-from autodiff_cli.evaluation import compile
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, PAIR, PIXELS, VALUES, VALUES_OR_TEXTS, checks, choice
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
-from autodiff_cli.evaluation.names import free_names, without_value
-from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.evaluation.ranges import Range, ranges
-from autodiff_cli.evaluation.rows.outputs import output_names, with_list
-from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import STATEMENTS, unparse
-from autodiff_cli.plotting.default_range import default_range
-from autodiff_cli.plotting.discontinuities import CENTRAL, Bools, Discontinuity, Floats
-from autodiff_cli.plotting.model import Curve, Field, Plot, Source
-from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
-from autodiff_cli.plotting.scale import Scale
-from autodiff_cli.wording import listed, shortened
+from autodiff_cli.evaluation.ranges import count, interval, ranges
+from autodiff_cli.plotting.model import Field, Looks, Plot
+from autodiff_cli.plotting.sampling import sampled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-SAMPLES = 401
-SAMPLES_EACH_WAY = 161
-MOST_EACH_WAY = 2000
-MOST_ROWS = 250
-"""The maximum number of points after refinement for a program that is evaluated point by point."""
-HUGE = 1e306
-"""The largest magnitude that is drawn as finite.  Differences of larger values may overflow."""
-MOST_NAMED = 8
-MOST_CURVES = 6
+    from autodiff_cli.evaluation.evaluation import Value
+
 MOST_LEVELS = 100
-_KINDS = {
-    "pole": ("pole", "poles"),
-    "jump": ("jump", "jumps"),
-    "hole": ("hole", "holes"),
-    "kink": ("kink", "kinks"),
-    "vertical tangent": ("vertical tangent", "vertical tangents"),
-    "bend": ("kink of the derivative", "kinks of the derivative"),
-    "oscillation": ("no limit", "no limits"),
-    "edge": ("the domain ends", "the domain ends"),
-    "overflow": (f"too large to be drawn (over {HUGE:g})",) * 2,
-}
+Ends = tuple[float, float] | str
+"""The ends of a range: two numbers, or a text such as ``"0:2*pi"``."""
 
 
-class _Output(NamedTuple):
-    """An expression to plot: the name of its column, its label, and the program that computes it."""
-
-    column: str
-    label: str
-    program: str
-
-
-@checks(expression=EXPRESSION, over=optional(VALUES), at=optional(VALUES), const=optional(VALUES))
-def draw_plot(
+@checks(
+    expression=EXPRESSION,
+    over=optional(VALUES_OR_TEXTS),
+    at=optional(VALUES),
+    const=optional(VALUES),
+    order=optional(WHOLE),
+    log=choice("", "x", "y", "xy"),
+    path=optional(VALUES),
+    width=optional(PIXELS),
+    height=optional(PIXELS),
+    theme=choice("light", "dark"),
+)
+def plot(
     expression: str,
-    over: Mapping[str, tuple[float, float] | str] | None = None,
-    at: Mapping[str, object] | None = None,
-    const: Mapping[str, object] | None = None,
+    over: Mapping[str, Ends] | Iterable[str] | None = None,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
     *,
     order: int | None = None,
+    samples: int | str | None = None,
+    y_range: Ends | None = None,
     log: str = "",
+    levels: int | Sequence[float] | str | None = None,
+    path: Mapping[str, ArrayLike] | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    theme: str = "light",
+    transparent: bool = False,
 ) -> Plot | Field:
     """Plot an expression and its derivatives over one variable, or an expression and its gradient over two variables.
 
-    Args:
-        expression: a program of the language whose result is one number, or that ends with several numbers: ``sin(x), cos(x)``.
-        over: the range of each variable, as ``(low, high)`` or as a text such as ``"0:2*pi"``; by default, ranges in which
-            something happens.
-        at, const: the values of all other variables.
-        order: the highest order of derivative that is shown; see ``plot``.
-        log: the logarithmic axes: ``x``, ``y`` or ``xy``.
-
-    Raises:
-        AutodiffError: if the expression or an argument is invalid.
-    """
-    given = over or {}
-    for name, each in given.items():
-        if not isinstance(each, str):
-            PAIR(each, "draw_plot", f"over[{name!r}]")
-    ends = {name: each if isinstance(each, str) else ":".join(repr(float(end)) for end in each) for name, each in given.items()}
-    return plot(expression, ranges(f"{name}={text}" for name, text in ends.items()), at, const, order, log=log)
-
-
-def plot(
-    expression: str,
-    over: Sequence[Range] = (),
-    at: Mapping[str, object] | None = None,
-    const: Mapping[str, object] | None = None,
-    order: int | None = None,
-    path: Mapping[str, ArrayLike] | None = None,
-    log: str = "",
-) -> Plot | Field:
-    """Sample an expression over one or two variables, or several expressions over one variable.
+    A notebook shows the plot as a picture, and a Python shell shows it as text.
 
     Args:
         expression: a program of the language whose result is one number, or that ends with several numbers: ``sin(x), cos(x)``.
-        over: the ranges of one or two variables; without ranges, all variables get a range in which something happens.
+        over: the range of each variable, as ``(low, high)`` or as a text such as ``"0:2*pi"`` or ``"0:1:500"``, which sets 500
+            samples; or texts such as ``"x=0:1"``; by default, ranges in which something happens.
         at, const: the values of all other variables.
         order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two, 0 for several
             expressions; by default 1 if possible, and 0 on a logarithmic axis of values.
-        path: the points of a path by variable, such as the steps of a solver; other names are ignored.
+        samples: the number of equally spaced samples of each variable.
+        y_range: the range of values to show; by default, all values, or most of them near poles.
         log: the logarithmic axes: ``x`` (the variable), ``y`` (the values) or ``xy``.
+        levels: the maximum number of contour levels over two variables, or at least two levels in ascending order.
+        path: the points of a path by variable, such as the steps of a solver; other names are ignored.
+        width, height: the size of the picture in CSS pixels.
+        theme: the colours of the picture, ``light`` or ``dark``.
+        transparent: whether the background of the picture is transparent.
 
     Raises:
-        UsageError: if the number of ranges or the order is not supported, or if a variable has a range and a value.
+        UsageError: if a range, the number of ranges or the order is not supported, or if a variable has a range and a value.
         MissingValue: if a variable has neither a range nor a value, or the path does not have it.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
-    fixed = {**(at or {}), **(const or {})}
-    outputs = _outputs(expression)
-    needed: dict[str, Span] = {}
-    for output in outputs:
-        needed = {**free_names(parse(output.program), fixed), **needed}
-    notes = _unused(outputs)
-    if not over and 0 < len(needed) <= 2:
-        over = _default_ranges(outputs, list(needed), fixed, log)
-        notes += [note("range", f"the range of {each.name} is {each.low:g} to {each.high:g}") for each in over]
-    _check(expression, [r.name for r in over], needed, at or {}, const or {})
-    order = _order(order, len(outputs), len(over), log)
-    used = {*needed, *(name for output in outputs for name in free_names(parse(output.program)))}
-    notes += [
-        note("unused", f"'{name}' does not occur in the expression")
-        for name in (*(r.name for r in over), *fixed)
-        if name not in used
-    ]
-    # One additional order is computed, because the slope of a curve reveals its discontinuities.
-    highest = min(order + 1, 2) if len(over) == 1 else 1
-    programs = [_compiled(output.program, over, fixed, highest) for output in outputs]
-    steps = _steps(over, path)
-    source = Source(tuple(output.program for output in outputs), at or {}, const or {})
-    if len(over) == 1:
-        value = _curves(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
-        return _plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
-    return _field(expression, source, over, order, programs[0], notes, steps)
+    given = ranges(_range_texts(over or ()))
+    if samples is not None:
+        number = count(str(samples), "samples")
+        given = [replace(each, samples=each.samples or number) for each in given]
+    shown = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
+    found = sampled(expression, given, at, const, order, path, log)
+    if levels is not None:
+        found = with_levels(found, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
+    if shown is not None and isinstance(found, Plot):
+        found.scale.up(shown)  # the values of a logarithmic axis are positive
+    return replace(found, looks=Looks(shown, width, height, theme, transparent))
+
+
+def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
+    """Return the text ``NAME=FROM:TO`` of each range."""
+    if isinstance(over, Mapping):
+        return [f"{name}={_text(ends, f'over[{name!r}]')}" for name, ends in over.items()]
+    return [over] if isinstance(over, str) else over
+
+
+def _text(ends: Ends, parameter: str) -> str:
+    """Return the text of a range."""
+    return ends if isinstance(ends, str) else ":".join(repr(float(end)) for end in PAIR(ends, "plot", parameter))
 
 
 def with_levels(plotted: Plot | Field, text: str) -> Field:
@@ -168,216 +126,3 @@ def with_levels(plotted: Plot | Field, text: str) -> Field:
             f"{setting('levels')}: '{text}' is neither a number of levels nor a list of levels in ascending order", hint=hint
         )
     return replace(plotted, levels=tuple(values))
-
-
-def _outputs(expression: str) -> list[_Output]:
-    """Return the expressions at the end of a program; the program of each has blanks in place of the others."""
-    source = with_list(expression)
-    tree = parse(source)
-    names, last = output_names(tree), tree.children[-1]
-    if not names:
-        return [_Output("value", "value", expression)]
-    if len(names) > MOST_CURVES:
-        raise UsageError(f"a plot shows at most {MOST_CURVES} expressions, not {len(names)}", hint="make several plots")
-    before = source[: last.span[0]]
-    return [
-        _Output(name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}")
-        for name, item in zip(names, last.children, strict=True)
-    ]
-
-
-def _unused(outputs: Sequence[_Output]) -> list[Record]:
-    """Return a note on each expression before the last statement, whose value is not shown."""
-    before = parse(outputs[0].program).children[:-1]
-    return [
-        note("unused", f"{unparse(each)} is not shown; separate several curves with commas")
-        for each in before
-        if each.kind not in STATEMENTS
-    ]
-
-
-def _order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Check the order of derivatives, and return it or its default."""
-    if order is None:
-        order = 0 if outputs > 1 or "y" in log else 1
-    if not 0 <= order <= 2:
-        raise UsageError(f"the order must be 0, 1 or 2, not {order}", hint="use autodiff taylor for higher orders")
-    if outputs > 1 and (order or variables == 2):
-        shown = "without their derivatives" if order else "over one variable"
-        raise UsageError(f"several expressions are plotted {shown}", hint="plot one of the expressions")
-    if variables == 2 and order == 2:
-        raise UsageError(
-            "a plot over two variables shows the value and its gradient, not second derivatives",
-            hint=f"remove {setting('order', '2')}, or plot over one variable",
-        )
-    if variables == 2 and log:
-        raise UsageError("a plot over two variables has no logarithmic axes", hint=f"use {setting('levels', '0.1,1,10')}")
-    return order
-
-
-def _compiled(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
-    wrt = [r.name for r in over if r.name in free_names(parse(program), fixed)]
-    names, by, leaves = compile.names_and_values(program, wrt, fixed, "float64")
-    return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
-
-
-def _default_ranges(outputs: Sequence[_Output], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
-    """Return a range for each variable in which something happens to at least one of the outputs."""
-    if len(names) == 2:
-        return [Range(name, -3.0, 3.0) for name in names]
-    if "x" in log:
-        return [Range(names[0], 0.01, 100.0)]
-    name, found = names[0], []
-    wanted = [output_name((name,) * k) for k in range(3)]
-    for output in outputs:
-        program = _compiled(output.program, [Range(name, -1, 1)], fixed, 2)
-        found.append(default_range(partial(_at, program, name, wanted)))
-    return [Range(name, min(low for low, _ in found), max(high for _, high in found))]
-
-
-def _at(program: Compiled, name: str, wanted: Sequence[str], x: Floats) -> Floats:
-    return _curves(program, {name: x}, wanted)
-
-
-def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
-    """Return the points of a path, with a column for each variable."""
-    if path is None:
-        return np.empty((0, len(over)))
-    for each in over:
-        if each.name not in path:
-            raise MissingValue(f"the path has no column '{each.name}'", hint=f"its columns: {listed(path) or 'none'}")
-    return np.stack([np.asarray(path[each.name], float) for each in over], 1)
-
-
-def _plot(
-    expression: str,
-    source: Source,
-    over: Range,
-    order: int,
-    outputs: Sequence[_Output],
-    programs: Sequence[Compiled],
-    notes: list[Record],
-    path: Floats,
-    log: str,
-) -> Plot:
-    scale = Scale(log)
-    low, high = scale.across(over)
-    points = scale.x(even(low, high, over.samples or SAMPLES))
-    points[[0, -1]] = over.low, over.high
-    orders = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
-    curves = [Curve(output.column, output.label) for output in outputs]
-    if len(outputs) == 1:
-        labels = [outputs[0].label, f"d/d{over.name}", f"d²/d{over.name}²"]
-        curves = [Curve(outputs[0].column if k == 0 else orders[k], labels[k]) for k in range(order + 1)]
-    parts = []
-    with np.errstate(all="ignore"):
-        for program in programs:
-            most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
-            for first in range(order + 1) if log else (0,):
-                wanted = orders[first : first + 2] if log else orders
-                function = partial(_on_axes, program, over.name, wanted, scale)
-                samples = sample(function, scale.axis(points), 1 if log else order + 1, most)
-                parts.append(replace(samples, discontinuities=[each for each in samples.discontinuities if scale.seen(each)]))
-    for k, part in enumerate(parts):
-        found = [scale.moved(one) for one in part.discontinuities]
-        named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
-        notes += described(over.name, found if k < len(outputs) else [], named)
-    samples = parts[0] if len(parts) == 1 else merged(parts)
-    if samples.coarse:
-        hint = f"use {10 * len(points)} samples or a shorter range"
-        notes.append(note("coarse", f"the curve changes too fast for {len(points)} samples; {hint}"))
-    table = np.concatenate([_curves(program, {over.name: points}, orders[: order + 1]) for program in programs])
-    if not np.isfinite(samples.ys[0]).any():
-        notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
-    if "y" in log and (table <= 0).any():
-        notes.append(note("domain", "values that are not positive are not on the logarithmic axis"))
-    return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
-
-
-def _on_axes(program: Compiled, name: str, wanted: Sequence[str], scale: Scale, u: Floats) -> Floats:
-    """Return a value and its derivatives at points of the horizontal axis, in units of the axes."""
-    x = scale.x(u)
-    return scale.drawn(x, _defined(_curves(program, {name: x}, wanted)))
-
-
-def _field(
-    expression: str, source: Source, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
-) -> Field:
-    counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
-    x, y = (even(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
-    grid = np.meshgrid(x, y)
-    columns = {r.name: part.ravel() for r, part in zip(over, grid, strict=True)}
-    table = _curves(program, columns, ["value", *(output_name((r.name,)) for r in over)]).reshape(-1, *grid[0].shape)
-    value, *gradient = _defined(table)
-    with np.errstate(all="ignore"):
-        discontinuous, steep = _discontinuous(x, y, value, gradient)
-        seen = window(value.ravel(), steep or bool(np.isinf(value).any()))
-    if not np.isfinite(value).any():
-        notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
-    shown = np.stack(gradient) if order else None
-    return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, path, notes)
-
-
-def _defined(curves: Floats) -> Floats:
-    """Set derivatives to nan where the value is nan, as for log(x) at negative x; replace huge values with infinity."""
-    curves = np.where(np.isnan(curves[0]), np.nan, curves)
-    return np.where(np.abs(curves) > HUGE, np.copysign(np.inf, curves), curves)
-
-
-def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[str]) -> Floats:
-    """Return the results of a program for columns of points, ``(k, n)``; derivatives with respect to unused variables are 0."""
-    points = next(iter(columns.values()))
-    found = program(**{name: column for name, column in columns.items() if name in program.variables})
-    return np.stack([np.broadcast_to(found.get(name, 0.0), points.shape) for name in wanted])
-
-
-def _check(
-    expression: str, over: Sequence[str], needed: Mapping[str, Span], at: Mapping[str, object], const: Mapping[str, object]
-) -> None:
-    """Raise an error unless one or two ranges are given, and every variable has either a range or a value."""
-    if not over:
-        name = next(iter(needed), "x")
-        raise MissingValue("a plot needs a variable with a range", hint=f"give a range with {setting('over', f'{name}=-3:3')}")
-    if len(over) > 2:
-        hint = f"give the other variables a value with {setting('at', f'{over[-1]}=1')}"
-        raise UsageError(f"a plot takes ranges of one or two variables, not {len(over)}", hint=hint)
-    for name in over:
-        for key, values in (("at", at), ("const", const)):
-            if name in values:
-                hint = f"remove {setting('over', name)} or {setting(key, name)}"
-                raise UsageError(f"'{name}' has a range and a value", hint=hint)
-    missing = {name: span for name, span in needed.items() if name not in over}
-    if missing:
-        raise without_value(missing, expression)
-
-
-def described(name: str, found: Sequence[Discontinuity], named: str = "") -> list[Record]:
-    """Return a note for each kind of discontinuity, with its positions; ``named`` begins each note."""
-    places: dict[tuple[str, str, str], list[float]] = {}
-    for one in found:
-        singular, many = _KINDS[one.kind]
-        unbounded = [side.value for side in one.limits[0] if side.kind == "infinite"]
-        if one.kind == "edge" and unbounded:
-            singular = many = f"the value goes to {unbounded[0]:g}"
-        places.setdefault((one.kind, singular, many), []).append(one.at)
-    notes = []
-    for (kind, singular, many), at in places.items():
-        shown = [f"{place:.6g}" for place in at[:MOST_NAMED]]
-        rest = [f"{len(at) - MOST_NAMED:,} more places"] if len(at) > MOST_NAMED else []
-        where = "beyond" if kind == "overflow" else "near"
-        notes.append(note(kind, f"{named}{singular if len(at) == 1 else many} {where} {name} = {listed([*shown, *rest])}"))
-    return notes
-
-
-def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Bools, bool]:
-    """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
-    found = np.zeros(value.shape, bool)
-    finite = value[np.isfinite(value)]
-    if not len(finite):
-        return found, False
-    low, high = np.percentile(finite, CENTRAL)
-    span = (high - low) or np.ptp(finite) or 1.0
-    for values, slopes, points, marked in ((value, gradient[0], x, found), (value.T, gradient[1].T, y, found.T)):
-        expected = np.diff(points) * (slopes[:, 1:] + slopes[:, :-1]) / 2
-        marked[:, :-1] |= np.abs(np.diff(values) - expected) > np.maximum(span / 10, 0.6 * np.abs(expected))
-    return found, bool((found & (np.abs(value - np.median(finite)) > 3 * span)).any())

@@ -40,14 +40,14 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
 
 def pages(plot: Plot, _: int) -> list[Text]:
     """Return the plot in the default size and without colours, as a part of the output for people."""
-    return [Text(drawn(plot, None, None, None, "never"))]
+    return [Text(drawn(plot, None, None, "never"))]
 
 
-def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
+def drawn(plot: Plot, width: int | None, height: int | None, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
-    found = panels(plot, y_range)
+    found = panels(plot)
     each = max(8, rows // len(found)) if len(found) > 1 else rows
     lines: list[str] = []
     for panel in found:

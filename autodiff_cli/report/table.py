@@ -79,6 +79,11 @@ def text_of(result: CommandResult, precision: int = 6) -> str:
     return drawn(parts_of(result, precision), "never").strip("\n")
 
 
+def text_with_notes(result: CommandResult) -> str:
+    """Return the output of a result for people as text without colours, followed by its notes."""
+    return "\n".join([text_of(result), *(f"note: {visible(each['message'])}" for each in result.notes)])
+
+
 def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
     """Return the output of a result for people, from top to bottom."""
     return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
@@ -308,8 +313,10 @@ class Formulas(Protocol):
 
 
 def formula_tables(result: Formulas, _: int) -> list[Renderable]:
-    """Return a table of derivatives as expressions, one on each line, with their values if a point was given."""
+    """Return the derivative alone, or a table of derivatives as expressions with their values if a point was given."""
     formulas, values = result.texts, result.values
+    if len(formulas) == 1 and not values:
+        return [Text(text, "bold cyan") for text in formulas.values()]
     table = empty_table()
     table.add_column("derivative", no_wrap=True)
     table.add_column("expression", overflow="fold")

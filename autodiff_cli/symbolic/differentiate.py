@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
+from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.gradient import gradient
@@ -15,6 +17,7 @@ from autodiff_cli.compiler.program import Term, output_name
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
+from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.tree import Syntax, unparse
@@ -26,6 +29,9 @@ from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
 from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
@@ -73,6 +79,20 @@ class Derivatives(CommandResult):
         return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}
 
 
+@checks(**at_a_point(), order=WHOLE)
+def diff(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    const: Mapping[str, Value] | None = None,
+    order: int = 1,
+    wrt: Sequence[str] | None = None,
+    *,
+    simplify: bool = False,
+) -> Derivatives:
+    """Return all derivatives of one order as expressions; see ``differentiate``."""
+    return differentiate(expression, wrt, order, const, simplify, at)
+
+
 def _value(text: str, at: Mapping[str, float]) -> float:
     """Evaluate a formula at a point."""
     evaluator = Evaluator(text, as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
@@ -111,7 +131,7 @@ def differentiate(
         raise UsageError(f"the order must be 1 or more, not {order}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
     names, by, leaves = variables_and_constants(expression, wrt, const)
-    point = None if at is None else _point(names, at)
+    point = None if at is None else _point(names, given_values(at, None, "float64")[0])
     algebra = Algebra(names)
     try:
         found = _of_order(algebra, trace(expression, names, leaves, "float64", ScalarTracingEvaluator), by, order)

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.plotting.fitted import picture as fitted_picture
-from autodiff_cli.plotting.picture import Looks, drawn
+from autodiff_cli.plotting.model import Looks
+from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.table import higher_tables, tensor_table
 from autodiff_cli.solvers.fitting.fit import fit
@@ -93,7 +93,7 @@ if __name__ == "__main__":
     fitted = drawing(fit("counts = n0*exp(-k*t)", str(DATA), at={"n0": 1000, "k": 0.1}))
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
-        (HERE / f"fit-{name}.svg").write_bytes(fitted_picture(fitted, Looks("svg", theme=name)))
+        (HERE / f"fit-{name}.svg").write_bytes(fitted_picture(fitted, "svg", Looks(theme=name)))
         for file, expression, over in PLOTS:
-            picture = drawn(plot(expression, ranges([over])), Looks("svg", theme=name), None)
+            picture = drawn(plot(expression, [over], theme=name), "svg")
             (HERE / f"{file}-{name}.svg").write_bytes(picture)

@@ -73,7 +73,7 @@ def _literal(value: Any) -> str:
 
 def wrong(expression: str, at: Mapping[str, Any], order: int = 2) -> Iterator[Wrong]:
     """The formulas of an explanation that do not give the number beside them, or have names that are not the language's."""
-    explanation = explain(Evaluation(expression, at), order)
+    explanation = explain(expression, at, order=order)
     values = _values(explanation)
     for sweep in (explanation.sweep, *(sweep for second in explanation.seconds for sweep in second.sweeps)):
         for step in sweep.steps if sweep is not None else ():

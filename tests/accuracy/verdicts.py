@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from autodiff_cli.gradient_checking.check import check_gradient
+from autodiff_cli.gradient_checking.check import gradcheck
 
 # A function of t, its derivative as two terms, and where t may lie.
 FUNCTIONS = (
@@ -88,7 +88,7 @@ def triples(count: int, seed: int) -> Iterator[Triple]:
 
 def verdict(triple: Triple) -> str:
     """What gradcheck says."""
-    report = check_gradient(triple.expression, {"x": triple.at}, triple.const, claims=[triple.claim] if triple.claim else [])
+    report = gradcheck(triple.expression, {"x": triple.at}, triple.const, claims=[triple.claim] if triple.claim else [])
     return str(report.checks[-1]["verdict"])
 
 

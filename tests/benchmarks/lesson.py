@@ -10,7 +10,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.lesson import plot as plots
 from autodiff_cli.lesson.program import to_html
 from autodiff_cli.plotting.plot import plot
@@ -74,7 +73,7 @@ def main() -> None:
             page = Page(browser, Path(folder), html)
             print(f"{count:4} turns in {page.position[1] + 1} steps: recorded in {took:.2f} s, {measured(page)}")
         for source, over in PLOTS:
-            page = Page(browser, Path(folder), plots.to_html(plot(source, ranges(over), {"a": 1.0}), 6))
+            page = Page(browser, Path(folder), plots.to_html(plot(source, over, {"a": 1.0}), 6))
             start = time.perf_counter()
             page.open()
             took = time.perf_counter() - start

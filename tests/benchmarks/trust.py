@@ -72,7 +72,7 @@ def main() -> None:
             evaluated(expression, at, 2),
             noted(expression, at, 2),
             lambda expression=expression, at=at: ad.evaluate(expression, at, verify=True),
-            lambda expression=expression, at=at: ad.check_gradient(expression, at),
+            lambda expression=expression, at=at: ad.gradcheck(expression, at),
         ]
         other = peer(code, at)
         plain, noted1, second, noted2, right, checked, *theirs = took([*works, *([] if other is None else [other])])

@@ -26,10 +26,18 @@ SOLVERS = (
     "propagate",
     "evaluate",
     "compile",
-    "check_gradient",
-    "draw_plot",
-    "draw_graph",
-    "explain_gradient",
+    "grad",
+    "diff",
+    "jacobian",
+    "hessian",
+    "jvp",
+    "vjp",
+    "hvp",
+    "taylor",
+    "gradcheck",
+    "plot",
+    "graph",
+    "explain",
 )
 _STATE = ("set_", "unlimited", "Generator", "manual_seed", "seed", "default_generator", "get_", "is_", "missing")
 """The beginnings of the names of functions that change the state of the process, or take no arguments."""

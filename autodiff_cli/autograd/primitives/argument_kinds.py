@@ -144,13 +144,15 @@ class Kind:
     Attributes:
         wants: the description of the kind, which completes ``must be ...`` in a message.
         take: the function that converts an argument, or raises ``Unfit``.
+        hint: the hint of the error for an argument that is not of the kind.
     """
 
-    __slots__ = ("take", "wants")
+    __slots__ = ("hint", "take", "wants")
 
-    def __init__(self, wants: str, take: Callable[[Argument], Any]) -> None:
+    def __init__(self, wants: str, take: Callable[[Argument], Any], hint: str | None = None) -> None:
         self.wants = wants
         self.take = take
+        self.hint = hint
 
     def __call__(self, value: Argument, name: str, parameter: str) -> Any:
         """Convert the argument for ``parameter`` in a call to the function ``name``.
@@ -162,7 +164,7 @@ class Kind:
             return self.take(value)
         except Unfit as unfit:
             wants = str(unfit) or self.wants
-        raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {shown(value)}")
+        raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {shown(value)}", hint=self.hint)
 
 
 def _one(value: Argument) -> Any:

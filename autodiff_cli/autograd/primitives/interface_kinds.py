@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit, number
+from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, Argument, Kind, Unfit, number, optional
 from autodiff_cli.autograd.tensor import Tensor
 
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
@@ -39,6 +39,10 @@ def _each_of(wanted: type) -> Callable[[Argument], Any]:
     return take
 
 
+def _values_or_texts(value: Argument) -> Any:
+    return value if isinstance(value, Mapping) else _each_of(str)(value)
+
+
 def _function(value: Argument) -> Any:
     if not callable(value):
         raise Unfit
@@ -55,17 +59,48 @@ def _pair(value: Argument) -> Any:
     return tuple([number(item) for item in value])
 
 
+def choice(*names: str) -> Kind:
+    """Return the kind of a setting with a few values."""
+
+    def take(value: Argument) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise Unfit
+        return value
+
+    return Kind(" or ".join(map(repr, names)), take)
+
+
+def _size(value: Argument) -> int:
+    found: int = WHOLE.take(value)
+    if not 1 <= found <= MOST_PIXELS:
+        raise Unfit
+    return found
+
+
 FUNCTION = Kind("a function", _function)
 A_TENSOR = Kind("a tensor", _of(Tensor))
 EXPRESSION = Kind("an expression, which is a text", _of(str))
+MOST_PIXELS = 5_000
+PIXELS = Kind(f"a whole number from 1 to {MOST_PIXELS:,}", _size)
 VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", _of(Mapping))
-VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", _of((Mapping, Iterable)))
-NAMES = Kind("a list of names", _each_of(str))
+VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", _values_or_texts)
+NAMES = Kind("a name or a list of names", _each_of(str))
 TENSORS = Kind("a tensor or a list of tensors", _each_of(Tensor))
 PARAMETERS = Kind("a list of tensors, or of dictionaries with the key 'params'", _of(Iterable))
 POINTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or a list of them", _each_of(Mapping))
 RATE = Kind("a number or a tensor with one element", _rate)
 PAIR = Kind("a pair of numbers", _pair)
+
+
+def at_a_point(tensors: str = "") -> dict[str, Kind]:
+    """Return the kinds of the arguments ``expression``, ``at``, ``const`` and ``wrt`` of a function.
+
+    Args:
+        tensors: the function that does the same with tensors or functions of tensors, for the hint of an error.
+    """
+    expression = Kind(EXPRESSION.wants, EXPRESSION.take, f"use {tensors} for tensors" if tensors else None)
+    values = optional(VALUES)
+    return {"expression": expression, "at": values, "const": values, "wrt": optional(NAMES)}
 
 
 def checks(**kinds: Kind) -> Callable[[_Checked], _Checked]:

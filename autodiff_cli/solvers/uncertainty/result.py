@@ -55,7 +55,7 @@ class Outcome:
         return {**{key: value for key, value in found.items() if value is not None or key == "dof"}, "interval": [*self.interval]}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Propagation(CommandResult):
     """The result of ``propagate``; the attributes of a single output are also attributes of the result.
 
