@@ -1,14 +1,15 @@
 """Limits on the memory, the output and the time of one run, so that a typo does not exhaust the machine.
 
 Each limit is checked before memory or time is spent; for example, the shape of an array is checked before the array is
-allocated.  ``unlimited`` lifts all limits.  The memory limit counts only large arrays, each from the call to ``hold`` until
-the array is freed.
+allocated.  ``unlimited`` lifts all limits.  The memory limit counts arrays of some KiB and more, each from the call to ``hold``
+until the array is freed; smaller ones are bounded by the limits on operations.
 """
 
 from __future__ import annotations
 
 import gc
 import math
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,13 +30,45 @@ MOST_PARTS = 500_000
 """The maximum number of tensors that one call returns; each takes about 1 KiB."""
 MOST_ORDERS = 1000
 """The highest order of a derivative or a Taylor coefficient."""
-_ALLOW = f"{setting('no_limits')} allows it"
+LIFT = f"{setting('no_limits')} allows it"
+"""The hint of an error that names a limit."""
 LARGE = 2**20
+"""The minimum size in bytes of a result whose memory is checked before it is allocated."""
+COUNTED = 2**12
 """The minimum size in bytes of an array whose memory is counted."""
 
 _lifted: ContextVar[bool] = ContextVar("lifted", default=False)
-_held: dict[int, int] = {}
-"""The number of bytes of each large array that is alive, by the ``id`` of the array."""
+
+
+class _Memory:
+    """The memory of the arrays that are alive.
+
+    Attributes:
+        bytes: the number of bytes of all arrays.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._arrays: dict[int, weakref.ref[Any]] = {}
+        self._lock = threading.RLock()  # an array may be freed while another one is added, also by the same thread
+
+    def add(self, array: Any) -> None:
+        """Count an array until it is freed."""
+        key, size = id(array), array.nbytes
+        if key in self._arrays:
+            return
+
+        def freed(_: weakref.ref[Any]) -> None:
+            with self._lock:
+                del self._arrays[key]
+                self.bytes -= size
+
+        with self._lock:
+            self._arrays[key] = weakref.ref(array, freed)
+            self.bytes += size
+
+
+_memory = _Memory()
 
 
 def lifted() -> bool:
@@ -94,8 +127,8 @@ def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
 
 
 def held() -> int:
-    """Return the number of bytes of all large arrays that are alive."""
-    return sum(list(_held.values()))
+    """Return the number of bytes of all arrays that are alive and have at least ``COUNTED`` bytes."""
+    return _memory.bytes
 
 
 def check_bytes(more: int) -> None:
@@ -116,7 +149,7 @@ def check_bytes(more: int) -> None:
         )
 
 
-def check_count(count: int, most: int, message: str, hint: str = _ALLOW) -> None:
+def check_count(count: int, most: int, message: str, hint: str = LIFT) -> None:
     """Refuse a count above its limit.
 
     Args:
@@ -156,10 +189,13 @@ def check_printed(count: int) -> None:
 
 
 def hold(array: Any) -> None:
-    """Count the memory of an array until it is freed; a view is not counted, because its base owns the memory."""
-    if getattr(array, "nbytes", 0) < LARGE or array.base is not None:
+    """Count the memory of an array until it is freed; a view is not counted, because its base owns the memory.
+
+    Raises:
+        LimitError: if all live arrays together exceed the memory limit.
+    """
+    if getattr(array, "nbytes", 0) < COUNTED or array.base is not None:
         return
-    key = id(array)
-    if key not in _held:
-        _held[key] = array.nbytes
-        weakref.finalize(array, _held.pop, key, None).atexit = False
+    _memory.add(array)
+    if _memory.bytes > MOST_BYTES:
+        check_bytes(0)

@@ -11,6 +11,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli import limits
 from autodiff_cli.errors import LimitError
+from autodiff_cli.script.interpreter import Interpreter
 from tests.shell import run
 
 HUNGRY = [
@@ -73,6 +74,18 @@ def test_memory_counts_until_it_is_freed() -> None:
     del result
     gc.collect()
     assert limits.held() == before
+
+
+def test_many_small_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    monkeypatch.setattr(limits, "MOST_BYTES", limits.held() + 2 * 2**20)
+    loop = "x = ones(1000).requires_grad_()\nfor i in range({}):\n    {}\n"
+    list(Interpreter({}).run(loop.format(1000, "y = x*x")))  # freed in each turn
+    gc.collect()
+    list(Interpreter({}).run(loop.format(200, "x = x*x")))
+    gc.collect()
+    with pytest.raises(LimitError, match="at the same time"):
+        list(Interpreter({}).run(loop.format(1000, "x = x*x")))
 
 
 def test_views_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:

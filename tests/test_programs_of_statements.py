@@ -146,11 +146,32 @@ def test_a_loop_is_bounded_by_the_limits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_long_loop_is_refused_before_its_first_turn() -> None:
     interpreter = Interpreter({})
-    with pytest.raises(AutodiffError, match="more than 200,000 operations"):
+    with pytest.raises(AutodiffError, match="more than 10,000,000 operations"):
         list(interpreter.run("for i in range(10**9):\n    x = 1\n"))
     assert "x" not in interpreter.names
     list(interpreter.run("for i in range(10**9, 0):\n    x = 1\nfor i in range(5, 0, -2):\n    y = i\n"))
     assert (interpreter.names["y"], "x" in interpreter.names) == (1, False)
+
+
+def test_only_the_time_of_many_operations_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Interpreter, "most_seconds", 0.0)
+    loop = "for i in range({}):\n    x = i\n"
+    monkeypatch.setattr(Interpreter, "quick_operations", 1000)
+    interpreter = Interpreter({})
+    list(interpreter.run(loop.format(400)))  # about 800 operations, whose time does not count
+    list(interpreter.run(loop.format(400)))  # a text of a session starts anew
+    with pytest.raises(AutodiffError, match="more than 1,000 operations, which took the limit of 0 s") as caught:
+        list(interpreter.run(loop.format(600)))
+    assert (caught.value.exit_code, caught.value.line) == (3, 6)
+    with ad.unlimited():
+        list(interpreter.run(loop.format(600)))
+    assert interpreter.names["x"] == 599
+
+
+def test_a_loop_of_many_cheap_turns_runs() -> None:
+    interpreter = Interpreter({})
+    list(interpreter.run("for i in range(101000):\n    x = i\n"))  # more than 200,000 operations
+    assert interpreter.names["x"] == 100_999
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ formula (``decomposition``).  Lowering traces the decomposition on the operands 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -97,6 +96,7 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
     if text is None:
         raise NotRecordable(f"'{primitive.name}' has no decomposition")
     evaluator = _evaluator(text, tape.dtype)
+    evaluator.start_counting()  # of this use
     tensors = [as_tensor(tape, operand) if type(operand) is Instruction else operand for operand in operands]
     evaluator.names = dict(zip(primitive.parameters, (*tensors, *statics), strict=True))
     with np.errstate(all="ignore"), set_grad_enabled(False), evaluator.tensors.unlisted():
@@ -107,6 +107,4 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
 
 @functools.lru_cache(256)
 def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
-    evaluator = TracingEvaluator(text, {}, dtype)
-    evaluator.most_operations = sys.maxsize  # a cached evaluator is used many times, and counts the operations of all uses
-    return evaluator
+    return TracingEvaluator(text, {}, dtype)

@@ -5,15 +5,16 @@ All operations are counted, listed and traced.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
-from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName, setting
+from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName
 from autodiff_cli.evaluation.coercion import (
     check_gather,
     check_result,
@@ -27,28 +28,23 @@ from autodiff_cli.evaluation.coercion import (
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.limits import hold, lifted
+from autodiff_cli.limits import LIFT, hold, lifted
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
-MOST_OPERATIONS = 200_000
-"""The maximum number of operations, calls and repeated statements of a program (10 to 50 microseconds each)."""
+MOST_OPERATIONS = 10_000_000
+"""The maximum number of operations, calls, statements and turns of loops of a program."""
+QUICK_OPERATIONS = 200_000
+"""The number of operations that a program may run however long they take, such as products of large matrices."""
+MOST_SECONDS = 10.0
+"""The maximum processor time of a program of more than ``QUICK_OPERATIONS``; each takes 10 to 25 microseconds if it is cheap."""
 _WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
 
 
-class Work(NamedTuple):
-    """A work item.
-
-    Attributes:
-        node: the node to evaluate.
-        then: the function that computes the value from the operand values; ``None`` if the node is not visited yet.
-        operands: the number of operands.
-    """
-
-    node: Syntax
-    then: Callable[[Syntax, list[Any]], Any] | None = None
-    operands: int = 0
+Work = tuple[Syntax, Callable[[Syntax, list[Any]], Any] | None, int]
+"""A work item: the node to evaluate; the function that computes the value from the operand values, which is ``None`` if the node is
+not visited yet; and the number of operands.  A plain tuple, because several are made for each operation."""
 
 
 class Pending(list[Work]):
@@ -57,7 +53,10 @@ class Pending(list[Work]):
 
 def after(node: Syntax, operands: Sequence[Syntax], then: Callable[[Syntax, list[Any]], Any]) -> Pending:
     """Return the work that evaluates operands, and then calls ``then`` with the node and the list of operand values."""
-    return Pending([Work(node, then, len(operands)), *map(Work, reversed(operands))])
+    work = Pending([(node, then, len(operands))])
+    for operand in reversed(operands):
+        work.append((operand, None, 0))
+    return work
 
 
 class Operations:
@@ -68,11 +67,17 @@ class Operations:
     """
 
     most_operations = MOST_OPERATIONS
+    quick_operations = QUICK_OPERATIONS
+    most_seconds = MOST_SECONDS
 
     def __init__(self, tensors: TensorLog) -> None:
         self.tensors = tensors
         self.dtype = tensors.dtype
-        self._operations = 0
+        self.start_counting()
+
+    def start_counting(self) -> None:
+        """Count operations and their time from here on."""
+        self._operations, self._begun = 0, time.thread_time()
 
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Apply a function of the language, and return its result."""
@@ -113,15 +118,14 @@ class Operations:
         """Count one operation, and check that the program may run ``more`` operations.
 
         Raises:
-            LimitError: if the program exceeds the maximum number of operations.
+            LimitError: if the program exceeds the maximum number of operations, or the time of many operations.
         """
         self._operations += 1
         if self._operations + more - 1 > self.most_operations and not lifted():
-            raise LimitError(
-                f"the program runs more than {self.most_operations:,} operations",
-                span=node.span,
-                hint=f"{setting('no_limits')} allows it",
-            )
+            raise LimitError(f"the program runs more than {self.most_operations:,} operations", span=node.span, hint=LIFT)
+        if self._operations > self.quick_operations and time.thread_time() - self._begun > self.most_seconds and not lifted():
+            message = f"the program runs more than {self._operations - 1:,} operations, which took the limit of {self.most_seconds:g} s"
+            raise LimitError(message, span=node.span, hint=LIFT)
 
     def unpacked(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:
         """Return the elements of a value that is assigned to ``count`` names."""

@@ -6,7 +6,7 @@ conversion to a tensor, a text, a tuple or ``none``.  Arithmetic between plain n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -47,6 +47,7 @@ class Machine(Operations):
         functions: the functions that the program defined.
         tensors: the log, which converts literals to tensors and lists all tensors.
         current: the node that is being evaluated.
+        _visits: what each kind of node does: it returns the value, or the work that must be done before the value is available.
     """
 
     most_nested = MOST_NESTED_CALLS
@@ -59,6 +60,21 @@ class Machine(Operations):
         self._depth = 0
         self._open: list[AbstractContextManager[Any, Any]] = []
         self.current = new_tree("start")
+        self._visits: dict[str, Callable[[Syntax], Any]] = {
+            **dict.fromkeys(OPERATORS, lambda node: after(node, node.children, self._operator)),
+            **{kind: lambda node: _LITERALS[node.kind] for kind in _LITERALS},
+            "name": self.name,
+            "number": lambda node: number(node.children[0].text),
+            "string": lambda node: unescaped(node.children[0].text[1:-1]),
+            "list": lambda node: after(node, node.children, self._list),
+            "call": self._visit_call,
+            "method": self._visit_call,
+            "comparison": lambda node: after(node, node.children[::2], self._compare),
+            "conditional": lambda node: after(node, node.children[1:2], self.choose),
+            "index": lambda node: after(node, [node.children[0], *node.children[1].children], self._index),
+            "slice": lambda node: after(node, [part.children[0] for part in node.children if part.kind == "bound"], as_slice),
+            "attribute": lambda node: after(node, node.children[:1], self._attribute),
+        }
 
     @property
     def source(self) -> str:
@@ -109,7 +125,7 @@ class Machine(Operations):
         Raises:
             AutodiffError: if the evaluation fails; the error has the position in the source.
         """
-        return self._run([Work(tree)])
+        return self._run([(tree, None, 0)])
 
     def call(self, function: UserFunction, given: Sequence[Any]) -> Any:
         """Call a function of the program, and return its value."""
@@ -132,7 +148,7 @@ class Machine(Operations):
             self.current = node
             try:
                 if then is None:
-                    found = self._visit(node)
+                    found = self._visits.get(node.kind, self._refuse)(node)
                 else:
                     first = len(values) - count
                     operands = values[first:]
@@ -152,33 +168,7 @@ class Machine(Operations):
                 values.append(found)
         return values.pop()
 
-    def _visit(self, node: Syntax) -> Any:
-        """Return the value of a node, or the work that must be done before the value is available."""
-        kind, children = node.kind, node.children
-        if kind in OPERATORS:
-            return after(node, children, self._operator)
-        if kind == "name":
-            return self.name(node)
-        if kind == "number":
-            return number(children[0].text)
-        if kind in ("call", "method"):
-            return self._visit_call(node)
-        if kind == "comparison":
-            return after(node, children[::2], self._compare)
-        if kind == "conditional":
-            return after(node, children[1:2], self.choose)
-        if kind == "index":
-            return after(node, [children[0], *children[1].children], self._index)
-        if kind == "slice":
-            return after(node, [child.children[0] for child in children if child.kind == "bound"], as_slice)
-        if kind == "attribute":
-            return after(node, children[:1], self._attribute)
-        if kind == "list":
-            return after(node, children, self._list)
-        if kind == "string":
-            return unescaped(children[0].text[1:-1])
-        if kind in _LITERALS:
-            return _LITERALS[kind]
+    def _refuse(self, node: Syntax) -> Any:
         raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
@@ -212,7 +202,7 @@ class Machine(Operations):
             self._open.pop().__exit__(None, None, None)
             return values[0]
 
-        return Pending([Work(node, end, 1), *call])
+        return Pending([(node, end, 1), *call])
 
     # Sums and products over an index
 
@@ -363,7 +353,7 @@ class Machine(Operations):
             condition = self.tensors.of(condition, node)
         if isinstance(condition, Tensor) and condition.shape != ():
             return self.select(node, condition)
-        return Pending([Work(node.children[0 if condition else 2])])
+        return Pending([(node.children[0 if condition else 2], None, 0)])
 
     def select(self, node: Syntax, condition: Tensor) -> Pending:
         """Return the work for both branches and for the selection between them."""

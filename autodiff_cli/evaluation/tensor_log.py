@@ -190,7 +190,11 @@ class TensorLog:
         Raises:
             ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
         """
-        parameters = op.parameters
+        parameters, count = op.parameters, len(given)
+        if not named and op.required <= count and op.tensors[:count] == parameters[:count] and not op.variadic and not op.spread:
+            ready = _ready(op, given)  # the common case, several times as fast as the general one
+            if ready is not None:
+                return ready, {}
         if not op.variadic and not op.spread and len(given) > len(parameters):
             raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords = _keywords(op, len(given), named)
@@ -219,6 +223,22 @@ class TensorLog:
         if op.spread and op.parameters[-1] in keywords:
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
+
+
+def _ready(op: FunctionInfo, given: list[Any]) -> list[Any] | None:
+    """Return the operands of a function of tensors and plain numbers; ``None`` if one of them has to be converted to a tensor."""
+    tensors = False
+    for value in given:
+        if isinstance(value, Tensor):
+            if value.dtype.kind == "i":
+                return None
+            tensors = True
+        elif not isinstance(value, (int, float)):
+            return None
+    if tensors:
+        return given
+    logical = op.section == "comparison"
+    return [weak_operand(value, logical) for value in given]
 
 
 _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"

@@ -38,7 +38,7 @@ class Blocks(Machine):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.expressions: dict[str, str] = {name: name for name in self.names}
-        self._work: Mapping[str, Callable[[Syntax], Any]] = {
+        statements: Mapping[str, Callable[[Syntax], Any]] = {
             "show": self._show,
             "lambda": self._lambda,
             "format_string": self._format_string,
@@ -51,13 +51,14 @@ class Blocks(Machine):
             **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
             **{kind: lambda node: after(node, _operands(node), self._effect) for kind in EFFECTS},
         }
+        self._visits |= {kind: self._counted(visit) for kind, visit in statements.items()}
 
-    def _visit(self, node: Syntax) -> Any:
-        work = self._work.get(node.kind)
-        if work is None:
-            return super()._visit(node)
-        self.count(node)
-        return work(node)
+    def _counted(self, visit: Callable[[Syntax], Any]) -> Callable[[Syntax], Any]:
+        def count(node: Syntax) -> Any:
+            self.count(node)
+            return visit(node)
+
+        return count
 
     # Blocks
 

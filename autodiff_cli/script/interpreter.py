@@ -122,7 +122,7 @@ class Interpreter(Blocks):
         outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
         levels = [one_by_one(statements)]
-        self._operations = 0
+        self.start_counting()
         try:
             while levels:
                 try:
