@@ -76,6 +76,17 @@ def test_memory_counts_until_it_is_freed() -> None:
     assert limits.held() == before
 
 
+@pytest.mark.parametrize("expression", ["x.repeat(2).sum()", "cumsum(sin(x), 0).sum()", "sin(x).reshape(2, -1).sum(dim=0)"])
+def test_notes_look_at_a_sample_of_a_large_tensor(expression: str) -> None:
+    evaluate = ad.evaluate(expression, {"x": np.ones(2**18)}, no_grad=True)
+    tracemalloc.start()
+    try:
+        assert evaluate.notes == []
+        assert tracemalloc.get_traced_memory()[1] < 2**21
+    finally:
+        tracemalloc.stop()
+
+
 def test_many_small_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     monkeypatch.setattr(limits, "MOST_BYTES", limits.held() + 2 * 2**20)

@@ -124,7 +124,7 @@ class Operations:
         if self._operations + more - 1 > self.most_operations and not lifted():
             raise LimitError(f"the program runs more than {self.most_operations:,} operations", span=node.span, hint=LIFT)
         if self._operations > self.quick_operations and time.thread_time() - self._begun > self.most_seconds and not lifted():
-            message = f"the program runs more than {self._operations - 1:,} operations, which took the limit of {self.most_seconds:g} s"
+            message = f"the program runs more than {self._operations - 1:,} operations, which took {self.most_seconds:g} s"
             raise LimitError(message, span=node.span, hint=LIFT)
 
     def unpacked(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:

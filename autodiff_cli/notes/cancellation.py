@@ -83,7 +83,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
     known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
-    return errors.lost, bool(np.any(known)) and bool(np.any(_relative(known, output._data) > errors.limit))
+    return errors.lost, bool(np.any(known)) and bool(np.any(_some_relative(known, output._data) > errors.limit))
 
 
 class _Errors:
@@ -111,17 +111,13 @@ class _Errors:
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
             return
-        shape = np.shape(raw(result))
-        places: Sample = None
+        places = _sample(np.shape(raw(result)))
         if op is not None and pointwise(step):
-            places = _sample(shape)
             error, before = self._pointwise(step, op, places)
         elif op is not None and op.name in ("sum", "mean"):
-            error, before = self._sum(step, op.name == "mean")
+            error, before = self._sum(step, op.name == "mean", places)
         else:
-            error, before = self._other(step)
-        if places is None and not np.ndim(error):
-            places = _sample(shape)
+            error, before = self._other(step, places)
         numbers = np.asarray(raw(result) if places is None else raw(result)[places], np.float64)
         relative = np.broadcast_to(_relative(error, numbers), numbers.shape)
         mask = (relative > self.limit) & (before <= self.limit)
@@ -172,18 +168,19 @@ class _Errors:
                     error[zero] = np.where(equal, 0.0, error[zero])
         return error, before
 
-    def _other(self, step: Step) -> tuple[Error, float]:
-        """Return the error of the result of a step that is not pointwise, and the relative error of its arguments.
+    def _other(self, step: Step, places: Sample) -> tuple[Error, float]:
+        """Return the error of the result of a step that is not pointwise at the sampled elements, and that of its arguments.
 
         Joins and selections propagate absolute errors; other steps preserve the relative error.
         """
         op = step.op
         errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
-        before = max((float(np.max(_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
+        before = max((float(np.max(_some_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
             return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
         kept = before if before < math.inf else 0.0
-        return (kept + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
+        result = raw(step.result)
+        return (kept + 0.5) * np.abs(np.asarray(result if places is None else result[places], np.float64)), before
 
     def _equal(self, a: object, b: object, pick: Callable[[Any], Any]) -> Mask | bool | None:
         """Return the mask of elements at which two values are equal because identical steps computed them from equal numbers."""
@@ -210,15 +207,14 @@ class _Errors:
             pairs.extend(zip(left, right, strict=True))
         return None
 
-    def _sum(self, step: Step, mean: bool) -> tuple[Error, float]:
+    def _sum(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
         x = next(iter(flat(step)))
         values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step.result), np.float64)
         given = self.of(x)
-        looked = _sample(values.shape)
-        some = (given, values) if looked is None else (given[looked] if isinstance(given, np.ndarray) else given, values[looked])
-        before = float(np.max(_relative(*some), initial=0.0))
+        before = float(np.max(_some_relative(given, values), initial=0.0))
         if result.shape:
-            return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * np.abs(result), before
+            size = np.abs(result if places is None else result[places])
+            return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * size, before
         count = max(values.size, 1) if mean else 1
         error = (float(np.sum(given)) if np.ndim(given) else float(given) * values.size) / count
         if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)) and np.isfinite(result):
@@ -235,6 +231,14 @@ def _relative(error: Error, values: ArrayLike) -> Array:
     """Return errors relative to values: infinite where a value is 0 and its error is not 0."""
     with np.errstate(all="ignore"):
         return np.where(np.asarray(error) > 0, error / np.abs(values), 0.0)
+
+
+def _some_relative(error: Error, values: Array) -> Array:
+    """Return the relative errors of all elements, or of a sample of a large tensor."""
+    places = _sample(values.shape)
+    if places is not None:
+        error, values = error[places] if np.ndim(error) else error, values[places]
+    return _relative(error, values)
 
 
 def _sample(shape: tuple[int, ...]) -> Sample:

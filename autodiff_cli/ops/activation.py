@@ -448,14 +448,16 @@ def _shifted(x: Array, dim: int) -> tuple[Any, int | None]:
     if not x.ndim:
         axis = None
     x = x * 1.0
-    return x - np.max(x, axis=axis, keepdims=True, initial=-math.inf), axis
+    x -= np.max(x, axis=axis, keepdims=True, initial=-math.inf)
+    return x, axis
 
 
 @np.errstate(all="ignore")
 def _softmax(x: Array, dim: int) -> Any:
     shifted, axis = _shifted(x, dim)
     powers = np.exp(shifted)
-    return powers / np.add.reduce(powers, axis=axis, keepdims=True)
+    powers /= np.add.reduce(powers, axis=axis, keepdims=True)
+    return powers
 
 
 @np.errstate(all="ignore")
