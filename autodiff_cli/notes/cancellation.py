@@ -237,7 +237,7 @@ def _some_relative(error: Error, values: Array) -> Array:
     """Return the relative errors of all elements, or of a sample of a large tensor."""
     places = _sample(values.shape)
     if places is not None:
-        error, values = error[places] if np.ndim(error) else error, values[places]
+        error, values = error[places] if isinstance(error, np.ndarray) and error.ndim else error, values[places]
     return _relative(error, values)
 
 
