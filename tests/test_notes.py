@@ -17,6 +17,8 @@ from hypothesis import assume, given, settings
 
 import autodiff_cli as ad
 from autodiff_cli import notes
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.trace import reach
 from autodiff_cli.language.parser import parse
 from autodiff_cli.notes import rewrites
 from tests.accuracy.notes import KINDS
@@ -491,3 +493,9 @@ def test_a_jump_that_rounding_hides_nearby(expression: str, x: float, sides: str
 )
 def test_what_rounding_hides_may_be_smooth(expression: str) -> None:
     assert [note for note in ad.evaluate(expression, {"x": 0.0}).notes if note["kind"] == "kink"] == []
+
+
+def test_a_variance_without_the_last_dimension_has_no_common_shape() -> None:
+    evaluation = Evaluation("gaussian_nll_loss(w, 2*w, [0.5, 0.11], reduction='sum')", {"w": np.ones((2, 3))})
+    assert [reach(step) for step in evaluation.trace if step.op and step.op.name == "gaussian_nll_loss"] == [None]
+    assert notes.notes_on(evaluation, [], 2) == []

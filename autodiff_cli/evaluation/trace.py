@@ -102,7 +102,12 @@ def reach(step: Step) -> tuple[int, ...] | None:
     """Return the shape of the elementwise part of an operation, before any reduction; ``None`` if it does not have one."""
     if pointwise(step):
         return tuple(step.result.shape)
-    return _broadcast(step) if step.op is not None and "reduction" in step.op.parameters else None
+    if step.op is None or "reduction" not in step.op.parameters:
+        return None
+    try:
+        return _broadcast(step)
+    except ValueError:  # the variance of gaussian_nll_loss need not have the last dimension
+        return None
 
 
 def _broadcast(step: Step) -> tuple[int, ...]:
