@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_IN_TERM, _IN_WORD = re.compile(r"\S\S"), re.compile(r"[\w.]{2}|\*\*|//")
+"""Two characters between which a cut is inside a term, or inside a name, a number or an operator."""
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
@@ -17,12 +21,27 @@ def plural(count: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
-    """Return a text on one line; dots replace the middle of a text that has more than ``most`` characters."""
+    """Return a text on one line; dots replace the middle of a text that has more than ``most`` characters.
+
+    The parts that stay end between words, terms or factors, unless this takes more than half of a part.
+    """
     text = " ".join(text.split())
     if len(text) <= most:
         return text
     half = most - len(dots)
-    return text[: half - half // 2].rstrip() + dots + text[len(text) - half // 2 :].lstrip()
+    start, end = half - half // 2, len(text) - half // 2
+    head = _uncut(text[: start + 1], start)
+    tail = _uncut(text[end - 1 :][::-1], len(text) - end)[::-1]
+    return head.rstrip() + dots + tail.lstrip()
+
+
+def _uncut(text: str, length: int) -> str:
+    """Return the first ``length`` characters of a text, or fewer that do not end inside a term or a word."""
+    for inside in (_IN_TERM, _IN_WORD):
+        found = next((i for i in range(length, length // 2, -1) if not inside.fullmatch(text[i - 1 : i + 1])), None)
+        if found is not None:
+            return text[:found]
+    return text[:length]
 
 
 def bytes_text(count: int) -> str:

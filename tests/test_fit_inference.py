@@ -208,10 +208,26 @@ def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path,
     picture = ET.parse(tmp_path / "p.svg").getroot()
     for part in ("data", "curve", "mean", "prediction", "residuals"):
         assert picture.find(f".//*[@id='{part}']") is not None, part
+    written = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert "<!-- 95 % band for the curve -->" in written
+    assert "<!-- 95 % band for a new measurement -->" in written
+    svg = "{http://www.w3.org/2000/svg}"
+    for part in ("data", "residuals"):  # no point touches the frame
+        (points,) = (each for each in picture.iter(f"{svg}g") if each.get("id") == part)
+        clipped = next(each.get("clip-path") for each in points.iter() if each.get("clip-path"))
+        (frame,) = picture.findall(f".//{svg}clipPath[@id='{clipped[5:-1]}']/{svg}rect")
+        top, height = float(frame.get("y", "")), float(frame.get("height", ""))
+        assert all(top + 6 < float(each.get("y", "")) < top + height - 6 for each in points.iter(f"{svg}use"))
     run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --sigma 0.1 --plot {tmp_path / "p.png"}')
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot tell the format" in run(f"{command} p.bmp")
     assert "--plot - draws on the terminal" in run(f"{command} - --json")
+
+
+def test_the_window_of_a_plot_holds_the_errors() -> None:
+    shown = drawing(ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, sigma="2"))
+    assert shown.window[2] < min(Y) - 2
+    assert shown.window[3] > max(Y) + 2
 
 
 def test_without_matplotlib_the_plot_is_drawn_on_the_terminal(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

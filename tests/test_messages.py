@@ -18,6 +18,7 @@ from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
 from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.script.statements import ends_block
+from autodiff_cli.wording import shortened
 from tests.shell import ROOT, run
 
 
@@ -240,3 +241,17 @@ def test_the_scale_of_a_loss_is_blamed_for_its_overflow(tmp_path: Path) -> None:
         said = run(f"autodiff fit 'obs = a + b*t' {tmp_path / 'd.csv'} --at a=0:10,b=1 --loss cauchy:{scale}")
         assert said.startswith(f"error: the scale {scale} of --loss is outside 1e-100 to 1e100")
         assert said.endswith("[exit code 2]\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("a + b", 60, "a + b"),
+        ("y = a + b*x + A1*exp(-(x-m1)**2/s1) + A2*exp(-(x-m2)**2/s2)", 50, "y = a + b*x + ... A2*exp(-(x-m2)**2/s2)"),
+        ("y = A1*exp(-(x-m1)**2/(2*s1**2))*A2*exp(-(x-m2)**2)", 40, "y = A1*exp(-(x-m1) ... *exp(-(x-m2)**2)"),
+        ("x" * 100, 20, "xxxxxxxx ... xxxxxxx"),
+    ],
+)
+def test_a_long_text_is_cut_between_terms_or_factors(text: str, most: int, expected: str) -> None:
+    assert shortened(text, most) == expected
+    assert len(expected) <= most

@@ -36,6 +36,7 @@ def test_only_our_errors_come_out() -> None:
         (lambda: ad.compile(3), ArgumentError, "compile: 'expression' must be an expression, which is a text, not 3"),
         (lambda: ad.minimize("x**2", [1]), ArgumentError, "minimize: 'at' must be a dictionary"),
         (lambda: ad.fit("y=a*x", None), ArgumentError, "fit: 'data' must be a file name, a list of file names, or a dictionary"),
+        (lambda: ad.fit("y = a*x", {"x": [1.0], "y": [2.0]}, sigma=2.0), ArgumentError, "fit: 'sigma' must be an expression"),
         (lambda: ad.graph(3), ArgumentError, "graph: 'expression' must be"),
         (lambda: ad.Lesson(1), ArgumentError, "Lesson takes a program, an explanation or a plot, not int"),
         (lambda: X.type_as(3), ArgumentError, "type_as: 'other' must be a tensor, not 3"),

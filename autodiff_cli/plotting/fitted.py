@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 20_000
 """The maximum number of points of the data that are drawn."""
-MARGIN = 0.04
+MARGIN, MARGIN_OF_RESIDUALS = 0.04, 0.12
+"""The free part of an axis at each end; a point needs more of the low panel of the residuals."""
 WIDTH, HEIGHT = 800, 600
 LOWER = 9
 """The number of rows of the residuals on a terminal."""
@@ -64,17 +65,18 @@ class FittedPlot:
 
     @property
     def window(self) -> tuple[float, float, float, float]:
-        """The ranges of x and y that contain the data, the curve and the confidence band."""
+        """The ranges of x and y that contain the data with their errors, the curve and the confidence band."""
         mean = 0.0 if self.mean is None else self.mean
-        heights = np.concatenate([self.y, self.curve[1] - mean, self.curve[1] + mean])
+        error = 0.0 if self.error is None else self.error
+        heights = np.concatenate([self.y - error, self.y + error, self.curve[1] - mean, self.curve[1] + mean])
         return *_margin(np.concatenate([self.x, self.curve[0]])), *_margin(heights)
 
 
-def _margin(values: Floats) -> tuple[float, float]:
+def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
     found = values[np.isfinite(values)]
     low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
     wide = (high - low) or abs(low) or 1.0
-    return low - MARGIN * wide, high + MARGIN * wide
+    return low - share * wide, high + share * wide
 
 
 def on_terminal(plot: FittedPlot, color: str) -> str:
@@ -84,7 +86,7 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     left, right, low, high = plot.window
     x, y, _, residuals = plot.thinned()
     found = [f"   {visible(shortened(plot.title, columns - 6))}"]
-    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]))
+    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
     margin = max(
         len(label) for ends in ((low, high, most_y_ticks(rows)), (bottom, top, most_y_ticks(LOWER))) for label in ticks(*ends)[1]
     )
@@ -126,12 +128,19 @@ def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
     above.set_title(shortened(visible(plot.title)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     if plot.new is not None:
         band = {"color": colors.curves[0], "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}
-        above.plot(plot.curve[0], plot.curve[1] - plot.new, label=f"{label} of new values", **band)
+        above.plot(plot.curve[0], plot.curve[1] - plot.new, label=f"{label} band for a new measurement", **band)
         above.plot(plot.curve[0], plot.curve[1] + plot.new, **band)
     if plot.mean is not None:
         ends = plot.curve[1] - plot.mean, plot.curve[1] + plot.mean
         above.fill_between(
-            plot.curve[0], *ends, color=colors.curves[0], alpha=0.2, linewidth=0, zorder=1, label=f"{label} of the mean", gid="mean"
+            plot.curve[0],
+            *ends,
+            color=colors.curves[0],
+            alpha=0.2,
+            linewidth=0,
+            zorder=1,
+            label=f"{label} band for the curve",
+            gid="mean",
         )
     above.plot(*plot.curve, color=colors.curves[0], linewidth=2, zorder=3, label="fit", gid="curve")
     points = {"color": colors.curves[1], "markersize": 5 if len(x) < 200 else 2.5, "zorder": 4, "linestyle": "none", "marker": "o"}
@@ -141,7 +150,7 @@ def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
         above.errorbar(x, y, error, label="data", elinewidth=1, gid="data", **points)
     below.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
     below.plot(x, residuals, gid="residuals", **points)
-    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]))
+    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
     for axes, ends, most in ((above, (low, high), 9), (below, (bottom, top), 5)):
         axes.set_xlim(left, right)
         axes.set_ylim(*ends)
