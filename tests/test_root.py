@@ -191,6 +191,7 @@ def test_a_limit_of_0_is_not_a_root(expression: str, verdict: str, place: float,
         within = ad.root(expression, over=f"x={over}", all=True)
         assert not any(abs(one.solution["x"] - place) < 0.1 for one in within.roots)
         assert not within.is_proven or not within.roots
+        assert any("not taken for a root" in one["message"] for one in within.notes) or within.complete
 
 
 CONTINUOUS = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.intervals.branch import branch
 from autodiff_cli.solvers.roots.iteration import Walk, newton_iteration
 from autodiff_cli.solvers.roots.problem import EPS, Problem
@@ -25,6 +26,8 @@ MOST_PLACES = 300
 """The maximum number of places where nothing is proven that are examined."""
 _SAMPLES = 1_500
 """The number of points at which the signs of an equation without an enclosure are compared."""
+_MOST_GROUPS = 20
+"""The maximum number of groups of intervals in which an equation that may not be continuous is examined."""
 _PIECES = {1: 64, 2: 8, 3: 4}
 """The number of parts of each side at first, by the number of unknowns."""
 
@@ -90,8 +93,20 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
     found.unresolved += list(waiting.mean(axis=1))
     open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
     found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
+    if parts.left and len(low) == 1:
+        found.broken += _not_continuous(problem, np.array(parts.left)[:, :, 0])
     if parts.left and more < 0:
         _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+
+
+def _not_continuous(problem: Problem, boxes: Vector) -> list[Discontinuity]:
+    """Return where an equation in one unknown is not continuous, at most once in each of the largest groups of close intervals."""
+    boxes = boxes[np.argsort(boxes[:, 0])]
+    wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
+    groups = np.split(boxes, np.flatnonzero(boxes[1:, 0] > boxes[:-1, 1] + wide) + 1)
+    ends = [(each[0, :1], each[-1, 1:]) for each in sorted(groups, key=len)[-_MOST_GROUPS:]]
+    found = [discontinuity(problem.system, problem.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
+    return [one for one in found if one is not None]
 
 
 def _note_excluded(found: Roots, box: Vector, low: Vector, high: Vector) -> None:
@@ -149,6 +164,10 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
             _add(found, _signed(problem, check))
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
             return np.stack([x - wide, x + wide])
+    broken = discontinuity(problem.system, problem.enclosure, middle, reach)
+    if broken is not None:
+        found.broken.append(broken)
+        return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
     (found.unresolved if _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
