@@ -296,10 +296,10 @@ def test_the_parameters_as_a_latex_table(line_csv: str) -> None:
 def test_a_fit_that_runs_away_suggests_another_start(tmp_path: Path) -> None:
     path = tmp_path / "decay.csv"
     path.write_text("t,y\n0,5.1\n1,3.7\n2,2.9\n3,2.2\n4,1.9\n5,1.6\n6,1.45\n")
-    _, err, code = streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=-5")
+    # At this start the exponential underflows in every row but one, and no derivative leads away from it.
+    _, err, code = streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=1e-4,A=1,c=1")
     assert code == 1
     assert "choose other starting values with --at, or rewrite the model; at other values, the data determine all parameters" in err
-    assert "choose other starting values" in streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=1e-4,A=1,c=1")[1]
     assert streams(f"autodiff fit 'y = A*exp(-t/tau) + c' {path} --at tau=3")[2] == 0
 
 

@@ -135,7 +135,7 @@ class Arithmetic:
         if self._random is not None and value and not self._reads:
             value = value * (1 + self._jitter())
             if abs(value) < 2.0**-1021:  # half of the smallest number, as a relative error that is the same at neighbouring points
-                value = value * (1 + self._random.choice((-1, 1)) * min(self.mp.ldexp(1, -1074 - self.mp.mag(value)), 1))
+                value = value * (1 + self.mp.ldexp(self._random.choice((-1, 1)), min(-1074 - self.mp.mag(value), 0)))
         return Number(self, value)
 
     def finite(self, x: Real) -> bool:
