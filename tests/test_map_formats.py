@@ -707,11 +707,23 @@ def test_markdown_does_not_contain_html() -> None:
     assert "&lt;script>alert(1)&lt;/script>" in done.out.decode()
 
 
+def test_a_deep_value_of_an_unused_column_does_not_matter() -> None:
+    deep = "[" * 3_000 + '"},{:\\""' + "]" * 3_000
+    lines = [f'{{"x": 1, "y": {deep}, "z": "}}"}}', f'{{"y": {deep}, "x": 2, "z": [1]}}', '{"x": 3, "y": 4}']
+    Path("deep.ndjson").write_text("\n".join(lines) + "\n")
+    assert run_map("x", "deep.ndjson", "-q").text == "1.0,1.0\n2.0,1.0\n3.0,1.0\n"
+    copied = run_map("x", "deep.ndjson", "--format", "ndjson").text.splitlines()
+    assert copied[0] == f'{lines[0][:-1]}, "value": 1.0, "d_x": 1.0}}'
+    assert "line 1: a value is nested too deeply" in run_map("x", "deep.ndjson", "--format", "csv").err
+    Path("deep.ndjson").write_text(f'{{"x": 1, "y": {deep[:-1]}}}}}\n')
+    assert "line 1: a value is nested too deeply" in run_map("x", "deep.ndjson", "-q").err
+
+
 def test_messages_on_unreadable_files_are_in_plain_words() -> None:
     Path("deep.ndjson").write_text('{"x":1,"y":' + "[" * 100_000 + "]" * 100_000 + "}\n")
     Path("w.csv.gz").write_bytes(b"x\n1\n")
     Path("w.csv.xz").write_bytes(b"\x1f\x8b\x08")
-    said = [run_map("x", name).err for name in ("deep.ndjson", "w.csv.gz", "w.csv.xz")]
+    said = [run_map("y" if "deep" in name else "x", name).err for name in ("deep.ndjson", "w.csv.gz", "w.csv.xz")]
     assert "a value is nested too deeply to be read" in said[0]
     assert "it begins with 'x'" in said[1]
     assert "it begins with the bytes 1f 8b 08" in said[2]
