@@ -19,6 +19,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.trace import pointwise, raw
 from autodiff_cli.gradient_checking.ridders import Quotient
 from autodiff_cli.gradient_checking.verdicts import Judge, Tolerances, Verdict
 from autodiff_cli.precise.reference import Reference
@@ -165,6 +166,8 @@ class Extrapolated(_InFloats):
         super().__init__(evaluation, given or Tolerances(0.0, 1e-12))
         self._given = given
         self._kinks: set[str] = set()
+        results = [np.abs(raw(one)) for step in evaluation.trace if not pointwise(step) for one in step.results]
+        self._largest = max((float(np.max(one)) for one in results if np.size(one) and np.isfinite(one).all()), default=0.0)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         verdicts = super().first(name, analytic)
@@ -182,7 +185,7 @@ class Extrapolated(_InFloats):
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
         rows = []
         for i, row in enumerate(analytic):
-            quotient = Quotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic))
+            quotient = Quotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
             rows.append([self._tolerant(quotient.judged(j, float(value))) for j, value in enumerate(row)])
         return rows
 

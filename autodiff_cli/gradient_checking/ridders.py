@@ -36,14 +36,16 @@ class Quotient:
         function: a function of a distance that computes the elements of the output with the input shifted by this distance.
         x: the value of the input.
         many: the number of elements of the variable.
+        largest: the largest intermediate result of a function of arrays, whose rounding error is relative to its largest element.
 
     Attributes:
         value, error: the estimated derivatives and their estimated errors.
         left, right: the one-sided estimates, as pairs of derivatives and errors.
     """
 
-    def __init__(self, function: Callable[[float], Array], x: float, many: int) -> None:
+    def __init__(self, function: Callable[[float], Array], x: float, many: int, largest: float = 0.0) -> None:
         scale = abs(x) if x else 1.0
+        self._floor = 4 * float(np.finfo(float).eps) * largest / scale
         steps: Sequence[float] = _STEPS if x else _STEPS_AT_0
         if many > _MANY:
             steps = steps[:2] if many <= 4 * _MANY else steps[1:2]
@@ -82,7 +84,7 @@ class Quotient:
             return Verdict("undecided", found, off, 0.0, "no step gives a finite difference quotient")
         if not np.isfinite(value) or off > tolerance:
             # The estimate of a large error may be too small, so a failure requires a much larger difference.
-            if not np.isfinite(value) or off > 100 * error:
+            if not np.isfinite(value) or off > 100 * error + self._floor:
                 return Verdict("fail", found, off, tolerance)
             return Verdict("undecided", found, off, tolerance, "the difference quotients are not accurate enough for a verdict")
         if error <= _KNOWN * max(abs(value), abs(found)) or (off == 0 and error == 0):
