@@ -283,3 +283,8 @@ def test_a_descent_into_the_box_leaves_a_corner() -> None:
 def test_a_degenerate_maximum_at_a_bound_is_left() -> None:
     found = ad.minimize("-(x - 2)**4", at={"x": 2}, bounds={"x": (-2, 2)})
     assert (found.verdict, found.solution) == ("at_bound", {"x": -2})
+
+
+def test_variables_without_elements_beside_a_flat_one() -> None:
+    assert ad.minimize("sum(x) + 0*z", {"z": 5, "x": []}).verdict == "flat"
+    assert ad.minimize("sum(x) + (z - 1)**4", {"z": 5, "x": []}).verdict == "minimum"

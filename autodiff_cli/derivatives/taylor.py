@@ -176,10 +176,13 @@ def _verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
 def series(evaluation: Evaluation, order: int) -> Array:
     """Return the Taylor coefficients of the output in the single variable of an evaluation, with the order as the first dimension.
 
+    Beside that variable there may be others without elements.
+
     Raises:
         NoSeriesError: if an operation does not have a power-series rule.
     """
-    ((name, leaf),) = evaluation.variables.items()
+    variables = evaluation.variables
+    ((name, leaf),) = variables.items() if len(variables) == 1 else ((n, leaf) for n, leaf in variables.items() if leaf.numel())
     expansion = Expansion(order)
     values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
     machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
