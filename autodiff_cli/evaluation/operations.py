@@ -38,7 +38,7 @@ MOST_OPERATIONS = 10_000_000
 QUICK_OPERATIONS = 200_000
 """The number of operations that a program may run however long they take, such as products of large matrices."""
 MOST_SECONDS = 10.0
-"""The maximum processor time of a program of more than ``QUICK_OPERATIONS``; each takes 10 to 25 microseconds if it is cheap."""
+"""The maximum processor time of a program of more than ``QUICK_OPERATIONS``; each takes 15 to 40 microseconds if it is cheap."""
 _WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
 
 
