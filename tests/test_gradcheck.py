@@ -79,6 +79,7 @@ def test_a_claim_is_compared_with_the_exact_derivative(
         ("acos(x)", {"x": 1}, "pass"),
         ("x*abs(x)", {"x": 0}, "pass"),
         ("abs((x - 0.625)*(x - 1.125))", {"x": 1.125}, "kink"),  # the central quotient is curvature times the step
+        ("1e12*x**2 + abs(x - 3)", {"x": 3}, "kink"),  # the sides differ by 3e-13 of the derivative
         ("floor(x)", {"x": 2}, "jump"),
         ("log(x)", {"x": -1}, "undefined"),
         ("sqrt(x**2 + 1)", {"x": 1e200}, "fail"),

@@ -285,7 +285,7 @@ def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient
     low, high = min(numbers), max(numbers)
     if mp.isinf(low) or mp.isinf(high):
         return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
-    size = max(abs(low), abs(high)) * mp.mpf("1e-12")
+    size = max(abs(low), abs(high)) * mp.mpf("1e-20")
     apart = [max(quotients).value - min(quotients).value for quotients in zip(*pairs, strict=True)]
     if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:
         return slope("kink", sides=(low, high))
