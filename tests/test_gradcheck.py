@@ -264,3 +264,10 @@ def test_as_many_derivatives_are_checked_as_there_is_time_for() -> None:
     with pytest.raises(LimitError, match="gradcheck would compare 650 numbers, more than the limit of 500"):
         check("sum(x**2)", {"x": [1.0] * 25}, order=2)
     assert verdicts(check("sum(x**2)", {"x": [1.0, 2.0, 3.0]}, order=2)) == ["pass", "pass"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_warning_where_a_neighbour_is_outside_the_domain() -> None:
+    z = [[1.98, 1.37, -0.782], [0.9, 2.7, 2.52], [0.5, 2, 2]]
+    found = ad.gradcheck("deg2rad(power(x, x))*2/dawsn_slope(z, order=0)[2, 2]", at={"x": 0.0, "z": z})
+    assert len(found.checks) == 2

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
@@ -46,8 +48,9 @@ class Evaluator(Machine):
         """
         self._require_values()
         value: Any = None
-        for statement in self.tree.children:
-            value = self.statement(statement)
+        with np.errstate(all="ignore"):
+            for statement in self.tree.children:
+                value = self.statement(statement)
         if value is None and self.tree.children[-1].kind.startswith("definition"):
             raise ParseError(
                 "the program ends with a definition and computes nothing",
