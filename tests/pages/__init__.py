@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+from autodiff_cli.cli.commands import COMMANDS
 from tests.pages import commands, errors, functions, kinks, objects
 from tests.printed import agrees
 from tests.shell import ROOT
 
+
+def _command(name: str) -> str:
+    return f"{commands.page(name)}\n{objects.section(name)}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    **commands.pages(),
+    "commands.md": commands.contents,
+    **{f"commands/{name}.md": partial(_command, name) for name in COMMANDS},
     **functions.pages(),
     "kinks.md": kinks.page,
     "json.md": objects.page,

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -30,12 +30,8 @@ is an expression of [the language](reference.md); `-` reads it from standard inp
 """
 
 
-def pages() -> dict[str, Callable[[], str]]:
-    """Return the generators of the pages by name."""
-    return {"commands.md": _contents, **{f"commands/{name}.md": partial(_command, name) for name in COMMANDS}}
-
-
-def _contents() -> str:
+def contents() -> str:
+    """Return the text of the page that lists the commands."""
     rows = [(f"[`{name}`](commands/{name}.md)", prose(text)) for name, text in COMMANDS.items()]
     return "\n".join([_HEAD, table(("command", "description"), rows), "## Options that commands share\n", _table(_shared())])
 
@@ -99,7 +95,8 @@ def folder() -> Iterator[Path]:
             os.chdir(before)
 
 
-def _command(name: str) -> str:
+def page(name: str) -> str:
+    """Return the text of the page of a command, without its section on JSON."""
     command, shared = declared(name), _shared()
     usage = " ".join(command.collect_usage_pieces(click.Context(command, info_name=name)))
     about, _, _ = (command.help or "").partition("\b")

@@ -1,8 +1,15 @@
-"""The generator of ``docs/json.md``: an example of the JSON object of each command, and the meaning of every key."""
+"""The generator of ``docs/json.md`` and of the sections on JSON in the pages of the commands.
+
+A section shows an example of the JSON object of its command and the meaning of the keys of its own; ``docs/json.md`` has the keys
+that several commands share.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from autodiff_cli.cli.commands import COMMANDS
@@ -28,7 +35,7 @@ EXAMPLES = {
 """The examples of commands for which the page does not use the first example of the help text with ``--json``."""
 WITHOUT = {
     "export": "`autodiff export` does not have JSON output; it prints source code.",
-    "repl": "`autodiff repl --json` prints one record of [`run`](#run) per line as soon as a step has run.",
+    "repl": "`autodiff repl --json` prints one record of [`run`](run.md#json) per line as soon as a step has run.",
 }
 """The commands that do not print a JSON object of their own."""
 
@@ -183,7 +190,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "over": ("object by variable", "the two ends of the range of each variable"),
     "plot.columns": ("object by column name", "the samples: the variables, `value`, `d_x`, and with `--order` 2 also `d_x_x`"),
     "marks": ("list of objects", "discontinuities and kinks; not in plots over two variables"),
-    "marks[].kind": (TEXT, "`pole`, `jump`, `kink`, ...; see [Plots](plot.md)"),
+    "marks[].kind": (TEXT, "`pole`, `jump`, `kink`, ...; see [Plots](../plot.md)"),
     "marks[].at": ("number", "its position"),
     "propagate.value": ("number", "the estimate; with `--order 2`, the terms of second order shift it"),
     "u": ("number", "the standard uncertainty"),
@@ -219,7 +226,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "functions[].smooth": (TEXT, "the arguments for which it is differentiable"),
     "functions[].convention": (TEXT, "the convention at kinks, and its source"),
     "converged": (FLAG, "whether every check of the solution passed"),
-    "verdict": (TEXT, "the kind of point that was found"),
+    "verdict": (TEXT, "the kind of point that was found, or the reason why it is not a solution, such as `jump` or `underflow`"),
     "reason": (TEXT, "the check that failed; only if `converged` is false"),
     "minimize.proof": (TEXT, "what was verified, in words; only if `converged` is true"),
     "propagate.converged": (FLAG, "whether random trials, if there were any, do not contradict the result"),
@@ -250,7 +257,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "minimize.sensitivity": ("object by constant", "the derivative of each variable, and of `value`, with respect to the constant"),
     "trace": ("list of objects by column", "with `--trace`: the steps"),
     "point": ("object by variable", "the point that was reached; only if `converged` is false"),
-    "root.verdict": (TEXT, "`root`, `multiple_root`, `minimum_of_norm`, `flat`, `no_root` or `not_converged`"),
+    "root.verdict": (TEXT, "`root`, `multiple_root`, `minimum_of_norm`, `flat`, `jump`, `undefined`, `no_root` or `not_converged`"),
     "residual": ("list of numbers", "the left side minus the right side of each equation"),
     "last_step": ("number", "the length of the Newton step at the solution"),
     "condition": ("number", 'the condition number of the Jacobian with scaled rows and columns; `"inf"` if it is singular'),
@@ -318,7 +325,8 @@ KEYS: dict[str, tuple[str, str]] = {
 
 _HEAD = """# JSON
 
-`--json` prints one object on one line; this page wraps long objects. Keys are printed in the order shown. A number is printed
+`--json` prints one object on one line; these pages wrap long objects. Each [command](commands.md) has a section "JSON" in its page,
+with an example and the keys of its own. Keys are printed in the order shown. A number is printed
 with the fewest digits that identify it. A number that is not finite is the string `"nan"`, `"inf"` or `"-inf"`, because JSON
 does not have such numbers. `ndjson` prints the records of the main list of the object, one per line.
 """
@@ -326,19 +334,44 @@ does not have such numbers. `ndjson` prints the records of the main list of the 
 
 def page() -> str:
     """Return the text of the page."""
-    parts = [_HEAD]
-    explained: set[str] = set()
-    for name in COMMANDS:
-        parts.append(f"## {name}\n")
-        if name in WITHOUT:
-            parts.append(f"{WITHOUT[name]}\n")
-            continue
-        line = example(name)
-        parts += _shown(name, line, answer(line), explained)
-    parts += ["## Errors\n\nErrors are printed on standard error.\n"]
     line = f"{ERRORS['UnknownName']} --json"
-    parts += _shown("error", line, json.loads(streams(line)[1]), explained)
-    return "\n".join(parts)
+    error = json.loads(streams(line)[1])
+    return "\n".join(
+        [
+            _HEAD,
+            "## Keys that commands share\n",
+            _table("", shared()),
+            "## Errors\n\nErrors are printed on standard error.\n",
+            _example(line, error),
+            _table("error", keys(error)),
+        ]
+    )
+
+
+def section(name: str) -> str:
+    """Return the section of a command's page."""
+    if name in WITHOUT:
+        return f"## JSON\n\n{WITHOUT[name]}\n"
+    found = keys(_documents()[name])
+    common = [key for key in found if key in shared() and f"{name}.{key}" not in KEYS]
+    own = [key for key in found if key not in common and meaning(name, key)]
+    parts = ["## JSON\n", _example(example(name), _documents()[name]), *([_table(name, own)] if own else [])]
+    above = ", ".join(code(key) for key in common if "[]" not in key)
+    return "\n".join([*parts, f"These keys are described in [JSON](../json.md): {above}.\n"])
+
+
+@cache
+def _documents() -> dict[str, Any]:
+    """Return the object of each command that prints one."""
+    return {name: answer(example(name)) for name in COMMANDS if name not in WITHOUT}
+
+
+@cache
+def shared() -> tuple[str, ...]:
+    """Return the keys that have the same meaning in several commands, and those of notes, which the examples need not have."""
+    used = Counter(key for name, one in _documents().items() for key in keys(one) if f"{name}.{key}" not in KEYS)
+    several = tuple(key for key, count in used.items() if count > 1 and key in KEYS)
+    return (*several, *(key for key in KEYS if key.startswith("notes[].")))
 
 
 def example(name: str) -> str:
@@ -375,22 +408,13 @@ def meaning(command: str, key: str) -> tuple[str, str] | None:
     return KEYS.get(f"{command}.{key}") or KEYS.get(key)
 
 
-def _shown(command: str, line: str, document: Any, explained: set[str]) -> list[str]:
-    rows, known = [], []
-    for key in keys(document):
-        one = meaning(command, key)
-        if one is not None and key in explained and f"{command}.{key}" not in KEYS:
-            known.append(key)
-        elif one is not None:
-            explained.add(key)
-            rows.append((code(key), *one))
-    above = [key for key in known if "[]" not in key]
-    parts = [block("console", f"$ {line}"), block("json", spread(document))]
-    if rows:
-        parts.append(table(("key", "type", "meaning"), rows))
-    if above:
-        parts.append(f"These keys are described above: {', '.join(map(code, above))}.\n")
-    return parts
+def _example(line: str, document: Any) -> str:
+    return "\n".join([block("console", f"$ {line}"), block("json", spread(document))])
+
+
+def _table(command: str, listed: Sequence[str]) -> str:
+    found = ((key, meaning(command, key)) for key in listed)
+    return table(("key", "type", "meaning"), [(code(key), *one) for key, one in found if one is not None])
 
 
 def spread(value: Any, indent: int = 0, width: int = 100) -> str:
