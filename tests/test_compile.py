@@ -415,3 +415,10 @@ def test_numpy_takes_the_threads_that_it_gains_from(expression: str, workers: in
     monkeypatch.setattr("autodiff_cli.compiler.schedule.in_threads", one_after_the_other)
     ad.compile(expression, threads=2, engine="numpy")(x=np.ones(200_000))
     assert taken == [workers]
+
+
+def test_a_comparison_with_a_gradient_by_hand_is_constant() -> None:
+    """As in PyTorch, the result of a function is not differentiable if it is not a floating-point number."""
+    program = "f(a) = a < 1 with grad (3*a); f(x)*x"
+    found = ad.compile(program, ["x"])(x=np.array([0.5, 2.0]))
+    assert found["d_x"].tolist() == [ad.evaluate(program, at={"x": x}).grad["x"] for x in (0.5, 2.0)] == [1, 0]

@@ -167,6 +167,7 @@ def test_the_command() -> None:
         ("exp(-2*(x - 1.125)**2)", {"x": -0.85}, "underflow", False, None),
         ("(x + 2.875)**3 + 0*x", {"x": 0.375}, "unbounded", False, None),
         ("x**3 + 8.625*x**2 + 24.796875*x + 23.763671875", {"x": 0.375}, "unbounded", False, None),  # the same, expanded
+        ("1e13*(x + 3)*(x + 1)", {"x": -3}, "minimum", True, {"x": -2}),  # 0 at the start, and deep
         ("relu(x)", {"x": -3}, "flat", True, None),
         ("(x*y - 1)**2", {"x": 2, "y": 3}, "flat", True, None),
         ("abs(x - y) + (x + y)**2", {"x": 1, "y": 2}, "kink", True, {"x": 0, "y": 0}),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
-from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
@@ -110,7 +109,7 @@ def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> li
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
 
 
-@checks(**at_a_point(), order=WHOLE)
+@checks(**at_a_point(), order=COUNT)
 def evaluate(
     expression: str,
     at: Mapping[str, Any] | None = None,
@@ -210,7 +209,7 @@ def evaluate(
     return result
 
 
-@checks(**at_a_point("autograd.grad"), order=WHOLE)
+@checks(**at_a_point("autograd.grad"), order=COUNT)
 def grad(
     expression: str,
     at: Mapping[str, Value] | None = None,

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
-from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
@@ -88,7 +87,7 @@ class Taylor(DerivativeResult):
         return [(f"the coefficient of order {k}", c) for k, c in enumerate(self.coefficients)]
 
 
-@checks(**at_a_point(), order=WHOLE)
+@checks(**at_a_point(), order=COUNT)
 def taylor(
     expression: str,
     at: Mapping[str, Value] | None = None,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, checks
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, checks
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
@@ -60,6 +60,8 @@ class TracingEvaluator(Evaluator):
         if tracer is None:
             return super().with_own_vjp(function, given, node)
         value = self.within(function, function.body, arguments)
+        if not value.is_floating_point():
+            return value  # as in PyTorch, a comparison does not have a derivative
         if any(tensor.shape for tensor in (value, *arguments)):
             raise NotRecordable(f"'{function.name}' has user-written derivatives and is called with a tensor that is not a scalar")
         assert function.partials is not None
@@ -85,7 +87,7 @@ class RowTracingEvaluator(OneNumberPerRow, TracingEvaluator):
     """A tracing evaluator whose variables are columns, with one number in each row."""
 
 
-@checks(expression=EXPRESSION, const=optional(VALUES), wrt=optional(NAMES), order=WHOLE)
+@checks(expression=EXPRESSION, const=optional(VALUES), wrt=optional(NAMES), order=COUNT)
 def compile(
     expression: str,
     wrt: str | Sequence[str] | None = None,

@@ -190,12 +190,12 @@ class TensorLog:
         Raises:
             ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
         """
-        parameters, count = op.parameters, len(given)
-        if not named and op.required <= count and op.tensors[:count] == parameters[:count] and not op.variadic and not op.spread:
+        parameters, count, fixed = op.parameters, len(given), not op.variadic and not op.spread
+        if fixed and not named and op.required <= count <= len(parameters) and op.tensors[:count] == parameters[:count]:
             ready = _ready(op, given)  # the common case, several times as fast as the general one
             if ready is not None:
                 return ready, {}
-        if not op.variadic and not op.spread and len(given) > len(parameters):
+        if fixed and count > len(parameters):
             raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords = _keywords(op, len(given), named)
         have = len(given) + len(keywords)

@@ -14,8 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.graph import nodes_behind, observing
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
-from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -43,7 +42,7 @@ MOST_SWEEPS = 24
 """The maximum number of backward passes for order 2; each element of the gradient takes one backward pass."""
 
 
-@checks(**at_a_point(), order=WHOLE)
+@checks(**at_a_point(), order=COUNT)
 def explain(
     expression: str,
     at: Mapping[str, Value] | None = None,

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
-from autodiff_cli.autograd.primitives.interface_kinds import NAMES, POINTS, at_a_point, checks
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, NAMES, POINTS, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
@@ -92,7 +91,7 @@ class Report(CommandResult):
         return [wrong or ("undecided" if self.undecided else "pass")]
 
 
-@checks(**{**at_a_point("autograd.gradcheck"), "at": POINTS, "claims": NAMES, "order": WHOLE})
+@checks(**{**at_a_point("autograd.gradcheck"), "at": POINTS, "claims": NAMES, "order": COUNT})
 def gradcheck(
     expression: str,
     at: Point | Sequence[Point],

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, PAIR, PIXELS, VALUES, VALUES_OR_TEXTS, checks, choice
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import (
+    COUNT,
+    EXPRESSION,
+    PAIR,
+    PIXELS,
+    VALUES,
+    VALUES_OR_TEXTS,
+    checks,
+    choice,
+)
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.ranges import count, interval, ranges
@@ -31,7 +40,7 @@ Ends = tuple[float, float] | str
     over=optional(VALUES_OR_TEXTS),
     at=optional(VALUES),
     const=optional(VALUES),
-    order=optional(WHOLE),
+    order=optional(COUNT),
     log=choice("", "x", "y", "xy"),
     path=optional(VALUES),
     width=optional(PIXELS),

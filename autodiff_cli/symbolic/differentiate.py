@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE
-from autodiff_cli.autograd.primitives.interface_kinds import at_a_point, checks
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.gradient import gradient
@@ -79,7 +78,7 @@ class Derivatives(CommandResult):
         return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}
 
 
-@checks(**at_a_point(), order=WHOLE)
+@checks(**at_a_point(), order=COUNT)
 def diff(
     expression: str,
     at: Mapping[str, Value] | None = None,

@@ -77,6 +77,13 @@ def _size(value: Argument) -> int:
     return found
 
 
+def _count(value: Argument) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value  # of any size: the functions have limits of their own
+    return WHOLE.take(value)
+
+
+COUNT = Kind("a whole number", _count)
 FUNCTION = Kind("a function", _function)
 A_TENSOR = Kind("a tensor", _of(Tensor))
 EXPRESSION = Kind("an expression, which is a text", _of(str))

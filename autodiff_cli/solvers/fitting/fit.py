@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
@@ -50,7 +50,7 @@ SAME = 1e-9
     derive=NAMES,
     share=NAMES,
     sigma_x=VALUES_OR_TEXTS,
-    max_steps=WHOLE,
+    max_steps=COUNT,
 )
 def fit(
     expression: str,

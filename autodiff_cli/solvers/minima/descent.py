@@ -186,7 +186,7 @@ class _Descent:
         return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
 
     def _end(self, ending: str) -> Descended:
-        deep = self.value < -_DEEP * max(1.0, self.height)
+        deep = ending != "stationary" and self.value < -_DEEP * max(1.0, self.height)
         return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:

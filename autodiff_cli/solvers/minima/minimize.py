@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
@@ -111,7 +111,7 @@ def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
     bounds=VALUES_OR_TEXTS,
     subject=NAMES,
     sensitivity=NAMES,
-    max_steps=WHOLE,
+    max_steps=COUNT,
 )
 def minimize(
     expression: str,

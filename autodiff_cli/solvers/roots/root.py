@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
-from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
@@ -232,7 +232,7 @@ def root(
 
 
 @checks(
-    expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), over=VALUES_OR_TEXTS, sensitivity=NAMES, max_steps=WHOLE
+    expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), over=VALUES_OR_TEXTS, sensitivity=NAMES, max_steps=COUNT
 )
 def root(
     expression: str,
