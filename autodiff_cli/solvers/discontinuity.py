@@ -84,7 +84,8 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
         return None
     if not np.isfinite(here).all() if all(inside) else not np.isfinite(here).all(axis=1).any():
         return Discontinuity("undefined", where)
-    if enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
+    # The formula of a function of arrays may divide by a pivot of 0, where the function itself is defined.
+    if system.tape is not None and enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
         # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
         return Discontinuity("undefined", where)
     for j in range(system.count if all(inside) else 0):

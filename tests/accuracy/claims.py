@@ -90,6 +90,9 @@ def root_over(known: Known, low: float, high: float, all_simple: bool = False) -
         if root is None:
             return Judged(known.name, "root --over", "FALSE", line, f"{row['x']!r} is not a root ({row['proof']})")
         found.append(root)
+        if row["multiplicity"] != 1:  # close roots within its error count as one
+            reach = Fraction(_width(row["error_bound"]))
+            found += [one for one, _ in known.roots if one != root and abs(one - Fraction(float(row["x"]))) <= reach]
     complete = bool(answer["complete"])
     edge = 1e-8 * (high - low)
     missed = [(root, crossing) for root, crossing in known.roots if low + edge < root < high - edge and root not in found]

@@ -87,7 +87,7 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
             break
         box, waiting = waiting[0], waiting[1:]
         if problem.enclosure.excludes(*box):
-            _note_excluded(found, box, low, high)
+            _note_excluded(problem, found, box, low, high)
         else:
             waiting = _outside(waiting, _looked_at(problem, walk, box, low, high, found))
     found.unresolved += list(waiting.mean(axis=1))
@@ -109,8 +109,10 @@ def _not_continuous(problem: Problem, boxes: Vector) -> list[Discontinuity]:
     return [one for one in found if one is not None]
 
 
-def _note_excluded(found: Roots, box: Vector, low: Vector, high: Vector) -> None:
+def _note_excluded(problem: Problem, found: Roots, box: Vector, low: Vector, high: Vector) -> None:
     """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
+    if problem.system.tape is None:  # the formula of a function of arrays may have a pole where the function has none
+        return
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, box.mean(axis=0))
     near = 1e-12 * (high - low)
     known = any(np.all(np.abs(one - place) <= near) for one in found.undefined)
@@ -168,8 +170,14 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     if broken is not None:
         found.broken.append(broken)
         return np.stack([middle - reach, middle + reach])
+    crossing = _crossing(problem, middle - reach, middle + reach)
+    if crossing is not None:  # so steeply that the residual is not small at any float
+        error = crossing[1] - crossing[0]
+        _add(found, verified(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
+        return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
-    (found.unresolved if _vanishes(problem, middle, reach) else found.undefined).append(place)
+    regular = problem.enclosure is not None and problem.enclosure.is_regular(middle - reach, middle + reach)
+    (found.unresolved if regular or _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
     return np.stack([middle - reach, middle + reach])
 
@@ -188,12 +196,32 @@ def _signed(problem: Problem, check: Check) -> Check:
     if len(check.error) > 1 or check.proof == "interval Newton" or problem.enclosure is None:
         return check
     x, wide = check.point.x, 3 * check.error + 1e-300
-    before, after = (problem.enclosure(end, end)[0] for end in (x - wide, x + wide))
-    regular = bool(problem.enclosure(x - wide, x + wide)[0].regular)
-    if regular and (bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)):
+    if _crosses(problem, x - wide, x + wide):
         return check._replace(proof="sign change")
+    before, after = (problem.enclosure(end, end)[0] for end in (x - wide, x + wide))
     same = bool(before.high < 0 and after.high < 0) or bool(before.low > 0 and after.low > 0)
     return check._replace(proof="touching") if same else check
+
+
+def _crosses(problem: Problem, low: Vector, high: Vector) -> bool:
+    """Return whether an equation in one unknown is continuous and has different signs at two bounds, by enclosures."""
+    enclosure = problem.enclosure
+    if enclosure is None or problem.system.count != 1 or len(low) != 1 or not enclosure.is_regular(low, high):
+        return False
+    before, after = (enclosure(end, end)[0] for end in (low, high))
+    return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
+
+
+def _crossing(problem: Problem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
+    """Return two neighbouring floats between which an equation in one unknown is continuous and changes its sign, or ``None``."""
+    if problem.system.count != 1 or len(low) != 1:
+        return None
+    sign, other = (float(np.sign(problem.system.values(end)[0])) for end in (low, high))
+    if not sign * other < 0:
+        return None
+    while (low < (middle := low / 2 + high / 2)).all() and (middle < high).all():
+        low, high = (middle, high) if np.sign(problem.system.values(middle)[0]) == sign else (low, middle)
+    return (low, high) if _crosses(problem, low, high) else None
 
 
 def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
