@@ -208,6 +208,17 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
     return name
 
 
+def of_first_bytes(begins: bytes) -> str | None:
+    """Return the binary format that the first bytes of a file show; ``None`` for text.
+
+    Args:
+        begins: at least 8 bytes, if the file has them; a text may begin with the letters that a binary format begins with.
+    """
+    found = next((each.name for each in FORMATS.values() if begins.startswith((*each.magic, *each.stream_magic))), None)
+    is_binary = begins[:1] > b"\x7f" or any(byte < 32 and byte not in b"\t\r\n" for byte in begins)
+    return found if is_binary else None
+
+
 def of_path(path: str, known: tuple[str, ...], option: str) -> str:
     """Return the format of a file of rows by the suffix of its name.
 

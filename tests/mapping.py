@@ -45,6 +45,7 @@ class Stream(io.TextIOWrapper):
 def run_map(*arguments: Any, stdin: bytes = b"") -> Done:
     """``autodiff map`` with these arguments."""
     out, err = Stream(), Stream()
-    with mock.patch.multiple(sys, stdin=Stream(stdin), stdout=out, stderr=err):
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))  # type: ignore[arg-type]  # its methods are those of a pipe
+    with mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err):
         code = main(["map", *map(str, arguments)])
     return Done(code, out.bytes, err.bytes.decode())

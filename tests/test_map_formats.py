@@ -119,6 +119,14 @@ def test_every_pair_of_formats(out_of: str, into: str) -> None:
     assert load(f"piped.{into}") == found
 
 
+@pytest.mark.parametrize("style", ["csv", "npy", "npz", *ARROW])
+def test_standard_input_in_a_binary_format_is_recognized(style: str) -> None:
+    with open(save(style, {"x": np.array(X), "y": np.array(Y)}), "rb") as file:
+        done = run_map(EXPRESSION, "-q", "-", stdin=file.read())
+    assert (done.code, done.err) == (0, "")
+    assert [float(line.split(",")[0]) for line in done.text.splitlines()] == pytest.approx(list(np.square(X) * Y))
+
+
 @pytest.mark.parametrize("style", [*PLAIN, *ARROW])
 def test_no_rows_and_many(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if style != "ndjson":  # which has no columns without rows

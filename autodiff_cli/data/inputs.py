@@ -14,7 +14,7 @@ from autodiff_cli.data.compression import decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
-from autodiff_cli.formats import FORMATS, READ, of_path, of_suffix, plain, suffixes, uncompressed
+from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
 from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
@@ -112,14 +112,17 @@ def _partition_of(file: str, name: str) -> str:
 
 
 def style_of(path: Path, style: str | None) -> str:
-    """Return the format of an input: the given format, the format for its file name, or CSV for a pipe.
+    """Return the format of an input: the given format, the format for its file name or of its first bytes, or CSV for a pipe.
 
     Raises:
         UsageError: if the name of a file on disk does not determine a format.
     """
     if style is not None:
         return style
-    if path is None or (os.path.exists(path) and not os.path.isfile(path)):
+    if path is None:
+        file = sys.stdin and sys.stdin.buffer
+        return (hasattr(file, "peek") and of_first_bytes(file.peek(64)[:64])) or "csv"
+    if os.path.exists(path) and not os.path.isfile(path):
         return "csv"
     return of_path(storage.file_part(path), READ, "input_format")
 

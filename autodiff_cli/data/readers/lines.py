@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.row_blocks import ROW, InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, setting
-from autodiff_cli.formats import FORMATS
+from autodiff_cli.formats import of_first_bytes
 from autodiff_cli.language.source_text import size_of
 
 CHUNK = 1 << 22
@@ -91,9 +91,8 @@ class TextReader(Reader):
         yield from self._chunks
 
     def _check_text(self, start: bytes) -> None:
-        found = next((each.name for each in FORMATS.values() if start.startswith((*each.magic, *each.stream_magic))), None)
-        # A header may begin with the letters of another format's magic number.
-        if found is not None and (start[0] > 127 or any(byte < 32 and byte not in b"\t\r\n" for byte in start)):
+        found = of_first_bytes(start)
+        if found is not None:
             article = "an" if found[0] in "an" else "a"
             raise DataError(f"{self.name} is {article} {found} file, not text", hint=f"set {setting('input_format', found)}")
 
