@@ -123,6 +123,72 @@ def test_every_format_is_filtered(style: str) -> None:
     assert all(float(row.split(",")[0]) >= 3 for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("condition", "chosen"),
+    [
+        ("id == 'a'", "a"),
+        ("'b' < id", "bcd"),
+        ("id >= 'b' and not (id == 'd' or y == 0.5)", "b"),
+        ("id != 'b,\"q' and x > 0", "ac"),
+        ("x == '1.50'", "a"),
+        ("g == 'p' and x == 4", "c"),
+    ],
+)
+def test_conditions_on_text(condition: str, chosen: str) -> None:
+    rows = list(csv.reader(io.StringIO(run_map("y", "--where", condition, stdin=ROWS).text)))[1:]
+    assert "".join(row[0][0] for row in rows) == chosen
+    assert {len(row) for row in rows} == {6}
+
+
+@pytest.mark.parametrize("style", ["csv", "ndjson", "parquet", "arrow", "npy"])
+@pytest.mark.parametrize("rows", [8, 60_000])
+def test_text_of_every_format(style: str, rows: int) -> None:
+    """The text of a missing value is empty; a column that is only compared need not be copied."""
+    pa = pytest.importorskip("pyarrow")
+    words = ["soft", "", "größer", None, "soft", "a b", 'q"', "soft"] * (rows // 8)
+    table = pa.table({"x": [float(i) for i in range(rows)], "word": [word or "" for word in words] if style == "npy" else words})
+    if style == "parquet":
+        pa.parquet.write_table(table, "d.parquet")
+    elif style == "arrow":
+        table = table.set_column(1, "word", table["word"].dictionary_encode())
+        with pa.ipc.new_file("d.arrow", table.schema) as file:
+            file.write_table(table, 5)
+    elif style == "npy":
+        made = np.array(list(zip(table["x"].to_pylist(), table["word"].to_pylist(), strict=True)), [("x", float), ("word", "U9")])
+        np.save("d.npy", made)
+    elif style == "csv":
+        with open("d.csv", "w", newline="") as file:
+            csv.writer(file).writerows([("x", "word"), *zip(range(rows), words, strict=True)])
+    else:
+        lines = [json.dumps({"x": i, "word": word}) + "\n" for i, word in enumerate(words)]
+        Path("d.ndjson").write_text("".join(lines))
+    for condition, count in (
+        ("word == 'soft'", 3),
+        ("word == ''", 2),
+        ("word < 'b' and word != ''", 1),
+        ("word != '' and x < 1", 0),
+    ):
+        for kept in ("--no-keep", "--keep"):
+            done = run_map("2*x", f"d.{style}", "--where", condition, kept, "--format", "csv")
+            assert done.err == ""
+            assert done.text.count("\n") == 1 + (count * rows // 8 or 1)
+
+
+def test_text_of_fields_and_of_renamed_columns() -> None:
+    data = b'{"a": {"b": "u"}, "x": 1}\n{"a": {"b": 2}, "x": 2}\n{"a": null, "x": 3}\n'
+    style = ("--input-format", "ndjson", "-q")
+    for text, value in (("u", "1.0"), ("2", "2.0"), ("", "3.0")):
+        done = run_map("x", *style, "--let", "n=a.b", "--where", f"n == '{text}'", stdin=data)
+        assert (done.text, done.err) == (f"{value},1.0\n", "")
+
+
+def test_text_of_folders(tmp_path: Path) -> None:
+    for kind in ("one", "two"):
+        (tmp_path / f"kind={kind}").mkdir()
+        (tmp_path / f"kind={kind}" / "d.csv").write_text("x\n1\n")
+    assert run_map("x", str(tmp_path), "--where", "kind == 'two'").text == "x,kind,value,d_x\n1,two,1.0,1.0\n"
+
+
 def test_bad_cells_come_before_the_condition() -> None:
     data = b"ok,x\n1,2\n0,N/A\n1,3\n1,?\n"
     done = run_map("x", "--where", "ok == 1", stdin=data)
@@ -154,7 +220,14 @@ def test_names_with_commas_are_quoted() -> None:
         (["--where", "x = 1"], "--where 'x = 1' ends with an assignment, which is not a condition\n  hint: write == "),
         (["--where", "z, w = [x, y]"], "ends with an assignment"),
         (["--where", "x > mean(x)"], "--where: 'mean' takes an array"),
-        (["--where", "id == 'a'"], "\n  hint: a condition compares numbers; select rows by a text beforehand, or number the texts"),
+        (
+            ["--where", "id + 1 == 'a'"],
+            "--where: a text is compared with a column\n  id + 1 == 'a'\n  ^^^^^^^^^^^^^\n  hint: write NAME == \"",
+        ),
+        (["--where", "'a' < id < 'b'"], "a text is compared with a column"),
+        (["--where", "id == 'a' or lgo(x)"], "unknown function 'lgo'\n  id == 'a' or lgo(x)\n               ^^^"),
+        (["--where", "ids == 'a'"], "has no column 'ids'"),
+        (["--at", "k=1", "--where", "k == 'a'"], "a text is compared with a column"),
         (["--drop", "nothing"], "has no column 'nothing', which --drop names"),
         (["--keep-columns", "idd"], "has no column 'idd', which --keep-columns names"),
         (["--keep-columns", "x", "--drop", "y"], "--keep-columns and --drop exclude each other"),

@@ -142,7 +142,11 @@ selection = options.together(
     keep,
     click.option("--keep-columns", metavar="a,b", help="Input columns to copy, in this order."),
     click.option("--drop", metavar="a,b", help="Input columns that are not copied."),
-    click.option("--where", metavar="EXPR", help="Condition on rows; rows for which it is false or nan are left out."),
+    click.option(
+        "--where",
+        metavar="EXPR",
+        help="Condition on rows, such as 'x > 0 and name == \"soft\"'; rows for which it is false or nan are left out.",
+    ),
 )
 
 

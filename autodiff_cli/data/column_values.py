@@ -166,6 +166,22 @@ def cell_values(column: Column) -> list[Any]:
     return values
 
 
+def texts_of(column: Column) -> tuple[list[str], Array]:
+    """Return the different texts of a column, as in cells of CSV, and the position of the text of each row.
+
+    The text of a missing value is empty.
+    """
+    positions = None
+    if not isinstance(column, (list, np.ndarray)) and str(dense(column).type) in ("string", "large_string"):
+        encoded = dense(column).dictionary_encode("encode")
+        column, positions = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+    texts = ["" if value is None else str(value) for value in cell_values(column)]
+    labels = list(dict.fromkeys(texts))
+    places = {text: i for i, text in enumerate(labels)}
+    codes = np.fromiter((places[text] for text in texts), np.intp, len(texts))
+    return labels, codes if positions is None else codes[positions]
+
+
 def number_reprs(array: Array) -> list[str]:
     """Return the shortest text of each number that reads back as the same number."""
     return list(map(repr, python_values(array)))

@@ -166,7 +166,8 @@ class RowMap:
 
     Attributes:
         program: what computes the results; its engine is chosen before the first block.
-        used: the columns that the expression needs.
+        numbers: the columns that are read as numbers.
+        texts: the column of each name that the condition compares with a text.
         read: the columns that are read for the output.
         kept: the columns that are copied to the output.
         results: the names of the new columns.
@@ -188,8 +189,10 @@ class RowMap:
         variables = [*program.variables, *(self._condition.variables if self._condition else ())]
         wanted = {name: task.lets.get(name, name) for name in variables if name not in self._scalars}
         self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
+        texts = {name: task.lets.get(name, name) for name in (self._condition.texts if self._condition else ())}
+        self.texts = {name: blanks.get(column, column) for name, column in texts.items()}
         self._check_found(counts, source)
-        self.used = tuple(dict.fromkeys(self._columns.values()))
+        self.numbers = tuple(dict.fromkeys(self._columns.values()))
         self.read, self.kept = self._copied(columns, source)
         self.results = task.names(program)
         self._check_names(counts, source)
@@ -215,13 +218,13 @@ class RowMap:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
         fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}
-        missing = [name for name in self._columns.values() if name not in counts and name not in fields]
+        missing = [name for name in (*self._columns.values(), *self.texts.values()) if name not in counts and name not in fields]
         if missing:
             raise self._missing(missing, columns, source)
 
     def _missing(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
         meant = [f"{name}: {found}" for name in missing[:_SUGGESTED] if (found := suggestion(name, columns))]
-        names = [name for name, column in self._columns.items() if column in missing and name.isidentifier()]
+        names = [name for name, column in {**self._columns, **self.texts}.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
         if all(is_number(column) for column in columns):
@@ -263,7 +266,14 @@ class RowMap:
         if twice is not None and not raw:
             hint = f"copy other columns with {setting('keep_columns')} or {setting('drop')}, or none with {setting('no_keep')}"
             raise UsageError(f"{reader.name} has more than one column '{twice}'", hint=hint)
-        return ReadRequest(self.used, self.read, self.results, writer.text, raw, self.task.on_error, not self.keeps_all)
+        texts = tuple(dict.fromkeys(self.texts.values()))
+        partial = not self.keeps_all
+        return ReadRequest(self.numbers, self.read, self.results, writer.text, raw, self.task.on_error, partial, texts=texts)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns that the expression and the condition need."""
+        return tuple(dict.fromkeys([*self.numbers, *self.texts.values()]))
 
     @property
     def keeps_all(self) -> bool:
@@ -282,7 +292,7 @@ class RowMap:
             NotFiniteError: if ``strict`` is set and a result is not finite.
         """
         if self._condition is not None and block.rows:
-            block = self._condition.selected(block, self._columns)
+            block = self._condition.selected(block, {**self._columns, **self.texts})
         block, out = self.computed(block)
         if self.task.strict:
             for name, array in zip(self.results, out, strict=True):

@@ -46,6 +46,7 @@ class Block:
         bad: the number of bad rows, such as rows with a cell that is not a number.
         first_bad: the message about the first bad row.
         problems: the message about each bad row that is not skipped, by its position.
+        texts: the columns that a condition compares as text.
     """
 
     rows: int
@@ -57,6 +58,7 @@ class Block:
     bad: int = 0
     first_bad: str = ""
     problems: dict[int, str] = field(default_factory=dict)
+    texts: Mapping[str, Column] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -101,6 +103,7 @@ class ReadRequest:
         partial: whether the input may have further columns, which are not copied.
         on_error: the treatment of a cell that is not a number: ``stop``, ``nan`` or ``skip``.
         finite: whether all numbers must be finite, so ``nan`` is not a treatment.
+        texts: the columns that a condition compares as text.
     """
 
     numbers: tuple[str, ...] = ()
@@ -111,6 +114,7 @@ class ReadRequest:
     on_error: str = "stop"
     partial: bool = False
     finite: bool = False
+    texts: tuple[str, ...] = ()
 
 
 class InputFile(NamedTuple):
@@ -370,6 +374,7 @@ def only(block: Block, keep: NDArray[np.bool_]) -> Block:
         rows=len(places),
         numbers={name: column[keep] for name, column in block.numbers.items()},
         columns={name: chosen(column) for name, column in block.columns.items()},
+        texts={name: chosen(column) for name, column in block.texts.items()},
         raw=_lines(block.raw, keep) if isinstance(block.raw, bytes) else block.raw and [block.raw[i] for i in places],
         where=block.where,
         lines=[block.lines[i] for i in places],

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.data.row_blocks import Block, only
-from autodiff_cli.errors import ArgumentError, AutodiffError, UsageError, setting
+from autodiff_cli.data.column_values import texts_of
+from autodiff_cli.data.row_blocks import Block, Floats, only
+from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.rows.outputs import with_list
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import walk
+from autodiff_cli.language.tree import unescaped, walk
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -67,8 +71,71 @@ def constant_or_column(name: str, source: str) -> UsageError:
     )
 
 
+_ORDERS: dict[str, Callable[[str, str], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class _TextComparison(NamedTuple):
+    """A comparison of the texts of a column with a text.
+
+    Attributes:
+        name: the variable of the column.
+        holds: the comparison.
+        text: the text on its right side.
+    """
+
+    name: str
+    holds: Callable[[str, str], bool]
+    text: str
+
+    def of(self, block: Block, columns: Mapping[str, str]) -> Floats:
+        """Return 1 for each row of a block for which the comparison holds, and 0 for the others; see ``Condition.selected``."""
+        texts, codes = texts_of(block.texts[columns[self.name]])
+        found: Floats = np.array([self.holds(text, self.text) for text in texts], float)[codes]
+        return found
+
+
+def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
+    """Return an expression in which a variable of the same length stands for each comparison of a column with a text.
+
+    Args:
+        expression: a program of the language.
+        given: names that are not columns.
+
+    Raises:
+        UsageError: if a text is compared with something else than a column.
+    """
+    tree = parse(expression)
+    new = (name for i in count() if (name := f"_{i}") not in expression)
+    found: dict[str, _TextComparison] = {}
+    for node in walk(tree):
+        if node.kind != "comparison" or not any(child.kind == "string" for child in node.children):
+            continue
+        left, sign, right = node.children if len(node.children) == 3 else (node, node, node)
+        mirrored = left.kind == "string"
+        column, text = (right, left) if mirrored else (left, right)
+        if column.kind != "name" or column.children[0].text in given or text.kind != "string":
+            hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
+            raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
+        start, stop = node.span
+        name = next(new).ljust(stop - start, "_")
+        expression = expression[:start] + name + expression[stop:]
+        holds = _ORDERS[_MIRRORED.get(sign.text, sign.text) if mirrored else sign.text]
+        found[name] = _TextComparison(column.children[0].text, holds, unescaped(text.children[0].text[1:-1]))
+    return expression, found
+
+
 class Condition:
     """A condition on rows; rows for which it is false or nan are left out.
+
+    A comparison of the name of a column with a text, such as ``name == "soft"``, compares the texts of the column.
 
     Args:
         expression: a program of the language whose result is one number or condition.
@@ -76,7 +143,8 @@ class Condition:
         variables: names that are columns even if the language has a constant with that name.
 
     Attributes:
-        variables: the variables of the expression, which are columns.
+        variables: the variables of the expression, which are columns of numbers.
+        texts: the names that are columns of texts.
         names: the variables and the names in ``const`` that occur in the expression.
 
     Raises:
@@ -84,12 +152,14 @@ class Condition:
     """
 
     def __init__(self, expression: str, const: Mapping[str, ArrayLike], variables: Sequence[str]) -> None:
+        source = with_list(expression)
         try:
-            self._program = compile.compile(expression, (), 0, const=const, threads=1, variables=variables, engine="numpy")
+            numbered, self._comparisons = _numbered(source, const)
+            self._program = compile.compile(numbered, (), 0, const=const, threads=1, variables=variables, engine="numpy")
         except AutodiffError as error:
             error.about(setting("where"))
-            if isinstance(error, ArgumentError) and any(node.kind == "string" for node in walk(parse(expression))):
-                error.hint = "a condition compares numbers; select rows by a text beforehand, or number the texts in the file"
+            if error.source is not None:
+                error.source = source  # without the variables that stand for comparisons
             raise
         if self._program.named:
             message = f"{setting('where')} '{expression}' is several expressions"
@@ -97,7 +167,8 @@ class Condition:
         if parse(expression).children[-1].kind in ("assignment", "unpack"):
             message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
             raise UsageError(message, hint="write == to compare numbers")
-        self.variables = self._program.variables
+        self.variables = tuple(name for name in self._program.variables if name not in self._comparisons)
+        self.texts = tuple(dict.fromkeys(comparison.name for comparison in self._comparisons.values()))
         self.names = {*free_names(parse(expression))}
 
     def selected(self, block: Block, columns: Mapping[str, str]) -> Block:
@@ -112,6 +183,7 @@ class Condition:
         """
         found = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
+        values |= {name: comparison.of(block, columns) for name, comparison in self._comparisons.items()}
         if isinstance(self._program, compile.RowByRowProgram):
             for i, error in self._program.failures(values, found):
                 error.about(f"{block.where} {block.lines[i]}: {setting('where')}")

@@ -191,7 +191,8 @@ class ArrowReader(Reader):
         bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
         numbers = {name: self._numbers(self._column(batch, name), name, lines, bad) for name in request.numbers}
         columns = {name: batch.column(name) for name in request.kept}
-        return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines))
+        texts = {name: self._column(batch, name) for name in request.texts}
+        return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
 
     def _column(self, batch: Batch, name: str) -> ArrowArray:
         """Return a column, or a field inside a column; a field of a null is null.

@@ -60,7 +60,7 @@ def parsed(
     """
     pa = pyarrow_if_there()
     kept = () if request.raw == delimiter else request.kept
-    if pa is None or not (request.numbers or kept) or b"(" in data:  # Arrow would accept nan(1)
+    if pa is None or not (request.numbers or request.texts or kept) or b"(" in data:  # Arrow would accept nan(1)
         return None
     if dialect.decimal != "." and (kept or b"+" in data):
         return None
@@ -73,7 +73,7 @@ def parsed(
         truths_in = [name for name in request.numbers if firsts.get(name, "").strip(' \t"') in TRUTHS]
         places = {name: str(i) for i, name in enumerate(columns)}
         types = {places[name]: pa.string() for name in kept if request.text or name in types_of or name not in request.numbers}
-        types |= {places[name]: pa.string() for name in truths_in}
+        types |= {places[name]: pa.string() for name in (*truths_in, *request.texts)}
         both = [name for name in request.numbers if places[name] in types]
         types |= {places[name]: pa.float64() for name in request.numbers if name not in both}
         table = csv.read_csv(
@@ -94,12 +94,13 @@ def parsed(
         found = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
         numbers = {n: _cast(found[n], n in truths_in) if n in both else found[n].to_numpy() for n in request.numbers}
         passed = {name: numbers[name] if name in numbers and not request.text else found[name] for name in kept}
+        texts = {name: found[name] for name in request.texts}
         if not request.text:
             passed |= {name: typed(found[name], kind, dialect) for name, kind in types_of.items() if name in kept}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     raw = data if request.raw == delimiter else None
-    return Block(rows, numbers, passed, raw, f"{name}, line", range(first, first + rows))
+    return Block(rows, numbers, passed, raw, f"{name}, line", range(first, first + rows), texts=texts)
 
 
 def _cast(cells: ArrowArray, are_truths: bool) -> Floats:

@@ -34,21 +34,21 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
         request: the columns to read.
     """
     copied = request.raw == "ndjson"
-    pa = pyarrow_if_there() if request.numbers and (copied or not request.kept) else None
+    pa = pyarrow_if_there() if (request.numbers or request.texts) and (copied or not request.kept) else None
     if pa is None:
         return None
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     if not _is_regular(data):
         return None
-    numbers = _of_same_keys(data, request) or _by_json(data, request)
+    numbers, texts = _of_same_keys(data, request) or (None if request.texts else _by_json(data, request), {})
     if numbers is None or (any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data)):
         return None
     rows = lines_in(data)
-    return Block(rows, numbers, {}, data if copied else None, f"{name}, line", range(first, first + rows))
+    return Block(rows, numbers, {}, data if copied else None, f"{name}, line", range(first, first + rows), texts=texts)
 
 
-def _of_same_keys(data: bytes, request: ReadRequest) -> dict[str, Floats] | None:
-    """Return the needed columns of lines that are flat objects with the same keys in the same order; ``None`` for other lines.
+def _of_same_keys(data: bytes, request: ReadRequest) -> tuple[dict[str, Floats], dict[str, ArrowArray]] | None:
+    """Return the needed numbers and texts of lines that are flat objects with the same keys in the same order; ``None`` for others.
 
     A cell then begins with its key, because a quote inside a JSON string has a backslash before it, and a line without inner
     braces does not have inner objects.
@@ -59,7 +59,7 @@ def _of_same_keys(data: bytes, request: ReadRequest) -> dict[str, Floats] | None
     begins = _begins(data[: data.index(b"\n")])
     rows = lines_in(data)
     array = np.frombuffer(data, np.uint8)
-    if not {*request.numbers} <= begins.keys() or not begins.keys().isdisjoint(request.new):
+    if not {*request.numbers, *request.texts} <= begins.keys() or not begins.keys().isdisjoint(request.new):
         return None
     if any(np.count_nonzero(array == ord(brace)) != rows for brace in "{}"):
         return None
@@ -72,14 +72,16 @@ def _of_same_keys(data: bytes, request: ReadRequest) -> dict[str, Floats] | None
         )
         if table.num_rows != rows:
             return None
-        last, numbers = next(reversed(begins)), {}
+        last, numbers, texts = next(reversed(begins)), {}, {}
         for key, begin in begins.items():
             values = _values(table.column(key).combine_chunks(), begin, key == last)
             if key in request.numbers:
                 numbers[key] = _converted(values)
             elif not _are_simple(values):
                 return None
-        return numbers
+            if key in request.texts:
+                texts[key] = _unquoted(values)
+        return numbers, texts
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
 
@@ -150,6 +152,19 @@ def _are_simple(values: ArrowArray) -> bool:
     quotes = np.flatnonzero(characters == ord('"'))
     is_plain = not ((characters == ord("\\")) | ((characters < ord(" ")) & (np.arange(len(characters)) < bounds[-1]))).any()
     return is_plain and np.array_equal(quotes, np.column_stack([bounds[:-1], bounds[1:] - 1]).ravel())
+
+
+def _unquoted(values: ArrowArray) -> ArrowArray:
+    """Return the texts of JSON strings without escapes.
+
+    Raises:
+        ArrowInvalid: if there are other values, whose texts Python writes.
+    """
+    from pyarrow import ArrowInvalid, compute
+
+    if not compute.all(compute.starts_with(values, '"')).as_py():
+        raise ArrowInvalid("not strings")
+    return compute.utf8_slice_codeunits(values, 1, -1)
 
 
 def _text_of(values: ArrowArray) -> tuple[Array, Array]:

@@ -239,7 +239,8 @@ class DelimitedReader(TextReader):
                 continue
             as_number = name in numbers and not request.text
             columns[name] = numbers[name] if as_number else rows.column(place[name])
-        return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines))
+        texts = {name: rows.column(place[name]) for name in request.texts}
+        return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines, texts=texts))
 
     def _typed(self, name: str, cells: list[str], lines: Sequence[int]) -> Column:
         """Return the cells of a column with its type.

@@ -102,11 +102,13 @@ class HiveReader(Reader):
         """Return the rows of a piece with the partition columns; see ``Reader.block``."""
         numbers = tuple(name for name in request.numbers if name not in self._values)
         kept = tuple(name for name in request.kept if name not in self._values)
-        inner = replace(request, numbers=numbers, kept=kept, new=(*request.new, *self._values))
+        texts = tuple(name for name in request.texts if name not in self._values)
+        inner = replace(request, numbers=numbers, kept=kept, texts=texts, new=(*request.new, *self._values))
         block = self._inside.block(piece, inner)
         if block.raw is not None and self._values:
             block.raw = self._extended(block.raw)
         block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.kept if n in self._values}}
+        block.texts = {**block.texts, **{n: self._column(n, block.rows) for n in request.texts if n in self._values}}
         return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
 
     def close(self) -> None:

@@ -82,7 +82,7 @@ class NdjsonReader(TextReader):
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        needed = {field_of(name, self._known)[0] for name in request.numbers}
+        needed = {field_of(name, self._known)[0] for name in (*request.numbers, *request.texts)}
         needed.update(() if request.raw == self.form else request.kept)
         found = [_object(text, needed) for text in raws]
         if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
@@ -91,7 +91,8 @@ class NdjsonReader(TextReader):
         numbers = {name: _numbers(name, self._cells(name, rows), lines, bad) for name in request.numbers}
         raw = raws if request.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (request.kept if raw is None else ())}
-        return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines))
+        compared = {name: self._cells(name, rows) for name in request.texts}
+        return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines, texts=compared))
 
     def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""

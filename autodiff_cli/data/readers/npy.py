@@ -147,7 +147,8 @@ class _NumpyReader(Reader):
                 raise DataError(f"{self.name}: column '{name}' contains {described(array.dtype)}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
         columns = {name: self._checked(name, arrays[name]) for name in request.kept}
-        return bad.applied_to(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
+        texts = {name: arrays[name] for name in request.texts}
+        return bad.applied_to(Block(rows, numbers, columns, None, bad.where, range(first, first + rows), texts=texts))
 
     def _checked(self, name: str, array: Array) -> Array:
         """Check that the text of a column that is copied to the output is valid Unicode, and return the column."""

@@ -111,7 +111,7 @@ class UncertainRows(RowMap):
         variables = [*task.at, *task.lets, *names]
         self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
         self.program = self.law.program
-        self.used = tuple(dict.fromkeys([*self.used, *self._sizes.values()]))
+        self.numbers = tuple(dict.fromkeys([*self.numbers, *self._sizes.values()]))
         self.results = (task.value_name or "value", "u", *(f"share_{name}" for name in self.law.shares))
         self._check_names(Counter(columns), source)
 
