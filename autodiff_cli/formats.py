@@ -13,7 +13,9 @@ from typing import Any, Literal, NamedTuple
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.suggest import suggestion
 
-Use = Literal["result", "formula", "graph", "graph file", "plot file", "explanation file", "program file"]
+Use = Literal[
+    "result", "formula", "graph", "graph file", "plot file", "explanation file", "program file", "fit file", "fit picture"
+]
 
 
 class Dialect(NamedTuple):
@@ -77,7 +79,7 @@ class Format(NamedTuple):
     dialect: Dialect = Dialect()
 
 
-_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file", "program file")
+_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file", "program file", "fit file")
 _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 
@@ -92,16 +94,16 @@ _DECLARED = (
     Format("plain", (".txt",), _TABLE),
     Format("dot", (".dot", ".gv"), ("graph", "graph file")),
     Format("mermaid", (".mmd", ".mermaid"), ("graph", "graph file")),
-    Format("svg", (".svg",), ("graph", "graph file", "plot file")),
-    Format("png", (".png",), ("graph file", "plot file"), binary=True),
-    Format("pdf", (".pdf",), ("plot file",), binary=True),
-    Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file")),
+    Format("svg", (".svg",), ("graph", "graph file", "plot file", "fit file", "fit picture")),
+    Format("png", (".png",), ("graph file", "plot file", "fit file", "fit picture"), binary=True),
+    Format("pdf", (".pdf",), ("plot file", "fit file", "fit picture"), binary=True),
+    Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file", "fit file", "fit picture")),
     Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
     Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
     Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),
     Format("tsv", (".tsv", ".tab"), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", "\t", unit="lines", nameless=True),
     Format("markdown", (".md",), _DATA, writer="text.MarkdownWriter", for_people=True),
-    Format("latex", (".tex",), ("formula", "explanation file")),
+    Format("latex", (".tex",), ("formula", "explanation file", "fit file")),
     Format(
         "npy",
         (".npy",),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from autodiff_cli import formats
 from autodiff_cli.cli import input_options, options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 
 if TYPE_CHECKING:
+    from autodiff_cli.plotting.fitted import FittedPlot
     from autodiff_cli.solvers.fitting.result import Fit
+
+_PICTURES = formats.for_use("fit picture")
 
 
 @click.command("fit", cls=RowsCommand)
@@ -59,13 +64,14 @@ if TYPE_CHECKING:
     "--plot",
     "picture",
     metavar="FILE",
-    help="File of a plot of the data, the curve with its bands, and the residuals: .svg, .png or .pdf; - draws on the terminal.",
+    help="File of a plot of the data, the curve with its bands, and the residuals, besides the result: "
+    f"{formats.suffixes(_PICTURES)}; - draws on the terminal.",
 )
 @solver_options.max_steps(10_000)
 @solver_options.trace
 @solver_options.level
 @solver_options.threads
-@options.output(options.quiet_notes, options.precision, bare="parameters", use="formula")
+@options.output(options.quiet_notes, options.precision, bare="parameters", use="formula", files="fit file")
 def command(
     expr: str,
     files: tuple[str, ...],
@@ -101,6 +107,7 @@ def command(
 
     \b
     autodiff fit "counts = n0*exp(-t/tau)" decay.csv --at n0=1000,tau=5
+    autodiff fit "counts = n0*exp(-t/tau)" decay.csv -o fit.html
     autodiff fit "log(counts) = a - t/tau" decay.csv --weights counts
     """
     from autodiff_cli.data import pipeline
@@ -112,8 +119,8 @@ def command(
         raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
     if expr == "-" and (not files or "-" in files):
         raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
-    if by is not None and picture is not None:
-        raise click.UsageError("--plot and --by exclude each other\n  hint: fit the rows of one group")
+    if by is not None and (picture is not None or out.style in _PICTURES):
+        raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
@@ -143,20 +150,27 @@ def command(
         on_error=on_error,
     )
     if isinstance(result, GroupFit):
-        out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
+        out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)
         return
     views = solver_options.latex("autodiff_cli.solvers.fitting.printed.latex:page", result, out.precision, trace)
+    if out.style in _PICTURES:
+        result.require()  # an unverified fit has no bands
+        views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
     solver_options.emit(out, result, views)
-    if picture is not None and drawn_as is not None:
-        _draw(result, picture, drawn_as, out)
+    if drawn_as == "table":
+        from autodiff_cli.plotting import fitted
 
+        out.write("\n" + fitted.on_terminal(_shown(result), out.color))
+    elif picture is not None and drawn_as is not None:
+        from autodiff_cli.data.output import write
 
-_PICTURES = ("svg", "png", "pdf")
+        drawn = _drawn(result, drawn_as, out.precision)
+        write(picture, drawn.encode() if isinstance(drawn, str) else drawn)
 
 
 def _drawn_as(target: str, out: Output) -> str:
-    """Return the format of a plot: ``svg``, ``png``, ``pdf``, or ``table`` for the terminal.
+    """Return the format of a plot: that of a picture, ``html``, or ``table`` for the terminal.
 
     Raises:
         UsageError: if the name of the file does not determine a format, or the output is not for a terminal.
@@ -165,19 +179,23 @@ def _drawn_as(target: str, out: Output) -> str:
 
     if target != "-":
         return options.style_of(target, _PICTURES)
-    if out.quiet or out.style != "table":
+    if out.quiet or out.style != "table" or out.path is not None:
         raise UsageError("--plot - draws on the terminal, after the tables", hint="name a file: --plot fit.svg")
     return "table"
 
 
-def _draw(result: Fit, target: str, drawn_as: str, out: Output) -> None:
-    """Draw a fit on the terminal or into a file."""
-    from autodiff_cli.data.output import write
-    from autodiff_cli.plotting import fitted
+def _shown(result: Fit) -> FittedPlot:
     from autodiff_cli.solvers.fitting.inference.drawing import drawing
 
-    shown = drawing(result)
-    if drawn_as == "table":
-        out.write("\n" + fitted.on_terminal(shown, out.color))
-    else:
-        write(target, fitted.picture(shown, drawn_as))
+    return drawing(result)
+
+
+def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
+    """Return the contents of a picture file or a page of a fit."""
+    if style == "html":
+        from autodiff_cli.lesson.fitted import to_html
+
+        return to_html(_shown(result), precision)
+    from autodiff_cli.plotting.fitted import picture
+
+    return picture(_shown(result), style)

@@ -127,6 +127,9 @@ _FIRST_PART = re.compile(r"\.(?:\s|$)|; |  \[")
 """The end of the first part of the description of an option."""
 
 
+_LETTER = re.compile(r"-[A-Za-z]")
+
+
 class _Words(NamedTuple):
     """The words of a command line.
 
@@ -170,6 +173,8 @@ class ExpressionCommand(Command):
             rest = _sorted(args[1:], takes_value, context, self.most)
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])
+        if self.most is None:  # the expression may look like an option, but a file does not
+            words.unknown.extend(word for word in words.positional[1:] if _LETTER.fullmatch(word))
         if words.unknown and (words.positional or len(words.unknown) > 1):
             from autodiff_cli.cli.mistakes import unknown_option
 

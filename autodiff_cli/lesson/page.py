@@ -24,7 +24,7 @@ from autodiff_cli.report.numbers import finite_or_text
 
 MOST_LINES = 1_000
 """The most lines of a page that opens in a few seconds."""
-_MARK = re.compile(r"\{(title|style|at|data|code|script)\}")
+_MARK = re.compile(r"\{(title|about|style|at|data|code|script)\}")
 
 
 def to_html(result: Explanation, precision: int) -> str:
@@ -51,7 +51,9 @@ def to_html(result: Explanation, precision: int) -> str:
     return written(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
 
 
-def written(title: str, at: Mapping[str, object], data: dict[str, object], source: str = "", kind: str = "lesson") -> str:
+def written(
+    title: str, at: Mapping[str, object], data: dict[str, object], source: str = "", kind: str = "lesson", about: str = ""
+) -> str:
     """Return a page.
 
     Args:
@@ -60,12 +62,14 @@ def written(title: str, at: Mapping[str, object], data: dict[str, object], sourc
         data: what the page shows.
         source: JavaScript that computes the numbers again for other inputs.
         kind: the name of the assets, ``lesson`` or ``plot``.
+        about: a sentence above the heading that says what the page is.
     """
     # A "<" inside a script could end it; JSON has another spelling of it.
     content = json.dumps(finite_or_text(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     inputs = ", ".join(f"{name} = {value}" for name, value in at.items())
     parts = {
         "title": html.escape(title),
+        "about": html.escape(about),
         "style": _asset(f"{kind}.css"),
         "at": html.escape(f"at {inputs}" if inputs else ""),
         "data": content,

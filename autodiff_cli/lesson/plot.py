@@ -29,6 +29,7 @@ from autodiff_cli.limits import check_count
 from autodiff_cli.plotting.layout import circles, marks, panels, value_range, vertical
 from autodiff_cli.plotting.model import Field, Plot
 
+ABOUT = "A plot of autodiff, with exact derivatives at the point."
 NAME = "plotCode"
 """The name of the function in the page."""
 MOST_INSTRUCTIONS = {1: 10_000, 2: 1_000}
@@ -56,7 +57,7 @@ def to_html(plot: Plot | Field, precision: int) -> str:
         "fixed": function.fixed,
         **(_curves(plot, function.source) if isinstance(plot, Plot) else _field(plot, function.source)),
     }
-    return written(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot")
+    return written(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot", ABOUT)
 
 
 class _Function(NamedTuple):

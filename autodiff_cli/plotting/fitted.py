@@ -44,6 +44,7 @@ class FittedPlot:
         mean: the half-width of the confidence band of the mean, ``(m,)``; ``None`` without a band.
         new: the half-width of the prediction band, ``(m,)``; ``None`` if it is not known.
         level: the confidence level of the bands.
+        parameters: a text for each parameter, with its value and standard error.
     """
 
     title: str
@@ -57,6 +58,12 @@ class FittedPlot:
     mean: Floats | None
     new: Floats | None
     level: float
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """The label of the residuals."""
+        return "residual/s" if self.error is None else "residual/sigma"
 
     def thinned(self, most: int = MOST_POINTS) -> tuple[Floats, Floats, Floats | None, Floats]:
         """Return x, y, their error and the residuals of at most ``most`` rows, which are equally spaced."""
@@ -159,6 +166,6 @@ def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
         axes.grid(color=colors.grid, linewidth=0.8)
         axes.set_axisbelow(True)
     above.set_ylabel(plot.up)
-    below.set_ylabel("residual/s" if plot.error is None else "residual/sigma")
+    below.set_ylabel(plot.unit)
     below.set_xlabel(plot.across)
     above.legend(loc="best")

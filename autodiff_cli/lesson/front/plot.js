@@ -1,4 +1,4 @@
-/** A plot whose inputs move: over one variable with tangents, or over two with contour lines and the gradient. */
+/** A plot whose inputs move: over one variable with tangents, or over two with contour lines and the gradient; or a fit. */
 
 import { scaleLinear } from "d3-scale";
 import { select } from "d3-selection";
@@ -6,6 +6,7 @@ import { zoom, zoomIdentity } from "d3-zoom";
 
 import { Curves } from "./curves.js";
 import { Field } from "./field.js";
+import { Fitted } from "./fitted.js";
 import { Inputs } from "./inputs.js";
 import { elementsOf } from "./model.js";
 import { element, write } from "./view.js";
@@ -17,7 +18,7 @@ const byId = (id) => document.getElementById(id);
 
 const plot = JSON.parse(byId("plot").textContent);
 const compute = globalThis.plotCode;
-const view = new (plot.over.length === 2 ? Field : Curves)(plot, compute);
+const view = new (plot.fit ? Fitted : plot.over.length === 2 ? Field : Curves)(plot, compute);
 const whole = view.axes.map(({ ends }) => ends);
 const figure = byId("figure");
 /** The ranges of the axes, and those that the zoom began with. */

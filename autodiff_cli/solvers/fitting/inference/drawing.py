@@ -10,12 +10,15 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.plotting.fitted import FittedPlot
+from autodiff_cli.report.numbers import human
 from autodiff_cli.solvers.fitting.inference.prediction import predicted
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
 
 SAMPLES = 401
+DIGITS = 6
+"""The number of significant digits of a parameter."""
 
 
 def drawing(fit: Fit) -> FittedPlot:
@@ -41,8 +44,14 @@ def drawing(fit: Fit) -> FittedPlot:
         x = problem.data.columns[needed[0]]
         found = predicted(fit, {needed[0]: np.linspace(x.min(), x.max(), SAMPLES)})
         curve = np.stack([found.columns[needed[0]], found.value])
-        return FittedPlot(fit.expression, needed[0], left, x, observed, error, residuals, curve, found.mean, found.new, fit.level)
-    ends = np.array([value.min(), value.max()])
-    return FittedPlot(
-        fit.expression, f"predicted {left}", left, value, observed, error, residuals, np.stack([ends, ends]), None, None, fit.level
-    )
+        across, mean, new = needed[0], found.mean, found.new
+    else:
+        ends = np.array([value.min(), value.max()])
+        across, x, curve, mean, new = f"predicted {left}", value, np.stack([ends, ends]), None, None
+    parameters = tuple(_stated(name, fit.values[name], fit.errors[name]) for name in fit.parameters)
+    return FittedPlot(fit.expression, across, left, x, observed, error, residuals, curve, mean, new, fit.level, parameters)
+
+
+def _stated(name: str, value: float, error: float) -> str:
+    """Return a parameter as text, with its standard error if it has one."""
+    return f"{name} = {human(value, DIGITS)}" + (f" \u00b1 {human(error, 2)}" if np.isfinite(error) and error > 0 else "")
