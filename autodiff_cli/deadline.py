@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _AT_WORK = ("autodiff_cli", "mpmath", "sympy")
 """The packages whose code ``Late`` may interrupt.  In other code, such as a callback of the garbage collector, the exception
@@ -29,7 +29,7 @@ def within(seconds: float) -> Iterator[None]:
     """
     thread = threading.get_ident()
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    last, lock, ended = time.process_time() + seconds, threading.Lock(), threading.Event()
+    last, lock, ended, sent = time.process_time() + seconds, threading.Lock(), threading.Event(), threading.Event()
 
     def watch() -> None:
         while (left := last - time.process_time()) > 0:
@@ -40,6 +40,7 @@ def within(seconds: float) -> Iterator[None]:
             with lock:
                 pause = _LOOK
                 if not ended.is_set() and _is_at_work(thread):
+                    sent.set()
                     raise_in(ctypes.c_ulong(thread), ctypes.py_object(Late))
                     pause = _ARRIVE  # raise it again if it was lost
 
@@ -49,7 +50,13 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         with lock:
             ended.set()
-            raise_in(ctypes.c_ulong(thread), None)  # cancel an exception that is still pending
+        if sent.is_set():
+            # An exception may be pending.  Cancelled, it would leave Python's flag for pending work set, with which Python 3.11
+            # is slower, and hangs in a traced call; so one more is raised, and arrives here.
+            with suppress(Late):
+                raise_in(ctypes.c_ulong(thread), ctypes.py_object(Late))
+                while True:
+                    time.sleep(0)
 
 
 def _is_at_work(thread: int) -> bool:

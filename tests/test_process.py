@@ -12,6 +12,7 @@ import pytest
 
 from autodiff_cli.cli import main as main_module
 from autodiff_cli.cli.main import main
+from tests.processes import completed
 from tests.shell import ROOT, streams
 
 LIMIT = 300
@@ -270,3 +271,21 @@ def test_main_keeps_the_streams_of_its_caller() -> None:
     main(["--version"])
     main(["eval", "lgo(x)"])
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_a_time_limit_leaves_nothing_pending() -> None:
+    """A traced call hangs in Python 3.11 if a flag for pending work stays set."""
+    program = """
+import sys
+from autodiff_cli import deadline
+with deadline.within(9):
+    pass
+try:
+    with deadline.within(0.02):
+        exec("while True: pass", vars(deadline) | {"__name__": "autodiff_cli"})
+except deadline.Late:
+    print("late")
+sys.settrace(lambda *event: None)
+(lambda: print("called"))()
+"""
+    assert completed([sys.executable, "-c", program], timeout=60).stdout == "late\ncalled\n"
