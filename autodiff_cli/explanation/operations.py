@@ -13,7 +13,8 @@ import numpy as np
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.saved.packing import holds_packed
+from autodiff_cli.autograd.tensor import Tensor, root_of
 from autodiff_cli.evaluation import phrasing
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
@@ -122,7 +123,7 @@ class Operations:
                 shown[id(part)] = name_tree(called)
             elif isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name":
                 shown[id(part)] = part if part.children[0].text in ("pi", "e", "inf", "nan") else number(float(value))
-        return _replaced(tree, shown, 4)
+        return replaced(tree, shown, 4)
 
     # Operations of nodes
 
@@ -162,7 +163,7 @@ class Operations:
 
     def constant(self, value: object) -> Syntax:
         """Return the syntax tree of an operand that is not differentiated."""
-        called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
+        called = self._called(value) if isinstance(value, Tensor) else ""
         if called:
             return name_tree(called)
         value = raw(value)
@@ -175,6 +176,12 @@ class Operations:
         if array.ndim == 0:
             return name_tree(str(bool(array)).lower()) if array.dtype.kind == "b" else number(float(array))
         return name_tree(str(array.tolist()))
+
+    def _called(self, tensor: Tensor) -> str:
+        """Return the name of a tensor; a view with other dimensions of length 1, as ``matmul`` makes of a vector, has its name."""
+        root = root_of(tensor)
+        same = root is not tensor and np.array_equal(np.squeeze(root._data), np.squeeze(tensor._data), equal_nan=True)
+        return self.names.of_tensor(tensor) or (self.names.of_tensor(root) if same else "")
 
     def of(self, node: Node) -> Syntax:
         """Return the operation of a node as an expression of named tensors."""
@@ -202,7 +209,7 @@ class Operations:
         if kind in OPERATORS and len(parts) == primitive.arity:
             return new_tree(kind, *parts)
         statics = [keyword_tree(key, shown[key]) for key in primitive.parameters[primitive.arity :] if key in shown]
-        return call_tree(primitive.name, *parts, *statics)
+        return call_tree(primitive.name.removesuffix("_"), *parts, *statics)
 
     def _decomposed(self, node: Node, primitive: Primitive, shown: Mapping[str, Syntax]) -> Syntax | None:
         """Return the decomposition of an operation that is not public; ``None`` if one of its operands is unknown."""
@@ -242,8 +249,8 @@ def is_unknown(tree: Syntax) -> bool:
 
 
 def saved(node: Node) -> Mapping[str, Any]:
-    """Return the saved values of a node, by the parameter names of its VJP rule."""
-    return {} if node._saved is None else node.saved_values()
+    """Return the saved values of a node that can be read without calling a hook, by the parameter names of its VJP rule."""
+    return {} if node._saved is None or holds_packed(node) else node.saved_values()
 
 
 def _selected(node: Node) -> Edge | None:
@@ -291,7 +298,7 @@ def _flat(step: Step) -> list[Any]:
     return values
 
 
-def _replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
+def replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
     """Return a tree with some subtrees replaced.
 
     Args:
@@ -303,4 +310,4 @@ def _replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
         return shown[id(tree)]
     if not depth or not tree.children:
         return tree
-    return tree.with_children([_replaced(child, shown, depth - 1) for child in tree.children])
+    return tree.with_children([replaced(child, shown, depth - 1) for child in tree.children])

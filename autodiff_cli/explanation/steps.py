@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.custom.node import FunctionNode
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
+from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.explanation.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
@@ -76,8 +78,10 @@ class Steps:
         elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
         if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
             return False
-        local = _local_derivative(node, i)
         part = np.asarray(made.part)
+        local = self._local_derivative(node, i, gradient._data, part)
+        if local is None:
+            return False
         close = np.isclose(gradient._data * local, part, rtol=1e-4, atol=1e-300, equal_nan=True)
         if not np.all(close | (part == 0)):
             return False
@@ -91,10 +95,25 @@ class Steps:
         made.words = convention(node, arguments)
         return True
 
+    def _runs_again(self, node: Node) -> bool:
+        """Return whether the rule of a node may run once more: a method or a hook of a Python program may not."""
+        return self._function(node) is not None if isinstance(node, FunctionNode) else not holds_packed(node)
+
+    def _local_derivative(self, node: Node, i: int, gradient: Array, part: Array) -> Array | None:
+        """Return the local derivative; ``None`` if the rule may not run once more, and the numbers do not tell it."""
+        if self._runs_again(node):
+            return _partial(node, i)
+        with np.errstate(all="ignore"):
+            return np.asarray(part / gradient) if node._shape == () == part.shape and gradient else None
+
+    def _function(self, node: Node) -> UserFunction | None:
+        """Return the function of the program that recorded a node."""
+        return self.functions.get(type(node).__name__.removesuffix("Backward"))
+
     def _declared(self, node: Node, i: int, local: Array) -> Syntax | None:
         """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
         step = self.names.steps.get(node)
-        function = self.functions.get(type(node).__name__.removesuffix("Backward"))
+        function = self._function(node)
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
@@ -104,8 +123,8 @@ class Steps:
     def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
         """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
-        if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
-            derivative = self._declared(node, i, _local_derivative(node, i))
+        if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):
+            derivative = self._declared(node, i, _partial(node, i))
             if derivative is not None:
                 made.formula = _times(name_tree(ARRIVING), derivative)
                 return
@@ -122,7 +141,8 @@ class Steps:
         made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {type(node).__name__}"
 
 
-def _local_derivative(node: Node, i: int) -> Array:
+def _partial(node: Node, i: int) -> Array:
+    """Return what the rule of a node makes of the gradient 1."""
     local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
     assert local is not None
     return local

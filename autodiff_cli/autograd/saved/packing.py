@@ -223,6 +223,11 @@ def packed_type(node_type: type[Node]) -> Any:
     return _packed_types[node_type]
 
 
+def holds_packed(node: Node) -> bool:
+    """Return whether a hook packed a saved tensor of a node, so that reading it calls a hook."""
+    return node._saved is not None and any(isinstance(entry, Packed) for entry in node.saved_entries())
+
+
 def pack_saved(node: Node) -> None:
     """Pack the saved tensors of a node that is being recorded, if hooks are in effect in this thread."""
     hooks = hooks_in_effect()
