@@ -58,7 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
 def _lessons(folder: Path) -> Iterator[tuple[str, str]]:
     """Return the name and the text of the lesson of each program."""
     from autodiff_cli.lesson.program import to_html
-    from autodiff_cli.lesson.recording import Recorder
+    from autodiff_cli.lesson.statements import Recorder
 
     for path in sorted(folder.glob("*.ad")):
         recorder = Recorder({}, "float32")

@@ -10,12 +10,13 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import abc, import_module
 from importlib.abc import ExecutionLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING
 
 from autodiff_cli.autograd.dtypes import DTypeLike, default_type, dtype, set_default_dtype
 from autodiff_cli.autograd.printing import Size
@@ -24,13 +25,18 @@ from autodiff_cli.cli.streams import Messages
 from autodiff_cli.errors import AutodiffError, GradcheckError
 from autodiff_cli.framework import hint_for
 
+if TYPE_CHECKING:
+    from autodiff_cli.lesson.tracing import PythonRecorder
+
+STDIN = "<stdin>"
+"""The name of the file of a program from standard input."""
 _OWN = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen importlib", str(abc.__file__))
 """The beginnings of the names of files whose frames are not shown in a traceback."""
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 """The warnings that Python does not print by default."""
 
 
-def run(text: str, path: str | None, arguments: Sequence[str], default: DTypeLike) -> int:
+def run(text: str, path: str | None, arguments: Sequence[str], default: DTypeLike, recorder: PythonRecorder | None = None) -> int:
     """Run a program as Python does, print the traceback of its error, and return its exit code.
 
     Args:
@@ -38,10 +44,13 @@ def run(text: str, path: str | None, arguments: Sequence[str], default: DTypeLik
         path: the path of the program; ``None`` for standard input.
         arguments: the rest of ``sys.argv``.
         default: the default type of ``torch``.
+        recorder: what records the program, if it has a lesson.
     """
+    recording: AbstractContextManager[None] = nullcontext() if recorder is None else recorder.tracing()
     with _as_main(path, arguments), _importing(_Torch(default)), _names_of_pytorch():
         try:
-            _Program(text, path).run()
+            with recording:
+                _Program(text, path).run()
         except SystemExit as stop:
             if stop.code is None or isinstance(stop.code, int):
                 return stop.code or 0
@@ -65,7 +74,7 @@ class _Program(ExecutionLoader):
         return self._text
 
     def get_filename(self, fullname: str) -> str:
-        return self._path or "<stdin>"
+        return self._path or STDIN
 
     def run(self) -> None:
         """Run the program as the module ``__main__``."""

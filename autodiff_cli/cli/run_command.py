@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +18,7 @@ from autodiff_cli.cli.parsing import ProgramCommand
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
     from autodiff_cli.command_result import Record
+    from autodiff_cli.lesson.recording import Recording
     from autodiff_cli.script.interpreter import Interpreter, Shown
 
 variables = options.stack(options.at, options.const, options.dtype, options.no_limits)
@@ -41,26 +42,28 @@ def command(
     Any other file contains statements, one per line: expressions, and statements in the style of PyTorch's autograd, such as
     'y.retain_grad()', 'z.backward()', 'grad(z, x)', 'with no_grad: ...' and 'x.grad.zero_()'. The expression
     'tensor(5.0, requires_grad=true)' makes a new leaf. The statement 'show x, y' prints a table of the tensors x and y. The first
-    error ends the run. With -o lesson.html, the output is a lesson: a page that plays the program statement by statement, and each
-    backward pass step by step.
+    error ends the run.
+
+    With -o lesson.html, the output of either kind of program is printed, and the file is a lesson: a page that plays the program
+    statement by statement, and each backward pass step by step.
 
     \b
     autodiff run descent.ad
     autodiff run descent.py
     echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
-    autodiff run descent.ad -o lesson.html
+    autodiff run descent.py -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
 
     if python or file.endswith(".py"):
-        return _run_python(file, arguments, dtype)
+        return _run_python(file, arguments, dtype, out)
     if arguments:
         from autodiff_cli.cli.mistakes import usage_error
 
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
     text = options.read_file(file)
     if out.style == "html":
-        return _write_lesson(text, file, leaves(at, const, dtype), dtype, out)
+        return _play(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
@@ -77,27 +80,41 @@ def command(
 
 _OF_PYTHON = ("file", "arguments", "python", "dtype", "no_limits")
 """The parameters that a Python program has."""
+_OF_LESSONS = ("path", "style", "precision", "quiet_notes")
+"""The parameters that the lesson of a Python program has."""
 
 
-def _run_python(file: str, arguments: Sequence[str], dtype: str) -> None:
-    """Run a Python program, and exit with its exit code.
+def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
+    """Run a Python program, write its lesson if the output is one, and exit with its exit code.
 
     Raises:
         click.UsageError: if the command line has an option for programs of statements only.
-        FileError: if the file cannot be read.
+        FileError: if the file cannot be read, or the lesson cannot be written.
+        LimitError: if the program is too long for a lesson.
     """
     from autodiff_cli.cli import python_program
 
     context = click.get_current_context()
+    own = (*_OF_PYTHON, *(_OF_LESSONS if out.style == "html" else ()))
     for parameter in context.command.get_params(context):
-        if parameter.name not in _OF_PYTHON and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+        if parameter.name not in own and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
             from autodiff_cli.cli.mistakes import usage_error
 
             hint = "a Python program makes its own values and prints its own output; write its own options after --"
+            hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
     leaves((), (), default)  # checks the name
-    context.exit(python_program.run(options.read_file(file), None if file == "-" else file, arguments, default))
+    text, path, recorder = options.read_file(file), None if file == "-" else file, None
+    if out.style == "html":
+        from autodiff_cli.lesson.tracing import PythonRecorder
+
+        with suppress(SyntaxError):  # Python describes it
+            recorder = PythonRecorder(text, path or python_program.STDIN)
+    code = python_program.run(text, path, arguments, default, recorder)
+    if recorder is not None:
+        _write_lesson(recorder, file, out)
+    context.exit(code)
 
 
 def leaves(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> dict[str, Tensor]:
@@ -115,27 +132,41 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
     return Interpreter(leaves(at, const, dtype), dtype)
 
 
-def _write_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
+def _play(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
     """Run a program, and write its lesson, which also shows the error that ended the program.
 
     Raises:
         AutodiffError: if the program cannot be read, or an error ended it.
     """
     from autodiff_cli.errors import AutodiffError
-    from autodiff_cli.lesson.program import to_html
-    from autodiff_cli.lesson.recording import Recorder
+    from autodiff_cli.lesson.statements import Recorder
 
     recorder = Recorder(variables, dtype)
+    screen = Screen(out._replace(style="table", path=None))
     try:
         with spoken_warnings(out.quiet_notes, set()):
-            recorder.record(text)
-        out.write(to_html(_path(file), recorder, out.precision))
-        out.say_notes(recorder.notes)
+            recorder.record(text, lambda shown: screen.show(recorder, shown) if out.path else None)
+        _write_lesson(recorder, file, out)
         if recorder.error is not None:
             raise recorder.error
     except AutodiffError as error:
         error.path = _path(file)
         raise
+
+
+def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
+    """Write the lesson of a program that has run, and say so.
+
+    Raises:
+        LimitError: if the program is too long for a lesson.
+        FileError: if the lesson cannot be written.
+    """
+    from autodiff_cli.lesson.program import to_html
+
+    out.write(to_html(_path(file), recorder, out.precision))
+    if out.path and not out.quiet_notes:
+        sys.stderr.write(f"wrote {out.path}\n")
+    out.say_notes(recorder.notes)
 
 
 def _path(file: str) -> str:

@@ -7,7 +7,8 @@ from html import escape
 from autodiff_cli.errors import ArgumentError, type_name
 from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.lesson import page, plot, program
-from autodiff_cli.lesson.recording import Ended, Recorder
+from autodiff_cli.lesson.events import Ended
+from autodiff_cli.lesson.statements import Recorder
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.html import of_notes, of_parts
 from autodiff_cli.report.table import Renderable, drawn, parts_of, tensor_table

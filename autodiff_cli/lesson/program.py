@@ -11,9 +11,10 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.language.tree import unparse
+from autodiff_cli.lesson.events import Contributed, Ended, Event, Hooked, Line, Started, Stored
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.page import written
-from autodiff_cli.lesson.recording import Contributed, Ended, Event, Hooked, Line, Recorder, Started, Stored
+from autodiff_cli.lesson.recording import Recording
 from autodiff_cli.wording import listed
 
 Scene = dict[str, Any]
@@ -27,12 +28,12 @@ _CALLS = {
 """What a method does that leaves no trace in the state of a tensor."""
 
 
-def to_html(file: str, recorder: Recorder, precision: int) -> str:
+def to_html(file: str, recorder: Recording, precision: int) -> str:
     """Return the page of a program, whose heading is the comment in its first line, or else the name of its file.
 
     Args:
         file: the name of the file of the program.
-        recorder: an interpreter that ran the program.
+        recorder: the recording of the program, which has ended.
         precision: the number of significant digits.
     """
     lesson = _Program(recorder, precision)
@@ -48,7 +49,7 @@ class _Program(Numbers):
         scenes: the scenes so far.
     """
 
-    def __init__(self, recorder: Recorder, precision: int) -> None:
+    def __init__(self, recorder: Recording, precision: int) -> None:
         super().__init__(precision)
         self.recorder = recorder
         self.scenes: list[Scene] = []
@@ -63,9 +64,11 @@ class _Program(Numbers):
         self.add("start", "Before the program runs", [first])
         for event in events:
             self.event(event)
+        if self.recorder.cut:
+            self.cut()
         if self.recorder.error:
             self.stopped(self.recorder.error)
-        else:
+        elif not self.recorder.cut:
             self.finished()
         return {
             "program": self.recorder.source,
@@ -158,14 +161,23 @@ class _Program(Numbers):
         new = len(self.scenes) > self._begin
         if backward and not event.stored and not event.failed:
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
+        if event.caught:
+            words.append(f"The statement raises an error, which the program handles: {event.caught}")
+        if event.output and not (new or words):
+            words.append("The value is printed.")
+        if not (words or new or event.failed) and event.quiet:
+            return
         if words or not (new or event.failed):
             words = words or [self.plain(event)]
             self.add("statement", _one_line(self.recorder.source, span), words, span, equations=equations, values=values)
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
         rows = last.setdefault("rows", {})
-        rows |= {**self.changed(event.after), **dict.fromkeys(event.before.keys() - event.after.keys())}
-        last["output"] = last.get("output", "") + "".join(f"{shown.text}\n" for shown in event.output if shown.rows is None)
+        gone = dict.fromkeys(self._cells.keys() - event.after.keys())
+        for name in gone:
+            del self._cells[name]
+        rows |= {**self.changed(event.after), **gone}
+        last["output"] = last.get("output", "") + event.output
         turn = ", ".join(f"{name} = {value}" for name, value in event.indices.items())
         for scene in self.scenes[self._begin :]:
             scene["line"], scene["turn"] = span, turn
@@ -180,6 +192,11 @@ class _Program(Numbers):
             words = "No backward pass ran, so no tensor has a gradient."
         notes = [f"Note: {note['message']}." for note in self.recorder.notes]
         self.add("end", "The program has ended", [words, *notes], equations=equations)
+
+    def cut(self) -> None:
+        """Add the scene in which the lesson leaves a program that goes on."""
+        words = f"The lesson shows the first {len(self.recorder.events):,} steps of the program, which goes on."
+        self.add("pause", "The lesson ends here", [words], output=self.recorder.rest)
 
     def stopped(self, error: AutodiffError) -> None:
         """Add the scene of the error that ended the program."""
@@ -249,6 +266,8 @@ class _Program(Numbers):
     def plain(self, event: Ended) -> str:
         """Return the sentence on a statement that changed no tensor."""
         tree = event.tree
+        if tree.kind == "class":
+            return "The class is defined. Its methods run when they are called."
         if tree.kind.startswith("definition"):
             return "The function is defined. Its operations run, and are recorded, when it is called."
         if tree.kind == "show":
@@ -256,7 +275,7 @@ class _Program(Numbers):
         method = tree.children[1].text if tree.kind == "method" else ""
         if tree.kind == "assignment" and tree.children[1].kind == "method":
             method = tree.children[1].children[1].text
-        return _CALLS.get(method, "The value is printed." if event.output else "The statement changes no tensor.")
+        return _CALLS.get(method, "The statement changes no tensor.")
 
     def changed(self, rows: Mapping[str, TensorRow]) -> dict[str, list[str]]:
         """Return the cells of the rows that differ from those of the last scene."""

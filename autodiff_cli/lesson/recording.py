@@ -6,167 +6,76 @@ and after it.  The nodes of a backward pass are explained while it runs, because
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.graph import observing
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.memory import SavedMemory, text_of
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, LimitError, ParseError, Span, setting
+from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.explanation.local_derivatives import filled_in
-from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
 from autodiff_cli.explanation.names import Named, Names
 from autodiff_cli.explanation.operations import Operations
 from autodiff_cli.explanation.steps import Steps
 from autodiff_cli.language.tree import Syntax, free_in, name_tree
+from autodiff_cli.lesson.events import Contributed, Ended, Event, Hooked, Line, Started, Stored
 from autodiff_cli.limits import lifted
 from autodiff_cli.postorder import postorder
-from autodiff_cli.script.interpreter import LAST, Interpreter, Shown
 
 MOST_EVENTS = 2_000
 """The most events of a lesson that opens in a few seconds."""
 
 
-@dataclass(slots=True, eq=False)
-class Line:
-    """A tensor of a program.
+class Made(NamedTuple):
+    """A tensor that an operation of the program returned.
 
     Attributes:
-        name: its name, which no other tensor of the lesson has: ``x₂`` for the second tensor called ``x``.
-        label: the name in the program; empty for an intermediate result.
-        operation: what computed the tensor.
-        value: its value when it was made; ``None`` if it is unknown.
-        leaf, requires_grad: whether it was a leaf, and whether it required grad, when it was made.
-        grad_fn: the name of its node.
-        inputs: the names of the tensors that it was computed from.
+        tensor: the tensor.
+        operation: returns the operation in terms of tensors that have names, once the nodes behind the tensor have names.
+        expression: the expression of the program that computed it.
+        span: the place of the expression.
         traced: whether an operation of the language computed it, and not a function of autograd such as ``detach``.
-        requires: whether one of the inputs requires grad.
-        recording: whether operations were recorded when it was made.
-        saved: what its node saved for the backward pass, as text.
-        span: the place of the operation in the program.
     """
 
-    name: str
-    label: str
-    operation: Syntax
-    value: Array | None
-    leaf: bool
-    requires_grad: bool
-    grad_fn: str | None
-    inputs: list[str]
-    traced: bool
-    requires: bool
-    recording: bool
-    saved: str
+    tensor: Tensor
+    operation: Callable[[], Syntax]
+    expression: str
     span: Span
+    traced: bool
 
 
-@dataclass(slots=True, eq=False)
-class Started:
-    """The start of a backward pass: its first tensor, and the gradient of the pass with respect to this tensor."""
-
-    root: str
-    gradient: Array
-
-
-@dataclass(slots=True, eq=False)
-class Hooked:
-    """A hook that changed the gradient of a tensor in a backward pass."""
-
-    name: str
-    before: Array
-    after: Array
-
-
-@dataclass(slots=True, eq=False)
-class Contributed:
-    """A contribution of a node to the gradient of one of its inputs."""
-
-    step: ExplainedStep
-    part: CotangentContribution
-
-
-class Stored(NamedTuple):
-    """A gradient that a backward pass stored in the ``.grad`` of a tensor.
-
-    Attributes:
-        name: the name of the tensor in the lesson; the program may have given its name to another tensor.
-        leaf: whether the tensor is a leaf, and not one that keeps its gradient.
-        before, after: the gradient before and after the statement.
-    """
-
-    name: str
-    leaf: bool
-    before: Array | None
-    after: Array
-
-
-@dataclass(slots=True, eq=False)
-class Ended:
-    """The end of a statement.
-
-    Attributes:
-        tree: the statement.
-        before, after: the state of each name.
-        called: the name in the lesson of the tensor that each name refers to.
-        same: the names that refer to the same tensor as before.
-        aliases: the names that refer to a tensor of another name since this statement.
-        parts: the contributions that reached each tensor in the backward passes of the statement.
-        freed: the names of the tensors whose nodes the backward passes freed.
-        kept: whether the backward passes kept the saved values of a node.
-        output: what the statement printed.
-        failed: whether an error ended the statement.
-        indices: the indices of the loops around the statement.
-        recording: whether operations are recorded.
-        stored: the gradients that the backward passes of the statement stored.
-    """
-
-    tree: Syntax
-    before: Mapping[str, TensorRow]
-    after: Mapping[str, TensorRow]
-    called: Mapping[str, str]
-    same: set[str]
-    aliases: set[str]
-    parts: Mapping[str, list[Array]] = field(default_factory=dict)
-    freed: list[str] = field(default_factory=list)
-    kept: bool = False
-    output: list[Shown] = field(default_factory=list)
-    failed: bool = False
-    indices: Mapping[str, int] = field(default_factory=dict)
-    recording: bool = True
-    stored: list[Stored] = field(default_factory=list)
-
-
-Event = Line | Started | Hooked | Contributed | Ended
-
-
-class _TooLong(LimitError):
-    """A program has more events than a lesson may have."""
-
-
-class Recorder(Interpreter):
-    """An interpreter that records events.
+class Recording(ABC):
+    """The events of a program; a subclass runs the program.
 
     Attributes:
         events: the events so far.
         called: the name in the lesson of the tensor that each name refers to.
         error: the error that ended the program.
+        cut: whether the program has more events than ``MOST_EVENTS``, and the rest was not recorded.
+        rest: what the program printed after that.
+        notes: the notes on the backward passes.
+        current: the syntax tree of what runs now.
+        functions: the functions whose derivatives the program declares.
     """
 
-    def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
-        super().__init__(variables, dtype)
-        self.tensors.listing, self.tensors.steps = True, []
+    notes: list[dict[str, Any]]
+    current: Syntax
+    functions: dict[str, UserFunction]
+
+    def _begin_recording(self) -> None:
         self.events: list[Event] = []
         self.error: AutodiffError | None = None
+        self.cut = False
+        self.rest = ""
         self.called: dict[str, str] = {}
         self._known = Names()
         self._operations_of = Operations(self._known)
@@ -179,42 +88,40 @@ class Recorder(Interpreter):
         self._steps: Steps | None = None
         self._pass: BackwardPass | None = None
         self._accumulates = self._retains = False
-        self._loops: list[str] = []
-        self._marks = [0, 0]
         self._unnamed = 0
         self._visited: dict[Node, str] = {}
         self._parts: dict[str, list[Array]] = {}
         self._state = self._rows()
-        for name, tensor in variables.items():
-            self._add(tensor, name, name_tree(name), name, (0, 0))
 
-    def record(self, text: str) -> None:
-        """Run a program; an error of a statement ends it.
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """The text of the program."""
 
-        Raises:
-            ParseError: if the program cannot be read.
-            LimitError: if it has more than ``MOST_EVENTS`` events, unless limits are lifted.
-        """
-        try:
-            for _ in self.run(text):
-                pass
-        except (ParseError, _TooLong):
-            raise
-        except AutodiffError as error:
-            self.error = error
+    @abstractmethod
+    def _named(self) -> list[tuple[str, Tensor]]:
+        """Return the names of the program that refer to tensors, with these tensors."""
 
-    def _run_one(self, tree: Syntax) -> None:
+    @abstractmethod
+    def _made(self, tree: Syntax) -> list[Made]:
+        """Return the tensors that the program has made since the last call; ``tree`` is the statement."""
+
+    def _expression(self, name: str) -> str:
+        """Return the expression that computed the tensor of a name."""
+        return name
+
+    # Statements
+
+    def _begin_statement(self) -> None:
         self._visited, self._parts, self._accumulates, self._retains = {}, {}, False, False
-        self._recorded, self.tensors.listing = is_grad_enabled(), True
-        failed = True
-        try:
-            with observing(self._visit_node):
-                super()._run_one(tree)
-            failed = False
-        finally:
-            self._ended(tree, failed)
+        self._recorded = is_grad_enabled()
 
-    def _ended(self, tree: Syntax, failed: bool) -> None:
+    def _end_statement(
+        self, tree: Syntax, output: str, failed: bool, indices: Mapping[str, object], quiet: bool = False, caught: str = ""
+    ) -> None:
+        if self.cut:
+            self.rest += output
+            return
         before, called = self._state, {**self.called}
         self._catch_up(tree)
         self._state = self._rows()
@@ -222,7 +129,8 @@ class Recorder(Interpreter):
         same = {name for name in self._state if called.get(name) == self.called[name]}
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
         ended = Ended(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
-        ended.output, ended.failed, ended.indices = [*self._output], failed, {name: self.names[name] for name in self._loops}
+        ended.output, ended.failed, ended.indices, ended.quiet = output, failed, indices, quiet
+        ended.caught = caught
         ended.recording, ended.stored = self._recorded, self._stored()
         self._happened(ended)
 
@@ -241,90 +149,76 @@ class Recorder(Interpreter):
             self._gradients[self.called[name]] = row.grad
         return found
 
-    def turns(self, node: Syntax) -> Generator[Syntax]:
-        if node.kind != "for":
-            return (yield from super().turns(node))
-        self._loops.append(node.children[0].text)
-        try:
-            yield from super().turns(node)
-        finally:
-            self._loops.pop()
-
-    def _note(self, root: Syntax, shows_value: bool) -> None:
-        with observing(lambda _: None):  # notes evaluate the program again
-            super()._note(root, shows_value)
-
     def _happened(self, event: Event) -> None:
-        self.events.append(event)
-        if len(self.events) > MOST_EVENTS and not lifted():
-            hint = f"use a shorter loop, or lift the limit with {setting('no_limits')}"
-            raise _TooLong(f"the lesson has more than {MOST_EVENTS:,} steps", hint=hint)
+        self.cut = self.cut or (len(self.events) >= MOST_EVENTS and not lifted())
+        if not self.cut:
+            self.events.append(event)
 
     # Tensors
 
-    def _named(self) -> list[tuple[str, Tensor]]:
-        """Return the names of the program that refer to tensors, with these tensors."""
-        return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
-
     def _rows(self) -> dict[str, TensorRow]:
-        rows = [TensorRow.of(tensor, name, self.expressions.get(name, name)) for name, tensor in self._named()]
+        rows = [TensorRow.of(tensor, name, self._expression(name)) for name, tensor in self._named()]
         return {row.name: _copied(row) for row in rows}
 
     def _catch_up(self, tree: Syntax) -> None:
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
-        steps, made = self.tensors.steps or [], self.tensors.made
-        places: dict[int, Span] = {}
-        for step in steps[self._marks[0] :]:
-            self._known.add_step(step)
-            places.update({id(result): step.tree.span for result in step.results})
-        new = made[self._marks[1] :]
-        self._marks = [len(steps), len(made)]
-        named = self._named()
+        new, named = self._made(tree), self._named()
         bound = {id(tensor): name for name, tensor in reversed(named)}
-        for tensor, expression in new:
-            if not self._known.of_tensor(tensor):
-                operation = self._operations_of.of_tensor(tensor, expression)
-                self._add(tensor, bound.get(id(tensor), ""), operation, expression, places.get(id(tensor), tree.span))
+        for made in new:
+            if not self._known.of_tensor(made.tensor):
+                self._add(made, bound.get(id(made.tensor), ""))
         for name, tensor in named:
             changed = tensor._edge is not None and not self._known.of(tensor._edge)
             if changed or not self._known.of_tensor(tensor):
-                expression = self.expressions.get(name, name)
+                expression = self._expression(name)
                 operation = tree.children[-1] if tree.kind == "assignment" else name_tree(expression)
-                self._add(tensor, name, operation, expression, tree.span)
+                self._add_named(tensor, name, operation, expression, tree.span)
             self.called[name] = self._known.of_tensor(tensor)
             gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
             if gradient is not None and not self._known.of_tensor(gradient):
                 label = f"{name}.grad"
                 if gradient._edge is not None:
-                    self._add(gradient, label, name_tree(label), label, tree.span)
+                    self._add_named(gradient, label, name_tree(label), label, tree.span)
                 else:
                     self._known.add(Named(label, label, gradient))
 
-    def _add(self, tensor: Tensor, label: str, operation: Syntax, expression: str, span: Span) -> None:
+    def _add_named(self, tensor: Tensor, label: str, operation: Syntax, expression: str, span: Span) -> None:
+        """Add a tensor whose operation was not seen."""
+        shown = {old: name_tree(new) for old, new in self.called.items()}
+        self._add(Made(tensor, lambda: filled_in(operation, shown), expression, span, False), label)
+
+    def _add(self, made: Made, label: str) -> None:
         """Add a tensor, after the nodes behind it that no tensor of the program has."""
-        name, own, step = self._new_name(label), tensor.grad_fn, self._known.step(tensor)
+        tensor, operation, expression, span, traced = made
+        name, own = self._new_name(label), tensor.grad_fn
         nodes = [] if own is None else self._new_nodes(own)
+        self._add_leaves(nodes, span)
+        for i, node in enumerate(nodes[:-1], 1):
+            self._add_node(node, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
+        self._known.keep_tensor(tensor)
+        is_changed = own is not None and bool(self._known.of_tensor(tensor))  # an operation changed the tensor in place
+        tree = self._operations_of.of(own) if own is not None and is_changed else operation()
+        self._known.add(Named(name, expression, tensor))
+        line = self._line(name, label, tree, np.array(tensor._data), own, span)
+        line.leaf, line.requires_grad, line.traced = tensor.is_leaf, tensor.requires_grad, own is not None or traced
+        self._tensors[name], self._labels[name] = tensor, label
+        self._happened(line)
+
+    def _add_leaves(self, nodes: Iterable[Node], span: Span) -> None:
+        """Add the leaves that nodes take and that the program does not have."""
         below = [edge[0] for node in nodes for edge in node._edges if edge is not None]
         for leaf in [end.variable for end in below if isinstance(end, AccumulateGrad)]:
             if not self._known.of_tensor(leaf):
-                self._add(leaf, "", name_tree("tensor"), "", span)
-        for i, node in enumerate(nodes[:-1], 1):
-            self._add_node(node, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
-        if own is not None and self._known.of_tensor(tensor):  # an operation changed the tensor in place
-            operation = self._operations_of.of(own)
-        elif step is None:
-            operation = filled_in(operation, {old: name_tree(new) for old, new in self.called.items()})
-        self._known.add(Named(name, expression, tensor))
-        made = self._line(name, label, operation, np.array(tensor._data), own, span)
-        made.leaf, made.requires_grad, made.traced = tensor.is_leaf, tensor.requires_grad, own is not None or step is not None
-        self._tensors[name], self._labels[name] = tensor, label
-        self._happened(made)
+                self._add_named(leaf, "", name_tree("tensor"), "", span)
 
     def _add_node(self, node: Node, name: str, span: Span) -> None:
         """Add the result of a node whose tensor the program does not have."""
         self._known.name(node, name)
         self._operations_of.learn([node])
-        self._happened(self._line(name, "", self._operations_of.of(node), self._known.value((node, 0)), node, span))
+        operation = self._operations_of.of(node)
+        for edge in [(node, i) for i in range(node._outputs)]:
+            if self._known.of(edge) not in self._lines:
+                self._happened(self._line(self._known.of(edge), "", operation, self._known.value(edge), node, span))
 
     def _line(self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span) -> Line:
         inputs = [text for part in free_in(operation) if (text := part.children[0].text) in self._lines and text != name]
@@ -354,33 +248,32 @@ class Recorder(Interpreter):
 
     def _visit_node(self, visit: Visit) -> None:
         running, node = current_pass.get(), visit.node
+        arriving = [((node, i), gradient) for i, gradient in enumerate(visit.gradients) if gradient is not None]
+        if self.cut or not arriving or any(type(gradient) is not Tensor for _, gradient in arriving):
+            return  # in a pass inside of a transformation, gradients do not have numbers
+        (edge, gradient), *_ = arriving
         if running is not self._pass or self._steps is None:
             self._catch_up(self.current)
             if running is not None:
                 self._accumulates |= running.accumulates
                 self._retains |= running.retain_graph
             self._pass, self._steps = running, Steps(self._known, self.functions, self._shown)
-            self.tensors.listing = False  # what hooks compute is not a part of the program
             roots = [one for one in running.roots if one.sequence_nr] if running is not None else [node]
             for root in roots:
-                for each in self._new_nodes(root) if not self._known.of((root, 0)) else ():
+                nodes = [] if self._known.of((root, 0)) else self._new_nodes(root)
+                self._add_leaves(nodes, self.current.span)
+                for each in nodes:
                     self._add_node(each, self._new_name(""), self.current.span)
-            self._happened(Started(self._known.of((node, 0)), _first(visit)))
-        name = self._known.of((node, 0))
-        arrived = self._steps.arrived((node, 0))
-        if arrived is not None and not np.array_equal(arrived, _first(visit), equal_nan=True):
-            self._happened(Hooked(name, arrived, _first(visit)))
+            self._happened(Started(self._known.of(edge), gradient._data))
+        name, arrived = self._known.of(edge), self._steps.arrived(edge)
+        if arrived is not None and not np.array_equal(arrived, gradient._data, equal_nan=True):
+            self._happened(Hooked(name, arrived, gradient._data))
         step = self._steps.step(visit)
         if node._saved is not None:
             self._visited[node] = name
         for part in step.contributions:
             self._parts.setdefault(part.to, []).append(part.value)
             self._happened(Contributed(step, part))
-
-
-def _first(visit: Visit) -> Array:
-    """Return the gradient of the first output of a node that has one."""
-    return next(gradient._data for gradient in visit.gradients if gradient is not None)
 
 
 def _copied(row: TensorRow) -> TensorRow:

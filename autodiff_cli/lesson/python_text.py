@@ -1,0 +1,132 @@
+"""The text of a Python program: its statements, and its expressions in the small language where it has them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from types import CodeType
+from typing import NamedTuple
+
+from autodiff_cli.errors import ParseError, Span
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.script.statements import read
+
+_MODULES = re.compile(r"(?:\w+\.)*$")
+_LONGEST = 80
+"""The most characters of the modules before the name of a function."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class Statement(NamedTuple):
+    """A statement of the program, or the head of a compound statement.
+
+    Attributes:
+        tree: its syntax tree; of kind ``python`` if the small language does not have the statement.
+        quiet: whether it is left out of the lesson if it has no effect.
+        indices: the names of the indices of the loops around it.
+    """
+
+    tree: Syntax
+    quiet: bool
+    indices: tuple[str, ...]
+
+
+class PythonText:
+    """The text of a Python program.
+
+    Attributes:
+        source: the text.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._lines = source.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
+        self._spans: dict[CodeType, list[Span]] = {}
+        self._trees: dict[Span, Syntax] = {}
+
+    def statements(self) -> dict[int, Statement]:
+        """Return the statement of each line on which one begins or continues; several on one line are one.
+
+        Raises:
+            SyntaxError: if the text is not a Python program.
+        """
+        found: dict[int, Statement] = {}
+        for statement, indices in _statements(ast.parse(self.source)):
+            compound = isinstance(getattr(statement, "body", None), list)
+            first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
+            if compound:
+                body = statement.body[0]  # type: ignore[attr-defined]
+                last = max(first, min(each.lineno for each in (body, *getattr(body, "decorator_list", ()))) - 1)
+                span = self._starts[first - 1] + len(self._lines[first - 1]) - len(self._lines[first - 1].lstrip()), 0
+                span = span[0], self._starts[last - 1] + len(self._lines[last - 1].partition("#")[0].rstrip())
+            else:
+                last = statement.end_lineno or first
+                span = self._place(first, statement.col_offset), self._place(last, statement.end_col_offset or 0)
+            before = found.get(first)
+            if before is not None and not compound:
+                span = min(before.tree.span[0], span[0]), span[1]
+            tree = self.tree(span) if not compound else Syntax(_kind(statement), [], "", span)
+            quiet = _is_quiet(statement) and (before is None or before.quiet)
+            found.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, indices)))
+        return found
+
+    def span(self, code: CodeType, instruction: int) -> Span:
+        """Return the place of an instruction of the program, by its offset in bytes."""
+        if code not in self._spans:
+            self._spans[code] = [
+                (0, 0) if a is None or b is None or c is None or d is None else (self._place(a, c), self._place(b, d))
+                for a, b, c, d in code.co_positions()
+            ]
+        return self._spans[code][instruction // 2]
+
+    def tree(self, span: Span) -> Syntax:
+        """Return the syntax tree of a part of the text; of kind ``python`` if the small language does not have it."""
+        if span not in self._trees:
+            self._trees[span] = self._read(span)
+        return self._trees[span]
+
+    def with_modules(self, tree: Syntax) -> Span:
+        """Return the place of an expression with the modules before the name of a function: ``torch.log(x)``."""
+        start, end = tree.span
+        before = _MODULES.search(self.source, max(0, start - _LONGEST), start) if tree.kind == "call" else None
+        return (start if before is None else before.start(), end)
+
+    def _read(self, span: Span) -> Syntax:
+        try:
+            trees = read(self.source[: span[1]], span[0])
+        except ParseError:
+            trees = []
+        return trees[0] if len(trees) == 1 else Syntax("python", [], "", span)
+
+    def _place(self, line: int, column: int) -> int:
+        """Return the place of a column, which Python counts in bytes."""
+        return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
+
+
+def _statements(module: ast.Module) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
+    """Yield all statements, each after the statement around it, with the indices of the loops around it in its function."""
+    pending: list[tuple[ast.AST, tuple[str, ...]]] = [(module, ())]
+    for node, indices in pending:
+        if isinstance(node, ast.stmt):
+            yield node, indices
+        if isinstance(node, _SCOPES):
+            indices = ()
+        elif isinstance(node, ast.For):
+            indices = (*indices, *(each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)))
+        pending += [(child, indices) for child in ast.iter_child_nodes(node)]
+
+
+def _kind(statement: ast.stmt) -> str:
+    return "class" if isinstance(statement, ast.ClassDef) else "definition" if isinstance(statement, _SCOPES) else "python"
+
+
+def _is_quiet(statement: ast.stmt) -> bool:
+    """Return whether a lesson leaves a statement out if it has no effect: heads of blocks, imports and texts in comments' place."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal)):
+        return True
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(getattr(statement, "body", None), list) and not isinstance(statement, _SCOPES)

@@ -1,0 +1,89 @@
+"""The recording of a program of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+
+from autodiff_cli.autograd.graph import observing
+from autodiff_cli.autograd.reverse.backward_pass import Visit
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, ParseError, Span
+from autodiff_cli.language.tree import Syntax, name_tree
+from autodiff_cli.lesson.recording import Made, Recording
+from autodiff_cli.script.interpreter import LAST, Interpreter, Shown
+
+
+class Recorder(Interpreter, Recording):
+    """An interpreter that records events."""
+
+    def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
+        super().__init__(variables, dtype)
+        self.tensors.listing, self.tensors.steps = True, []
+        self._loops: list[str] = []
+        self._marks = [0, 0]
+        self._begin_recording()
+        for name, tensor in variables.items():
+            self._add_named(tensor, name, name_tree(name), name, (0, 0))
+
+    def record(self, text: str, show: Callable[[Shown], object] = lambda _: None) -> None:
+        """Run a program, and call ``show`` with each output during the run; an error of a statement ends it.
+
+        Raises:
+            ParseError: if the program cannot be read.
+        """
+        try:
+            for shown in self.run(text):
+                show(shown)
+        except ParseError:
+            raise
+        except AutodiffError as error:
+            self.error = error
+
+    def _run_one(self, tree: Syntax) -> None:
+        self._begin_statement()
+        self.tensors.listing = not self.cut
+        failed = True
+        try:
+            with observing(self._visit_node):
+                super()._run_one(tree)
+            failed = False
+        finally:
+            output = "".join(f"{shown.text}\n" for shown in self._output if shown.rows is None)
+            self._end_statement(tree, output, failed, {name: self.names[name] for name in self._loops})
+
+    def turns(self, node: Syntax) -> Generator[Syntax]:
+        if node.kind != "for":
+            return (yield from super().turns(node))
+        self._loops.append(node.children[0].text)
+        try:
+            yield from super().turns(node)
+        finally:
+            self._loops.pop()
+
+    def _note(self, root: Syntax, shows_value: bool) -> None:
+        with observing(lambda _: None):  # notes evaluate the program again
+            super()._note(root, shows_value)
+
+    def _visit_node(self, visit: Visit) -> None:
+        super()._visit_node(visit)
+        self.tensors.listing = False  # what hooks compute is not a part of the program
+
+    def _expression(self, name: str) -> str:
+        return self.expressions.get(name, name)
+
+    def _named(self) -> list[tuple[str, Tensor]]:
+        return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
+
+    def _made(self, tree: Syntax) -> list[Made]:
+        steps, made = self.tensors.steps or [], self.tensors.made
+        places: dict[int, Span] = {}
+        for step in steps[self._marks[0] :]:
+            self._known.add_step(step)
+            places.update({id(result): step.tree.span for result in step.results})
+        new = made[self._marks[1] :]
+        self._marks = [len(steps), len(made)]
+        return [self._of_step(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
+
+    def _of_step(self, tensor: Tensor, expression: str, span: Span) -> Made:
+        traced = self._known.step(tensor) is not None
+        return Made(tensor, lambda: self._operations_of.of_tensor(tensor, expression), expression, span, traced)

@@ -1,0 +1,313 @@
+"""The recording of a Python program, line by line, with Python's own tracing.
+
+Only the lines of the program's own file are traced, and the calls from them to this package: a call that returns a tensor is an
+operation, and its place in the line gives its text.  What this package calls (hooks, the methods of a ``Function``) is not a part
+of the program, as in programs of statements.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from inspect import CO_OPTIMIZED
+from traceback import walk_tb
+from types import FrameType, ModuleType
+from typing import Any, TextIO, cast
+
+from autodiff_cli.autograd.graph import observing
+from autodiff_cli.autograd.node import gradient_edge
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, Span
+from autodiff_cli.explanation.local_derivatives import number
+from autodiff_cli.explanation.operations import replaced
+from autodiff_cli.language.operators import OPERATORS
+from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, new_tree
+from autodiff_cli.lesson.python_text import PythonText, Statement
+from autodiff_cli.lesson.recording import Made, Recording
+from autodiff_cli.script.library import ACTIONS, ATTRIBUTES, METHODS
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_LEVELS = 4
+"""The levels of an expression in which operands are replaced by their names."""
+_COMPUTED = (*OPERATORS, "comparison", "call", "method", "index", "conditional")
+"""The kinds of expressions whose results are noted."""
+_MOST_HELD = 16
+"""The most tensors of a list, a dictionary or an object that have names."""
+_Tracer = Callable[[FrameType, str, Any], Any]
+
+
+class _Copied:
+    """A stream that copies what is written."""
+
+    def __init__(self, stream: TextIO, copy: TextIO) -> None:
+        self._stream, self._copy = stream, copy
+
+    def write(self, text: str) -> int:
+        self._copy.write(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Frame:
+    """A module or a function of the program that runs.
+
+    Attributes:
+        statement: the statement that runs.
+        results: the results of operations of the statement, by their places.
+        called: whether the statement has called a function of the program.
+        raised: the error that ended the statement.
+    """
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.statement: Statement | None = None
+        self.results: dict[Span, Tensor] = {}
+        self.called = False
+        self.raised: BaseException | None = None
+
+
+class PythonRecorder(Recording):
+    """A tracer of a Python program that records events.
+
+    Args:
+        text: the program.
+        path: the name of its file in the frames of its functions.
+
+    Raises:
+        SyntaxError: if the text is not a Python program.
+    """
+
+    def __init__(self, text: str, path: str) -> None:
+        FUNCTIONS.complete()
+        self._text, self._path = PythonText(text), path
+        self._statements = self._text.statements()
+        self._frames: list[_Frame] = []
+        self._inside = False
+        self._new: list[Made] = []
+        self._output = io.StringIO()
+        self.notes, self.functions, self.current = [], {}, new_tree("start")
+        self._begin_recording()
+
+    @property
+    def source(self) -> str:
+        return self._text.source
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Record the program that runs inside a ``with`` block; an error of the program ends the recording.
+
+        After ``MOST_EVENTS`` events, unless limits are lifted, the program goes on without being recorded.
+        """
+        before = sys.gettrace()
+        try:
+            with observing(self._visit_node), redirect_stdout(cast(TextIO, _Copied(sys.stdout, self._output))):
+                sys.settrace(self._trace_call)
+                yield
+        except SystemExit:
+            raise
+        except BaseException as problem:
+            self._failed(problem)
+            raise
+        finally:
+            sys.settrace(before)
+            self.rest += self._output.getvalue()
+
+    def _failed(self, problem: BaseException) -> None:
+        lines = [line for frame, line in walk_tb(problem.__traceback__) if frame.f_code.co_filename == self._path]
+        statement = self._statements.get(lines[-1]) if lines else None
+        hint = problem.hint if isinstance(problem, AutodiffError) else None
+        span = None if statement is None else statement.tree.span
+        self.error = AutodiffError(_message(problem), span=span, source=self.source, hint=hint)
+
+    # Tracing
+
+    def _trace_call(self, frame: FrameType, event: str, value: object) -> _Tracer | None:
+        """Trace a frame of the program, or the return of a call from it to this package."""
+        if self._inside:
+            return None
+        code = frame.f_code
+        if code.co_filename == self._path:
+            if code.co_name != "<module>" and (code.co_name.startswith("<") or not code.co_flags & CO_OPTIMIZED):
+                return None  # a comprehension, a lambda or the body of a class is a part of its statement
+            self._end(failed=False, quiet=True)
+            self._frames.append(_Frame(frame))
+            self._enter()
+            return self._trace_line
+        if frame.f_back is None or frame.f_back.f_code.co_filename != self._path or not code.co_filename.startswith(_PACKAGE):
+            return None
+        self._inside, frame.f_trace_lines = True, False
+        return self._trace_return
+
+    def _trace_return(self, frame: FrameType, event: str, value: object) -> _Tracer:
+        """Note the result of a call of this package."""
+        if event == "return":
+            self._inside = False
+            if isinstance(value, Tensor) and frame.f_back is not None:
+                self._operation(frame.f_back, value)
+        return self._trace_return
+
+    def _trace_line(self, frame: FrameType, event: str, value: Any) -> _Tracer:
+        """End a statement, and begin the next one."""
+        if not self._frames or self._frames[-1].frame is not frame:
+            return self._trace_line
+        running = self._frames[-1]
+        if event == "exception":
+            running.raised = value[1]
+        elif event == "return":
+            self._end(failed=running.raised is not None)
+            self._frames.pop()
+            self._enter()
+            if self._frames and isinstance(value, Tensor) and frame.f_back is not None:
+                self._frames[-1].results[self._span(frame.f_back)] = value
+        elif event == "line":
+            statement = self._statements.get(frame.f_lineno)
+            if statement is not None and statement is not running.statement:
+                self._end(failed=False, caught="" if running.raised is None else _message(running.raised))
+                running.statement, running.raised = statement, None
+                running.results.clear()
+                self.current = statement.tree
+        return self._trace_line
+
+    def _enter(self) -> None:
+        """Begin to follow the names of the innermost frame, when a function begins or has returned."""
+        named = [(name, self._known.of_tensor(tensor)) for name, tensor in self._named()]
+        self.called = {name: called for name, called in named if called}
+        self._state = self._rows()
+        self._begin_statement()
+        if self._frames and (statement := self._frames[-1].statement) is not None:
+            self.current = statement.tree
+
+    def _end(self, failed: bool, quiet: bool = False, caught: str = "") -> None:
+        """End the statement that runs; if ``quiet``, it goes on after a call.  ``caught`` is an error that the program handles."""
+        running = self._frames[-1] if self._frames else None
+        if running is None or (statement := running.statement) is None:
+            return
+        output = self._output.getvalue()
+        self._output.seek(0)
+        self._output.truncate()
+        values = {name: running.frame.f_locals.get(name) for name in statement.indices}
+        indices = {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
+        is_quiet = quiet or statement.quiet or running.called or len(self._frames) > 1
+        running.called = quiet
+        self._end_statement(statement.tree, output, failed, indices, is_quiet, caught)
+        self._begin_statement()
+        if self.cut:
+            sys.settrace(None)
+
+    # Tensors
+
+    def _named(self) -> list[tuple[str, Tensor]]:
+        if not self._frames:
+            return []
+        frame = self._frames[-1].frame
+        values = {**frame.f_globals, **frame.f_locals}
+        named = {name: value for name, value in values.items() if isinstance(value, Tensor) and not name.startswith("__")}
+        for name, value in values.items():
+            for each, tensor in () if name.startswith("__") else _held(name, value):
+                label = self._labels.get(self._known.of_tensor(tensor))
+                if named.get(label or "") is not tensor:  # a list of variables has no names of its own
+                    named[each] = tensor
+        return [*named.items()]
+
+    def _made(self, tree: Syntax) -> list[Made]:
+        made, self._new = self._new, []
+        return made
+
+    def _span(self, frame: FrameType) -> Span:
+        return self._text.span(frame.f_code, frame.f_lasti)
+
+    def _operation(self, frame: FrameType, result: Tensor) -> None:
+        """Note the result of a call from a frame of the program to this package."""
+        if not self._frames or self._frames[-1].statement is None:
+            return
+        span, results = self._span(frame), self._frames[-1].results
+        expression = " ".join(self.source[slice(*span)].split())
+        tree = _without_modules(self._text.tree(span), frame)
+        tree = name_tree(expression) if tree.kind == "python" else tree
+        name = _called(tree)
+        if name in ATTRIBUTES[Tensor] or name.endswith("_") or tree.kind in STATEMENTS:
+            return  # the gradient of a tensor and a tensor that was changed in place are not new
+        operands = _operands(self._text, tree, frame, results)
+        results[span] = result
+
+        def operation() -> Syntax:
+            node = result.grad_fn
+            edges = {gradient_edge(value) for value in operands.values() if isinstance(value, Tensor) and value.requires_grad}
+            if node is not None and edges != {edge for edge in node._edges if edge is not None}:
+                return self._operations_of.of(node)  # the last of several nodes
+            return replaced(tree, {place: self._as_tree(value) for place, value in operands.items()}, _LEVELS)
+
+        self._new.append(Made(result, operation, expression, span, _is_operation(tree, name)))
+
+    def _as_tree(self, value: Tensor | float) -> Syntax:
+        return self._operations_of.constant(value) if isinstance(value, Tensor) else number(float(value))
+
+
+def _message(problem: BaseException) -> str:
+    return problem.message if isinstance(problem, AutodiffError) else f"{type(problem).__name__}: {problem}".removesuffix(": ")
+
+
+def _held(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors in a list, a dictionary or an object of the program, with the expressions that read them."""
+    found: list[tuple[str, object]] = []
+    if isinstance(value, (list, tuple)):
+        found = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
+    elif isinstance(value, dict):
+        found = [(f"{name}[{key!r}]", one) for key, one in [*value.items()][:_MOST_HELD]]
+    elif type(value).__module__ == "__main__":
+        found = [(f"{name}.{key}", one) for key, one in [*getattr(value, "__dict__", {}).items()][:_MOST_HELD]]
+    yield from ((each, one) for each, one in found if isinstance(one, Tensor))
+
+
+def _called(tree: Syntax) -> str:
+    """Return the name of the function, the method or the attribute of an expression; empty for other expressions."""
+    place = {"call": 0, "method": 1, "attribute": 1}.get(tree.kind)
+    return "" if place is None else tree.children[place].text
+
+
+def _is_operation(tree: Syntax, name: str) -> bool:
+    """Return whether an expression is an operation of the language, and not a function of autograd or of Python."""
+    if not name:
+        return tree.kind in OPERATORS or tree.kind in ("index", "comparison")
+    return name in FUNCTIONS and bool(FUNCTIONS[name].tensors) and name not in METHODS[Tensor] and name not in ACTIONS
+
+
+def _without_modules(tree: Syntax, frame: FrameType) -> Syntax:
+    """Return ``relu(x)`` for ``F.relu(x)``, where ``F`` is a module."""
+    if tree.kind == "method" and isinstance(_value(tree.children[0], frame), ModuleType):
+        return Syntax("call", tree.children[1:], "", tree.span)
+    return tree
+
+
+def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping[Span, Tensor]) -> dict[int, Tensor | float]:
+    """Return the values of the operands of an operation that have values, by the ``id`` of their trees."""
+    found: dict[int, Tensor | float] = {}
+    parts = tree.children[:]
+    for part in parts:
+        value = results.get(text.with_modules(part)) if part.kind in _COMPUTED else _value(part, frame)
+        if isinstance(value, (Tensor, int, float)) and not isinstance(value, bool):
+            found[id(part)] = value
+        else:
+            parts += part.children
+    return found
+
+
+def _value(tree: Syntax, frame: FrameType) -> object:
+    """Return the value of a name, or of an attribute that can be read without an effect."""
+    names = []
+    while tree.kind == "attribute":
+        tree, name = tree.children
+        names.append(name.text)
+    if tree.kind != "name":
+        return None
+    first = tree.children[0].text
+    value: object = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name_of in reversed(names):
+        value = value.grad if isinstance(value, Tensor) and name_of == "grad" else getattr(value, "__dict__", {}).get(name_of)
+    return value
