@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -311,6 +313,41 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
     assert len(output.splitlines()) == 2
     assert "skipped" in errors
     assert streams(f"{command} --over x=0:1")[2] == 2
+
+
+SENSITIVE = [
+    ("x = a*exp(-k*x)", {"x": 1}, {"k": 1.5}),
+    ("x**2 + y**2 = a + 4; x*y = k/a", {"x": 2, "y": 0.5}, {"k": 0.5}),
+    ("x**3 + det([[x, a], [k, 2]])", {"x": 1}, {"k": 1.0}),  # every row is solved alone
+    ("v = [a, k] + 0.1*sin(v)", {"v": np.ones(2)}, {"k": 2.0}),
+]
+
+
+@pytest.mark.parametrize(("equations", "at", "const"), SENSITIVE)
+def test_the_sensitivity_of_every_row(equations: str, at: dict[str, Any], const: dict[str, float]) -> None:
+    rows = [1.0, 0.7, 2.5]
+    found = ad.root(equations, at, const=const, data={"a": rows}, sensitivity="a,k")
+    assert found["converged"].all()
+    for i, a in enumerate(rows):
+        one = ad.root(equations, at, const={**const, "a": a}, sensitivity=["a", "k"])
+        for name, by in one.sensitivity.items():
+            for wanted, slope in by.items():
+                labels = [f"{name}[{k}]" for k in range(np.size(slope))] if np.ndim(slope) else [name]
+                columns = [found[f"d_{label}_{wanted}"][i] for label in labels]
+                assert columns == pytest.approx(np.ravel(slope).tolist(), rel=1e-12, abs=1e-14)
+
+
+def test_the_sensitivity_of_rows_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,p\n2,u\n-1,v\n")
+    output, _, code = streams(f'autodiff root "x = a*exp(-x)" {path} --at x=1 --sensitivity a')
+    assert (output.splitlines()[0], code) == ("a,p,x,d_x_a,residual,converged", 0)
+    x, slope = map(float, output.splitlines()[1].split(",")[2:4])
+    assert slope == pytest.approx(math.exp(-x) / (1 + x), rel=1e-14)
+    assert output.splitlines()[2].split(",")[2:4] == ["nan", "nan"]
+    assert "names 'b', which is not a constant" in streams(f'autodiff root "x = a" {path} --at x=1 --sensitivity b')[1]
+    said = streams(f'autodiff root "x = a + sum(w)" {path} --at x=1 --const "w=[1,2]" --sensitivity w')[1]
+    assert "over rows names 'w', which is an array" in said
 
 
 @pytest.mark.parametrize("factor", FACTORS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
@@ -39,7 +40,7 @@ _given = options.together(
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
-@click.option("--sensitivity", metavar="a,b", help="Constants with respect to which the root is differentiated.")
+@click.option("--sensitivity", metavar="a,b", help="Constants or columns with respect to which the root is differentiated.")
 @solver_options.trace
 @input_options.reading
 @row_options.rows
@@ -61,7 +62,7 @@ def command(
 
     An expression without = is equated to 0. Separate several equations with ; and give each unknown a start with --at.
     Without FILE, the default format is table, and plain and latex are also formats. With FILE, solve the equations for every row,
-    whose columns are constants; the unknowns of a row without a verified root are nan.
+    whose columns are constants; the unknowns of a row without a verified root are nan. --sensitivity a adds the column d_x_a.
 
     \b
     autodiff root "cos(x) = x" --at x=1
@@ -70,10 +71,10 @@ def command(
     autodiff root "tan(x) = x" --over x=-10:10 --all
     """
     if files:
-        for name, value in {"--over": over, "--all": all_roots, "--sensitivity": sensitivity, "--trace": trace}.items():
+        for name, value in {"--over": over, "--all": all_roots, "--trace": trace}.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
-        _over_rows(given, files, reading, input_style, rows, quiet_notes)
+        _over_rows(given, files, options.names(sensitivity) or (), reading, input_style, rows, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
@@ -104,6 +105,7 @@ def command(
 def _over_rows(
     given: Given,
     files: tuple[str, ...],
+    sensitivity: Sequence[str],
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
@@ -123,6 +125,7 @@ def _over_rows(
         equations=options.read_expression(given.expr),
         starts=bindings(given.at, "at"),
         max_steps=given.max_steps,
+        sensitivity=sensitivity,
     )
     program = task.program()
     summary = row_options.written(task, program, opened, rows, {**head("root"), "expression": task.equations})

@@ -15,13 +15,14 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Compiled, Program
-from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
+from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.roots.problem import EPS, Problem
 from autodiff_cli.solvers.roots.search import search, starts
+from autodiff_cli.solvers.roots.sensitivity import check_constants, sensitivities
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class RootProgram(Compiled):
         const: the constants that are the same in all rows.
         names: further names that are columns.
         max_steps: the maximum number of steps of a row that is solved alone.
+        sensitivity: the columns and constants with respect to which the unknowns are differentiated.
 
     Attributes:
         variables: the names of the columns.
@@ -60,7 +62,13 @@ class RootProgram(Compiled):
     engine = "blocks"
 
     def __init__(
-        self, expression: str, at: Mapping[str, Value], const: Mapping[str, Value], names: Sequence[str], max_steps: int
+        self,
+        expression: str,
+        at: Mapping[str, Value],
+        const: Mapping[str, Value],
+        names: Sequence[str],
+        max_steps: int,
+        sensitivity: Sequence[str] = (),
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
         trees = [parsed.program(each.residual) for each in parsed.equations]
@@ -69,10 +77,15 @@ class RootProgram(Compiled):
         self._problem = Problem(expression, at, {**const, **dict.fromkeys(found, 1.0)})
         self._arguments = (expression, dict(at), dict(const), max_steps)
         self.labels = self._problem.labels
-        super().__init__(list(found), [*((label,) for label in self.labels), ("residual",), ("converged",)], np.float64)
+        check_constants(sensitivity, {**const, **dict.fromkeys(found, 1.0)})
+        self._wanted = tuple(sensitivity)
+        self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
+        slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
+        super().__init__(list(found), [(name,) for name in (*self.labels, *slopes, "residual", "converged")], np.float64)
         self.text = "; ".join(self._texts(parsed.definitions, [each.residual for each in parsed.equations]))
         start = self._problem.system.named(self._problem.start)
-        self._system = System(expression, trees, {**start, **dict.fromkeys(found, 1.0)}, const)
+        rest = {name: value for name, value in const.items() if name not in self._same}
+        self._system = System(expression, trees, {**start, **dict.fromkeys(found, 1.0), **self._same}, rest)
         self._prepare()
 
     @staticmethod
@@ -84,6 +97,7 @@ class RootProgram(Compiled):
     def _prepare(self) -> None:
         """Compile the residuals and their derivatives, and their enclosures."""
         self._program: Program | None = None
+        self._changes: Program | None = None
         tape, n = self._system.tape, len(self.labels)
         if tape is None or self._system.count != n:
             return
@@ -93,6 +107,11 @@ class RootProgram(Compiled):
                 slopes = [slope for each in of for slope in gradient(each, by[:n])]
             self._program = Program([*of, *slopes], self._system.labels, [()] * (n + n * n), np.float64, threads=1)
             self._values, self._slopes = Enclosure(by, of), Enclosure(by, slopes)
+            if self._wanted:
+                wanted = [by[self._system.labels.index(name)] for name in self._wanted]
+                with np.errstate(all="ignore"), set_grad_enabled(False):
+                    changes = [change for each in of for change in gradient(each, wanted)]
+                self._changes = Program(changes, self._system.labels, [()] * len(changes), np.float64, threads=1)
         except (NotRecordable, LimitError):
             self._program = None
 
@@ -104,10 +123,38 @@ class RootProgram(Compiled):
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Solve all rows; a row without a verified root has nan as its solution, and 0 as ``converged``."""
         rows = len(out[0])
-        given = np.array([np.broadcast_to(columns[name], rows) for name in self.variables]).reshape(-1, rows)
+        values = [*(columns[name] for name in self.variables), *map(np.asarray, self._same.values())]
+        given = np.array([np.broadcast_to(value, rows) for value in values]).reshape(-1, rows)
         x, residual, converged = self._solved(given)
-        for array, numbers in zip(out, [*np.where(converged, x, np.nan), residual, converged * 1.0], strict=True):
+        slopes = self._sensitivity(x, given, np.flatnonzero(converged))
+        for array, numbers in zip(out, [*np.where(converged, x, np.nan), *slopes, residual, converged * 1.0], strict=True):
             array[:] = numbers
+
+    def _sensitivity(self, x: Vector, given: Vector, rows: NDArray[np.intp]) -> Vector:
+        """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants.
+
+        See ``sensitivity.sensitivities``.
+        """
+        n, m = len(x), len(self._wanted)
+        found = np.full((n * m, x.shape[1]), np.nan)
+        if self._program is None or self._changes is None:
+            for i in rows.tolist() if m else ():
+                slopes = sensitivities(self._alone(given[:, i]), x[:, i], self._wanted)
+                parts = [np.reshape([row[name] for name in self._wanted], (m, -1)).T.ravel() for row in slopes.values()]
+                found[:, i] = np.concatenate(parts)
+            return found
+        with np.errstate(all="ignore"):
+            _, jacobian = self._at(x[:, rows], given[:, rows])
+            changes = np.empty((n * m, len(rows)))
+            self._changes.run(dict(zip(self._system.labels, [*x[:, rows], *given[:, rows]], strict=True)), list(changes))
+            slopes_of = -np.einsum("kij,jmk->imk", _inverses(jacobian), changes.reshape(n, m, -1))
+        found[:, rows] = slopes_of.reshape(n * m, -1)
+        return found
+
+    def _alone(self, given: Vector) -> Problem:
+        """Return the equations of one row."""
+        expression, at, const, _ = self._arguments
+        return Problem(expression, at, {**const, **dict(zip([*self.variables, *self._same], given.tolist(), strict=True))})
 
     def _solved(self, given: Vector) -> tuple[Vector, Vector, Mask]:
         """Return the solutions of shape (n, rows), the largest residual of each row, and whether the row is solved."""
@@ -199,11 +246,10 @@ class RootProgram(Compiled):
 
     def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], given: Vector) -> None:
         """Solve rows alone, and set their solutions."""
-        expression, at, const, most = self._arguments
+        most = self._arguments[3]
         for i in rows.tolist():
-            values = dict(zip(self.variables, given[:, i].tolist(), strict=True))
             try:
-                problem = Problem(expression, at, {**const, **values})
+                problem = self._alone(given[:, i])
                 check = search(problem, problem.start, most, MOST_SECONDS).check
                 before = np.flatnonzero(done[:i])
                 if not check.converged and len(before):
@@ -218,6 +264,17 @@ class RootProgram(Compiled):
         if self._program is not None:
             return np.asarray(np.abs(self._at(x, given)[0]).max(axis=0))
         return np.array([np.abs(self._system.values(np.concatenate(pair))).max() for pair in zip(x.T, given.T, strict=True)])
+
+
+def _number(name: str, value: Value) -> float:
+    """Return the value of a constant of ``sensitivity``.
+
+    Raises:
+        UsageError: if it is an array.
+    """
+    if np.ndim(value):
+        raise UsageError(f"{setting('sensitivity')} over rows names '{name}', which is an array", hint="name numbers and columns")
+    return float(np.asarray(value))
 
 
 def _inverses(jacobian: Vector) -> Vector:

@@ -10,18 +10,17 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
-from autodiff_cli.errors import UnknownName, UsageError, setting
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import Interval, intervals
 from autodiff_cli.solvers.roots.over import Roots, roots_over
 from autodiff_cli.solvers.roots.problem import Problem
 from autodiff_cli.solvers.roots.search import MOST_STEPS, Found, search
-from autodiff_cli.solvers.roots.sensitivity import sensitivities
+from autodiff_cli.solvers.roots.sensitivity import check_constants, sensitivities
 from autodiff_cli.solvers.roots.steps import norm
 from autodiff_cli.solvers.roots.verification import PROVEN, Check
 from autodiff_cli.solvers.solution import Solution
-from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -261,7 +260,7 @@ def root(
 
     Returns:
         The result; ``converged`` is true only if the root was verified, and ``require()`` raises an error otherwise.  With
-        ``data``, a dictionary of arrays: the unknowns, ``residual`` and ``converged``.
+        ``data``, a dictionary of arrays: the unknowns, their derivatives such as ``d_x_a``, ``residual`` and ``converged``.
 
     Raises:
         AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
@@ -274,11 +273,11 @@ def root(
     if all and not ranges:
         raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
     values, constants = given_values(at, const, "float64")
+    wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
     if data is not None:
         from autodiff_cli.solvers.roots.rows import root_columns
 
-        return root_columns(expression, data, values, constants, max_steps)
-    wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
+        return root_columns(expression, data, values, constants, max_steps, wanted)
     check_constants(wanted, constants)
     if ranges:
         result = _over(expression, values, constants, ranges, all, max_steps)
@@ -371,15 +370,3 @@ def _remarks(problem: Problem, found: Roots) -> list[Record]:
     elif not found.complete:
         notes.append(note("incomplete", "it is not proven that the range has no other roots"))
     return notes
-
-
-def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:
-    """Raise an error if a name of ``sensitivity`` is not a constant.
-
-    Raises:
-        UnknownName: if a name is not a constant.
-    """
-    for name in wanted:
-        if name not in constants:
-            hint = suggestion(name, constants) or f"give '{name}' its value with {setting('const', f'{name}=1')}"
-            raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)

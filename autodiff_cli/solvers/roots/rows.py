@@ -31,15 +31,17 @@ class RootTask(Task):
         equations: the equations as they were written; ``expression`` has them without their equals signs.
         starts: the unknowns with their starts.
         max_steps: the maximum number of steps of a row that is solved alone.
+        sensitivity: the columns and constants with respect to which the unknowns are differentiated.
     """
 
     equations: str = ""
     starts: Mapping[str, Value] = field(default_factory=dict)
     max_steps: int = 200
+    sensitivity: Sequence[str] = ()
 
     def program(self) -> Compiled:
         """Compile the equations."""
-        made = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.max_steps)
+        made = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.max_steps, self.sensitivity)
         self.expression = made.text
         self.derivative_name = "{}"
         return made
@@ -70,7 +72,12 @@ class RootRows(RowMap):
 
 
 def root_columns(
-    expression: str, data: Data, at: Mapping[str, Value], const: Mapping[str, Value], max_steps: int
+    expression: str,
+    data: Data,
+    at: Mapping[str, Value],
+    const: Mapping[str, Value],
+    max_steps: int,
+    sensitivity: Sequence[str] = (),
 ) -> dict[str, Vector | Mask]:
     """Solve equations for every row of columns in memory or in a file.
 
@@ -80,11 +87,13 @@ def root_columns(
         at: the unknowns with their starts.
         const: the constants that are the same in all rows.
         max_steps: the maximum number of steps of a row that is solved alone.
+        sensitivity: the columns and constants with respect to which the unknowns are differentiated.
 
     Returns:
-        The unknowns, ``residual`` and ``converged`` as arrays; a row without a verified root has nan.
+        The unknowns, their derivatives such as ``d_x_a``, ``residual`` and ``converged`` as arrays; a row without a verified root
+        has nan.
     """
-    task = RootTask("", const=const, keep=False, equations=expression, starts=at, max_steps=max_steps)
+    task = RootTask("", const=const, keep=False, equations=expression, starts=at, max_steps=max_steps, sensitivity=sensitivity)
     source = Source(data)
     try:
         task.lets = {name: name for name in source.names if name.isidentifier() and name not in at}

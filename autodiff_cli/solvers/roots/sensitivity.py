@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.errors import UnknownName, setting
 from autodiff_cli.solvers.roots.steps import scaled
 from autodiff_cli.solvers.system import System
+from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.roots.problem import Problem
     from autodiff_cli.solvers.system import Vector
+
+
+def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:
+    """Raise an error if a name of ``sensitivity`` is not a constant.
+
+    Raises:
+        UnknownName: if a name is not a constant.
+    """
+    for name in wanted:
+        if name not in constants:
+            hint = suggestion(name, constants) or f"give '{name}' its value with {setting('const', f'{name}=1')}"
+            raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)
 
 
 def sensitivities(problem: Problem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:
