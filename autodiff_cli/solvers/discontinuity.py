@@ -90,8 +90,11 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
         return Discontinuity("undefined", where)
     for j in range(system.count if all(inside) else 0):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
+        steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(each[j]) for each in here):
-            if (found := jump(before, after, value)) is not None:
+            found = jump(before, after, value)
+            # Neighbouring floats may have different values of a continuous function.
+            if found is not None and abs(found[1] - found[0]) > 4 * steep * (high - low):
                 return Discontinuity("jump", where, *found)
     if enclosure is None or not all(inside):
         return None

@@ -93,6 +93,8 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
     found.unresolved += list(waiting.mean(axis=1))
     open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
     found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
+    if not found.complete and problem.system.count == len(low) == 1:
+        _add_crossings(problem, float(low[0]), float(high[0]), found)
     if parts.left and len(low) == 1:
         found.broken += _not_continuous(problem, np.array(parts.left)[:, :, 0])
     if parts.left and more < 0:
@@ -210,6 +212,17 @@ def _crosses(problem: Problem, low: Vector, high: Vector) -> bool:
         return False
     before, after = (enclosure(end, end)[0] for end in (low, high))
     return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
+
+
+def _add_crossings(problem: Problem, low: float, high: float, found: Roots) -> None:
+    """Add the roots of an equation in one unknown where it changes its sign on a grid."""
+    for x in map(np.atleast_1d, _sign_changes(problem, low, high)):
+        check = verified(problem, x)
+        ends = None if check.converged or check.broken is not None else _crossing(problem, x, np.nextafter(x, np.inf))
+        if ends is not None:
+            check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
+        if check.converged:
+            _add(found, _signed(problem, check))
 
 
 def _crossing(problem: Problem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
