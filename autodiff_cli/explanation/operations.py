@@ -173,6 +173,8 @@ class Operations:
         array = np.asarray(value)
         if array.size > _MOST_ELEMENTS:
             return name_tree(UNKNOWN)
+        if array.dtype == np.float32:
+            array = array.astype(str).astype(np.float64)  # the shortest digits that tell the number from others
         if array.ndim == 0:
             return name_tree(str(bool(array)).lower()) if array.dtype.kind == "b" else number(float(array))
         return name_tree(str(array.tolist()))

@@ -102,7 +102,7 @@ class Ended:
         kept: whether the backward passes kept the saved values of a node.
         output: what the statement printed, as text.
         failed: whether an error ended the statement.
-        indices: the indices of the loops around the statement.
+        turn: the passes of the loops around the statement, outermost first: ``i = 0, j = 1``.
         recording: whether operations are recorded.
         stored: the gradients that the backward passes of the statement stored.
         quiet: whether a lesson leaves the statement out if it has no effect.
@@ -120,7 +120,7 @@ class Ended:
     kept: bool = False
     output: str = ""
     failed: bool = False
-    indices: Mapping[str, object] = field(default_factory=dict)
+    turn: str = ""
     recording: bool = True
     stored: list[Stored] = field(default_factory=list)
     quiet: bool = False

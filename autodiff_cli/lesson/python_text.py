@@ -16,7 +16,12 @@ from autodiff_cli.script.statements import read
 _MODULES = re.compile(r"(?:\w+\.)*$")
 _LONGEST = 80
 """The most characters of the modules before the name of a function."""
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+Loops = dict[int, tuple[str, ...]]
+"""The names of the indices of loops, by the line of the loop."""
 
 
 class Statement(NamedTuple):
@@ -25,12 +30,14 @@ class Statement(NamedTuple):
     Attributes:
         tree: its syntax tree; of kind ``python`` if the small language does not have the statement.
         quiet: whether it is left out of the lesson if it has no effect.
-        indices: the names of the indices of the loops around it.
+        loops: the lines of the loops around it in its function, each with the names of its indices.
+        is_loop: whether it is the head of a loop.
     """
 
     tree: Syntax
     quiet: bool
-    indices: tuple[str, ...]
+    loops: Loops
+    is_loop: bool
 
 
 class PythonText:
@@ -54,7 +61,7 @@ class PythonText:
             SyntaxError: if the text is not a Python program.
         """
         found: dict[int, Statement] = {}
-        for statement, indices in _statements(ast.parse(self.source)):
+        for statement, loops in _statements(ast.parse(self.source)):
             compound = isinstance(getattr(statement, "body", None), list)
             first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
             if compound:
@@ -70,7 +77,7 @@ class PythonText:
                 span = min(before.tree.span[0], span[0]), span[1]
             tree = self.tree(span) if not compound else Syntax(_kind(statement), [], "", span)
             quiet = _is_quiet(statement) and (before is None or before.quiet)
-            found.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, indices)))
+            found.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, loops, isinstance(statement, _LOOPS))))
         return found
 
     def span(self, code: CodeType, instruction: int) -> Span:
@@ -106,17 +113,18 @@ class PythonText:
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
 
-def _statements(module: ast.Module) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
-    """Yield all statements, each after the statement around it, with the indices of the loops around it in its function."""
-    pending: list[tuple[ast.AST, tuple[str, ...]]] = [(module, ())]
-    for node, indices in pending:
+def _statements(module: ast.Module) -> Iterator[tuple[ast.stmt, Loops]]:
+    """Yield all statements, each after the statement around it, with the loops around it in its function."""
+    pending: list[tuple[ast.AST, Loops]] = [(module, {})]
+    for node, loops in pending:
         if isinstance(node, ast.stmt):
-            yield node, indices
+            yield node, loops
         if isinstance(node, _SCOPES):
-            indices = ()
-        elif isinstance(node, ast.For):
-            indices = (*indices, *(each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)))
-        pending += [(child, indices) for child in ast.iter_child_nodes(node)]
+            loops = {}
+        elif isinstance(node, _LOOPS):
+            target = [] if isinstance(node, ast.While) else [*ast.walk(node.target)]
+            loops = {**loops, node.lineno: tuple(each.id for each in target if isinstance(each, ast.Name))}
+        pending += [(child, loops) for child in ast.iter_child_nodes(node)]
 
 
 def _kind(statement: ast.stmt) -> str:

@@ -7,7 +7,7 @@ and after it.  The nodes of a backward pass are explained while it runs, because
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,9 +116,7 @@ class Recording(ABC):
         self._visited, self._parts, self._accumulates, self._retains = {}, {}, False, False
         self._recorded = is_grad_enabled()
 
-    def _end_statement(
-        self, tree: Syntax, output: str, failed: bool, indices: Mapping[str, object], quiet: bool = False, caught: str = ""
-    ) -> None:
+    def _end_statement(self, tree: Syntax, output: str, failed: bool, turn: str, quiet: bool = False, caught: str = "") -> None:
         if self.cut:
             self.rest += output
             return
@@ -129,7 +127,7 @@ class Recording(ABC):
         same = {name for name in self._state if called.get(name) == self.called[name]}
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
         ended = Ended(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
-        ended.output, ended.failed, ended.indices, ended.quiet = output, failed, indices, quiet
+        ended.output, ended.failed, ended.turn, ended.quiet = output, failed, turn, quiet
         ended.caught = caught
         ended.recording, ended.stored = self._recorded, self._stored()
         self._happened(ended)

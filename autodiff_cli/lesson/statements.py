@@ -49,7 +49,7 @@ class Recorder(Interpreter, Recording):
             failed = False
         finally:
             output = "".join(f"{shown.text}\n" for shown in self._output if shown.rows is None)
-            self._end_statement(tree, output, failed, {name: self.names[name] for name in self._loops})
+            self._end_statement(tree, output, failed, ", ".join(f"{name} = {self.names[name]}" for name in self._loops))
 
     def turns(self, node: Syntax) -> Generator[Syntax]:
         if node.kind != "for":

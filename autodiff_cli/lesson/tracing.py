@@ -60,6 +60,8 @@ class _Frame:
     Attributes:
         statement: the statement that runs.
         results: the results of operations of the statement, by their places.
+        passes: the number of passes of each loop so far, by its line.
+        returned: the result of the function, by the name that its caller gives to it.
         called: whether the statement has called a function of the program.
         raised: the error that ended the statement.
     """
@@ -68,8 +70,24 @@ class _Frame:
         self.frame = frame
         self.statement: Statement | None = None
         self.results: dict[Span, Tensor] = {}
+        self.passes: dict[int, int] = {}
+        self.returned: dict[str, object] = {}
         self.called = False
         self.raised: BaseException | None = None
+
+    def count(self, line: int, statements: Mapping[int, Statement]) -> None:
+        """Count a pass of the loop on a line; the loops inside of it begin again."""
+        self.passes = {each: count for each, count in self.passes.items() if line not in statements[each].loops}
+        self.passes[line] = self.passes.get(line, 0) + 1
+
+    def turn(self, statement: Statement) -> str:
+        """Return the indices of the loops around a statement, or the number of the pass of a loop without a number as index."""
+        found: list[tuple[str, object]] = []
+        for line, names in statement.loops.items():
+            values = {name: self.frame.f_locals.get(name) for name in names}
+            shown = [(name, value) for name, value in values.items() if isinstance(value, (int, float, str))]
+            found += shown or [("pass", self.passes.get(line, 1))]
+        return ", ".join(f"{name} = {value}" for name, value in found)
 
 
 class PythonRecorder(Recording):
@@ -160,6 +178,7 @@ class PythonRecorder(Recording):
         if event == "exception":
             running.raised = value[1]
         elif event == "return":
+            running.returned = self._assigned(frame, value)
             self._end(failed=running.raised is not None)
             self._frames.pop()
             self._enter()
@@ -170,9 +189,19 @@ class PythonRecorder(Recording):
             if statement is not None and statement is not running.statement:
                 self._end(failed=False, caught="" if running.raised is None else _message(running.raised))
                 running.statement, running.raised = statement, None
+                if statement.is_loop:
+                    running.count(frame.f_lineno, self._statements)
                 running.results.clear()
                 self.current = statement.tree
         return self._trace_line
+
+    def _assigned(self, frame: FrameType, value: object) -> dict[str, object]:
+        """Return the name that the caller of a function gives to its result, with the result."""
+        statement = self._frames[-2].statement if len(self._frames) > 1 else None
+        if statement is None or statement.tree.kind != "assignment" or frame.f_back is None:
+            return {}
+        name, call = statement.tree.children
+        return {name.text: value} if self._text.with_modules(call) == self._span(frame.f_back) else {}
 
     def _enter(self) -> None:
         """Begin to follow the names of the innermost frame, when a function begins or has returned."""
@@ -191,11 +220,9 @@ class PythonRecorder(Recording):
         output = self._output.getvalue()
         self._output.seek(0)
         self._output.truncate()
-        values = {name: running.frame.f_locals.get(name) for name in statement.indices}
-        indices = {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
         is_quiet = quiet or statement.quiet or running.called or len(self._frames) > 1
         running.called = quiet
-        self._end_statement(statement.tree, output, failed, indices, is_quiet, caught)
+        self._end_statement(statement.tree, output, failed, running.turn(statement), is_quiet, caught)
         self._begin_statement()
         if self.cut:
             sys.settrace(None)
@@ -206,7 +233,7 @@ class PythonRecorder(Recording):
         if not self._frames:
             return []
         frame = self._frames[-1].frame
-        values = {**frame.f_globals, **frame.f_locals}
+        values = {**frame.f_globals, **frame.f_locals, **self._frames[-1].returned}
         named = {name: value for name, value in values.items() if isinstance(value, Tensor) and not name.startswith("__")}
         for name, value in values.items():
             for each, tensor in () if name.startswith("__") else _held(name, value):
