@@ -88,7 +88,7 @@ def test_every_number_of_an_explanation_appears(source: str, values: dict[str, A
     result = explained(source, values)
     page = opened(browser, tmp_path, result)
     data = data_of(page.path.read_text())
-    assert page.texts("svg .value") == [""] * len(data["lines"])
+    assert page.texts("svg .value") == ["" if line["leaf"] else line["name"] for line in data["lines"]]
     seen: list[str] = []
     for i in range(page.position[1] + 1):
         assert page.position[0] == i

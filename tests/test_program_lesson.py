@@ -290,8 +290,12 @@ for i in range(12):
 """
 
 
-def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, tmp_path, to_html("p.ad", recorded(LOOP), 6))
+ALIVE = LOOP.replace("for i", "total = 0\nfor i") + "    total = total + loss\n"
+
+
+@pytest.mark.parametrize("text", [LOOP, ALIVE], ids=["each pass is left behind", "a sum keeps each pass"])
+def test_each_step_of_a_long_program_shows_its_node(text: str, browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path, to_html("p.ad", recorded(text), 6))
     steps = data_of(page.path.read_text())["scenes"]
     shown = page.browser.execute_script(
         """const next = document.getElementById("next"), visible = (each) => getComputedStyle(each).visibility === "visible";
@@ -306,7 +310,7 @@ def test_each_step_of_a_long_program_shows_its_node(browser: Any, tmp_path: Path
     for step, names in zip(steps, shown, strict=True):
         node = step["part"]["to"] if "part" in step else step.get("node")
         assert set(names) == ({node} if node else set())
-    assert len(page.texts("[data-group]")) > 2
+    assert (len(page.texts("[data-group]")) > 2) == (text is ALIVE)
     assert page.errors() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from autodiff_cli.language.tree import unparse
 from autodiff_cli.lesson.events import Contributed, Ended, Event, Hooked, Line, Started, Stored
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.page import written
+from autodiff_cli.lesson.passes import last_scenes
 from autodiff_cli.lesson.recording import Recording
 from autodiff_cli.wording import listed
 
@@ -32,14 +34,14 @@ def to_html(file: str, recorder: Recording, precision: int) -> str:
     """Return the page of a program, whose heading is the comment in its first line, or else the name of its file.
 
     Args:
-        file: the name of the file of the program.
+        file: the path of the file of the program.
         recorder: the recording of the program, which has ended.
         precision: the number of significant digits.
     """
     lesson = _Program(recorder, precision)
     first = recorder.source.partition("\n")[0]
     title = first.lstrip("# ").rstrip() if first.startswith("#") else ""
-    return written(title or file, {}, lesson.content())
+    return written(title or os.path.basename(file), {}, lesson.content())
 
 
 class _Program(Numbers):
@@ -70,12 +72,19 @@ class _Program(Numbers):
             self.stopped(self.recorder.error)
         elif not self.recorder.cut:
             self.finished()
+        lines = [event for event in events if isinstance(event, Line)]
+        until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
         return {
             "program": self.recorder.source,
             "precision": self.precision,
-            "lines": [self.line(event) for event in events if isinstance(event, Line)],
+            "lines": [{**self.line(line), **({"until": until[line.name]} if line.name in until else {})} for line in lines],
             "scenes": self.scenes,
         }
+
+    @property
+    def _last(self) -> Ended | None:
+        """The end of the last statement."""
+        return next((event for event in reversed(self.recorder.events) if isinstance(event, Ended)), None)
 
     def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> Scene:
         scene: Scene = {"phase": phase, "title": title, "words": " ".join(words), "span": span, **more}
@@ -178,14 +187,12 @@ class _Program(Numbers):
             del self._cells[name]
         rows |= {**self.changed(event.after), **gone}
         last["output"] = last.get("output", "") + event.output
-        turn = ", ".join(f"{name} = {value}" for name, value in event.indices.items())
         for scene in self.scenes[self._begin :]:
-            scene["line"], scene["turn"] = span, turn
+            scene["line"], scene["turn"] = span, event.turn
 
     def finished(self) -> None:
         """Add the last scene of a program without an error: the gradients that it computed."""
-        last = next((event for event in reversed(self.recorder.events) if isinstance(event, Ended)), None)
-        rows = {} if last is None else last.after
+        rows = {} if self._last is None else self._last.after
         equations = [f"{name}.grad = {self.text(row.grad)}" for name, row in rows.items() if row.grad is not None]
         words = "These gradients are stored." if equations else "No gradient is stored."
         if not self._passed:
@@ -200,7 +207,7 @@ class _Program(Numbers):
 
     def stopped(self, error: AutodiffError) -> None:
         """Add the scene of the error that ended the program."""
-        last = next((event.tree.span for event in reversed(self.recorder.events) if isinstance(event, Ended)), (0, 0))
+        last = (0, 0) if self._last is None else self._last.tree.span
         span = error.span if error.span and error.source == self.recorder.source else last
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
@@ -239,8 +246,11 @@ class _Program(Numbers):
         stored = {one.name for one in event.stored}
         lost = [name for name in event.before if name not in event.after]
         words += [f"`{name}` does not refer to a tensor any more." for name in lost]
+        first = {tensor: name for name, tensor in reversed([*event.called.items()])}
         for name, new in event.after.items():
             old = event.before.get(name)
+            if name in event.same and first[event.called[name]] != name:
+                continue  # a second name of the tensor
             if name not in event.same or old is None:
                 if name in event.aliases:
                     words.append(f"`{name}` is another name of the tensor `{event.called[name]}`.")

@@ -133,7 +133,7 @@ export class Outline {
   /** Return the member of a group (of the graph for `null`) that contains a line; undefined for a line outside of it. */
   memberOf(name, group) {
     let item = this.items.get(name);
-    if (this.large && item.line.leaf) return undefined;
+    if (!item || (this.large && item.line.leaf)) return undefined;
     while (item && item.parent !== group) item = item.parent;
     return item ?? undefined;
   }

@@ -5,6 +5,9 @@ import { brief, shown } from "./numbers.js";
 import { d, edgeKey } from "./scenes.js";
 
 export const LINE = 18, HEAD = 24;
+const GAP = 8, MARGIN = 28;
+/** The distances of ranks: the next one is taken if an edge crosses a label. */
+const RANKS = [34, 50, 70];
 const FONT = 13, SMALL = 11.5, CHARACTER = 0.62, PAD = 12;
 
 const widthOf = (characters, size) => characters * size * CHARACTER;
@@ -48,20 +51,27 @@ export class Layouts {
   placed(group) {
     const { outline } = this;
     const graph = new Graph({ multigraph: true });
-    graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 34, edgesep: 14, marginx: 14, marginy: 14, ...(outline.large && { align: "DL", ranker: "longest-path", rankalign: "top" }) });
+    graph.setGraph({ rankdir: "TB", nodesep: 28, edgesep: 14, marginx: 14, marginy: 14, ...(outline.large && { align: "DL", ranker: "longest-path", rankalign: "top" }) });
     const members = group ? group.members : outline.members;
     const constraints = [];
     for (const item of members) graph.setNode(item.id, outline.isOpen(item) ? this.frame(item) : this.node(item));
     for (const item of members) {
       for (const line of outline.linesOf(item)) {
         line.inputs.forEach((input, i) => {
+          if (!outline.items.has(input)) return; // left behind by an earlier pass of a loop
           const member = outline.memberOf(input, group);
           if (member !== item) this.connect(graph, line, item, input, i, member, constraints);
         });
       }
     }
-    layout(graph, { constraints });
-    return composed(graph);
+    const ranks = outline.large ? RANKS.slice(0, 1) : RANKS;
+    for (const ranksep of ranks) {
+      graph.graph().ranksep = ranksep;
+      layout(graph, { constraints });
+      if (!outline.large && towardsEdges(graph)) layout(graph, { constraints });
+      const made = composed(graph);
+      if (group || !placeLabels(made) || ranksep === ranks[ranks.length - 1]) return made;
+    }
   }
 
   /** Add the edge of one use of an input, and a copy of the input if it is not a member of the group. */
@@ -79,7 +89,7 @@ export class Layouts {
     const known = graph.edge(edge) ?? { keys: [], lines: [], width: 0, height: LINE, labelpos: "r", labeloffset: 4, labelled: !this.outline.isOpen(item) };
     known.keys.push(key);
     known.lines.push(line);
-    known.width = Math.max(known.width, widthOf(characters, SMALL) + 12);
+    known.width = Math.max(known.width, widthOf(characters, SMALL) + MARGIN);
     graph.setEdge(edge, known);
   }
 
@@ -111,6 +121,60 @@ function composed(graph) {
     result.edges.push(...node.inside.edges.map((edge) => ({ ...moved(edge), points: edge.points.map(moved) })));
   }
   return result;
+}
+
+/** Move the label of each edge that comes from the right to the left of the edge; return whether there is one. */
+function towardsEdges(graph) {
+  const found = graph.edges().filter((id) => graph.edge(id).width > MARGIN && graph.node(id.v).x > graph.edge(id).x + graph.edge(id).width / 2);
+  for (const id of found) graph.edge(id).labelpos = "l";
+  return found.length > 0;
+}
+
+/**
+ * Place the label of each edge beside the edge, where no other edge, node or label is if there is such a place.
+ *
+ * Returns the number of labels for which there is none.
+ */
+function placeLabels({ nodes, edges }) {
+  const taken = nodes.map(({ x, y, width, height }) => ({ left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 }));
+  const paths = edges.map(({ points }) => sampled(points)), half = LINE / 2;
+  let crossing = 0;
+  edges.forEach((edge, i) => {
+    const own = paths[i], width = edge.width - MARGIN;
+    const boxOf = ([left, y]) => ({ left, right: left + width, top: y - half, bottom: y + half });
+    const cost = (place) => {
+      const box = boxOf(place), overlaps = (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+      const crossed = paths.some((path) => path.some(({ x, y }) => x > box.left - 3 && x < box.right + 3 && y > box.top && y < box.bottom));
+      return 10 * taken.filter(overlaps).length + (crossed ? 1 : 0) + (box.left < 0 ? 10 : 0);
+    };
+    const heights = own.map(({ y }) => y).filter((y) => y > own[0].y + half && y < own[own.length - 1].y - half);
+    heights.sort((a, b) => Math.abs(a - edge.y) - Math.abs(b - edge.y));
+    const beside = [edge.y, ...heights].flatMap((y) => {
+      const near = own.filter((point) => Math.abs(point.y - y) <= half).map((point) => point.x);
+      return near.length ? [[Math.max(...near) + GAP, y], [Math.min(...near) - GAP - width, y]] : [];
+    });
+    const reserved = [edge.x - edge.width / 2 + MARGIN / 2, edge.y]; // the place that the layout keeps free of nodes and labels
+    const places = [...beside, reserved], costs = places.map(cost), least = Math.min(...costs), place = places[costs.indexOf(least)];
+    [edge.labelX, edge.labelY] = place;
+    if (!edge.labelled || edge.width <= MARGIN) return;
+    taken.push(boxOf(place));
+    if (least) crossing += 1;
+  });
+  return crossing;
+}
+
+/** Return points of the curve that the picture draws through the points of an edge. */
+function sampled([first, ...rest]) {
+  const points = [], steps = Array.from({ length: 21 }, (_, i) => i / 20);
+  let from = first;
+  for (let i = 0; i + 1 < rest.length; i++) {
+    const middle = { x: (rest[i].x + rest[i + 1].x) / 2, y: (rest[i].y + rest[i + 1].y) / 2 };
+    const mix = (t, a, b, c) => (1 - t) ** 2 * a + 2 * t * (1 - t) * b + t * t * c;
+    points.push(...steps.map((t) => ({ x: mix(t, from.x, rest[i].x, middle.x), y: mix(t, from.y, rest[i].y, middle.y) })));
+    from = middle;
+  }
+  const last = rest[rest.length - 1];
+  return [...points, ...steps.map((t) => ({ x: from.x + t * (last.x - from.x), y: from.y + t * (last.y - from.y) }))];
 }
 
 /** Return an edge that leaves its input at the bottom and reaches its operation at the top, so that it does not cross others. */

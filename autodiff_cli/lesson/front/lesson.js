@@ -8,7 +8,7 @@ import { Listing, States, programScenes } from "./program.js";
 import { scenesOf } from "./scenes.js";
 import { Tensors, element, printed, tell } from "./view.js";
 
-const MILLISECONDS = 1600, ADDRESS = 250;
+const MILLISECONDS = 1600, ADDRESS = 250, BORDERS = 2;
 const byId = (id) => document.getElementById(id);
 
 const given = JSON.parse(byId("lesson").textContent);
@@ -29,15 +29,14 @@ let timer = null;
 let writing = null;
 
 byId("graph").append(picture.root);
-if (picture.outline.large) byId("graph").before(picture.controls());
+byId("graph").before(picture.controls());
 document.body.classList.toggle("growing", listing !== null);
-byId("legend").hidden = listing === null;
 byId("tensors").append(tensors.root);
 slider.max = count - 1;
 
 const fit = () => {
   const graph = byId("graph");
-  picture.fit({ width: graph.clientWidth, height: Number.parseFloat(getComputedStyle(graph).maxHeight) });
+  picture.fit({ width: graph.clientWidth, height: Number.parseFloat(getComputedStyle(graph).maxHeight) - BORDERS });
 };
 window.addEventListener("resize", fit);
 fit();
@@ -51,7 +50,7 @@ if (compute) {
     if (!moved) return;
     lesson = numbers;
     timeline = timelineOf(lesson);
-    picture.layouts.keepRoom(lesson, timeline);
+    picture.keepRoom(lesson, timeline);
     show();
   });
   byId("inputs").replaceChildren(inputs.root);
@@ -66,6 +65,7 @@ function show() {
   picture.show(timeline, at, lesson);
   tensors.show(timeline, at);
   listing?.show(timeline, at);
+  for (const mark of ["freed", "cut"]) byId(`legend-${mark}`).hidden = !picture.root.querySelector(`.${mark}:not(.pending)`);
   tell(timeline.scenes[at], words);
 }
 
@@ -75,7 +75,7 @@ function go(to, remember = true) {
   at = next;
   const scene = timeline.scenes[at];
   show();
-  picture.reveal(scene);
+  picture.reveal(timeline, at);
   tensors.reveal?.();
   slider.value = at;
   slider.setAttribute("aria-valuetext", `step ${at} of ${count - 1}: ${scene.title}`);

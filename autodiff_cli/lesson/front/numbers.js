@@ -40,7 +40,7 @@ function nested(texts, shape) {
 }
 
 /** The most characters of a text in the graph; the words of a step and the table have the whole text. */
-const LONGEST = 32;
+const LONGEST = 40;
 export const brief = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };

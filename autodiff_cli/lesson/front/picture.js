@@ -2,6 +2,7 @@
 
 import { Outline } from "./groups.js";
 import { HEAD, LINE, Layouts, gradientText, value } from "./layout.js";
+import { partsOf } from "./scenes.js";
 import { element, svg, write } from "./view.js";
 
 const LARGEST = 1.3, READABLE = 0.9, SMALLEST = 0.75, NARROW = 600;
@@ -11,11 +12,11 @@ const NEAREST = { block: "nearest", inline: "nearest" };
 export class Picture {
   constructor(lesson, timeline) {
     this.lesson = lesson;
-    this.outline = new Outline(lesson);
-    this.layouts = new Layouts(lesson, timeline, this.outline);
+    this.parts = partsOf(lesson, timeline).map(({ from, lines }) => ({ from, lesson: { ...lesson, lines } }));
+    this.takePart(timeline, 0);
     this.room = { width: 0, height: 0 };
     this.content = svg("g", {});
-    this.root = svg("svg", { role: this.outline.large ? "group" : "img" });
+    this.root = svg("svg", { role: "img" });
     this.root.append(
       svg("title", {}, `The graph of ${lesson.expression}`),
       svg("defs", {}, ...["idle", "active"].map((kind) => arrow(kind))),
@@ -32,11 +33,26 @@ export class Picture {
     this.draw();
   }
 
+  /** Take the outline and the layouts of the part of a scene. */
+  takePart(timeline, at) {
+    const part = this.parts.filter(({ from }) => from <= at).pop();
+    part.outline ??= new Outline(part.lesson);
+    part.layouts ??= new Layouts(part.lesson, timeline, part.outline);
+    Object.assign(this, { part, outline: part.outline, layouts: part.layouts });
+  }
+
+  /** Keep room for the texts of another timeline. */
+  keepRoom(lesson, timeline) {
+    for (const { layouts } of this.parts) layouts?.keepRoom(lesson, timeline);
+  }
+
   /** Draw the groups as they are open or closed. */
   draw() {
     const layout = this.layouts.of(null);
     if (layout === this.size) return;
     this.size = layout;
+    this.root.setAttribute("role", this.outline.large ? "group" : "img");
+    this.grouping?.forEach((button) => (button.hidden = !this.outline.large));
     this.nodes = [];
     this.edges = [];
     this.frames = [];
@@ -46,6 +62,7 @@ export class Picture {
     for (const frame of layout.frames) this.addFrame(frame);
     for (const edge of layout.edges) this.addEdge(edge);
     for (const node of layout.nodes) this.addNode(node);
+    this.content.append(...this.edges.map(({ label }) => label)); // above the edges that cross them
     this.fit(this.room);
     if (focused) this.buttonOf(focused)?.focus({ preventScroll: true });
   }
@@ -53,18 +70,21 @@ export class Picture {
   /** Scale the graph to a room in pixels, as far as its text stays readable; it scrolls if it is still larger. */
   fit(room) {
     this.room = room;
-    const smallest = room.width < NARROW ? SMALLEST : READABLE; // more of the graph is visible on a phone
+    const smallest = this.fits ? 0 : room.width < NARROW ? SMALLEST : READABLE; // more of the graph is visible on a phone
     const wide = room.width / this.size.width, high = Math.max(READABLE, room.height / this.size.height);
-    const scale = Math.min(LARGEST, wide < SMALLEST ? smallest : wide, high);
+    const scale = Math.min(LARGEST, wide < SMALLEST ? Math.max(smallest, wide) : wide, this.fits ? LARGEST : high);
+    if (this.fitting) this.fitting.hidden = !this.fits && this.size.width * scale <= room.width + 1;
     this.root.setAttribute("width", this.size.width * scale);
     this.root.setAttribute("height", this.size.height * scale);
+    this.tallest = Math.max(this.tallest ?? 0, Math.min(this.size.height * scale, room.height));
+    if (this.root.parentElement) this.root.parentElement.style.minHeight = `${this.tallest}px`; // the page below stays where it is
   }
 
   addEdge(edge) {
     const path = svg("path", { d: curve(edge.points), class: "edge" });
-    const label = svg("text", { x: edge.x - edge.width / 2 + 6, y: edge.y + 4, class: "label" });
+    const label = svg("text", { x: edge.labelX, y: edge.labelY + 4, class: "label" });
     this.edges.push({ ...edge, path, label });
-    this.content.append(path, label);
+    this.content.append(path);
   }
 
   addNode({ item, x, y, width, height }) {
@@ -99,6 +119,7 @@ export class Picture {
   show(timeline, at, lesson, following = true) {
     const scene = timeline.scenes[at];
     this.shown = [timeline, at, lesson];
+    this.takePart(timeline, at);
     this.outline.follow(following ? scene : {});
     this.draw();
     const begun = (item) => timeline.values.at(this.outline.firstOf(item).name, at) !== undefined;
@@ -108,7 +129,7 @@ export class Picture {
       const { group, item, y, texts } = node;
       const { name } = item.line;
       const known = timeline.values.at(name, at), gradient = timeline.gradients.at(name, at);
-      write(texts[1], known === undefined ? "" : value(lesson, item, known));
+      write(texts[1], known !== undefined ? value(lesson, item, known) : item.line.leaf || item.copy ? "" : name);
       write(texts[2], !gradient ? "" : gradientText(scene.symbol, name, gradient));
       const lines = texts.filter((text) => text.textContent);
       if (lines.length !== node.lines) lines.forEach((text, i) => text.setAttribute("y", y + (i - (lines.length - 1) / 2) * LINE + 4.5));
@@ -143,24 +164,38 @@ export class Picture {
     bring(this.buttonOf(id));
   }
 
-  /** Return the buttons that open and close all groups. */
+  /** Return the buttons that fit the graph to its room, and that open and close all groups. */
   controls() {
-    const made = [["Open all groups", true], ["Close all groups", false]].map(([text, open]) => {
+    this.fitting = element("button", { type: "button", "aria-pressed": "false" }, "Fit to width");
+    this.fitting.addEventListener("click", () => {
+      this.fits = !this.fits;
+      this.fitting.setAttribute("aria-pressed", this.fits);
+      this.fit(this.room);
+      this.reveal(...this.shown);
+    });
+    this.grouping = [["Open all groups", true], ["Close all groups", false]].map(([text, open]) => {
       const button = element("button", { type: "button" }, text);
+      button.hidden = !this.outline.large;
       button.addEventListener("click", () => {
         this.outline.toggleAll(open);
         this.show(...this.shown);
       });
       return button;
     });
-    return element("div", { class: "groups" }, ...made);
+    return element("div", { class: "groups" }, ...this.grouping, this.fitting);
   }
 
-  /** Scroll to the labels and nodes of a scene: of several copies of an input, to the one beside its operation. */
-  reveal(scene) {
-    const through = this.nodes.find(({ item }) => item === this.outline.shown(scene.through));
+  /**
+   * Scroll to the labels and nodes of a scene: of several copies of an input, to the one beside its operation.
+   *
+   * A scene without a node, such as one that prints, shows the node of the scene before it.
+   */
+  reveal({ scenes }, at) {
+    const scene = scenes.slice(this.part.from, at + 1).filter(({ node, freed }) => node || freed).pop() ?? {};
+    const name = scene.node ?? scene.freed?.[0], item = this.outline.shown(name);
+    const through = this.nodes.find((node) => node.item === this.outline.shown(scene.through));
     const distance = (node) => Math.abs(node.y - (through?.y ?? 0));
-    const active = this.nodes.filter(({ group }) => group.classList.contains("active"));
+    const active = this.nodes.filter((node) => node.item === item || (node.item.copy === true && node.item.line.name === name));
     active.sort((a, b) => distance(a) - distance(b));
     const labels = this.edges.map(({ label }) => label).filter((label) => label.classList.contains("active") && label.textContent);
     for (const element of [...labels, through?.group, active[0]?.group]) element && bring(element);

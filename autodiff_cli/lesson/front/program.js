@@ -86,6 +86,9 @@ export class Listing {
   }
 }
 
+/** The most characters of a cell of one line. */
+const LINE = 20;
+
 /** The table of the names of a program.  `show` fills in the state of each name. */
 export class States {
   constructor(timeline) {
@@ -105,6 +108,7 @@ export class States {
       cells.forEach((cell, i) => {
         const text = now?.[i] ?? "";
         if (cell.textContent !== text) cell.textContent = text;
+        cell.classList.toggle("wide", text.length > LINE);
         cell.classList.toggle("changed", now && before?.[i] !== text);
       });
     }

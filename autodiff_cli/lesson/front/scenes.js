@@ -47,6 +47,18 @@ export class Track {
   }
 }
 
+/**
+ * Return the parts of a lesson that have pictures of their own: [{from, lines}], of which `from` is the first scene.
+ *
+ * A pass of a loop leaves tensors behind: `until` is the last scene of such a line.  A picture has the lines of its scenes.
+ */
+export function partsOf(lesson, timeline) {
+  const starts = new Set([0, ...lesson.lines.filter(({ until }) => until !== undefined).map(({ until }) => until + 1)]);
+  const from = [...starts].sort((a, b) => a - b);
+  const begun = ({ name }) => timeline.values.texts.get(name)?.[0][0] ?? 0;
+  return from.map((first, i) => ({ from: first, lines: lesson.lines.filter((line) => (line.until ?? Infinity) >= first && begun(line) < (from[i + 1] ?? Infinity)) }));
+}
+
 export const newTimeline = () => ({ scenes: [], values: new Track(), gradients: new Track(), labels: new Track(), grads: new Track() });
 
 export function scenesOf(lesson) {
