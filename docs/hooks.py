@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 import shlex
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
     pages = [
         ("lesson.html", one.content_string, "lessons.html", "All lessons"),
         *((name, page, "../lessons.html", "All lessons") for name, page in _lessons(docs / "walkthrough")),
+        *((name, page, "../lessons.html", "All lessons") for name, page in _python_lessons(docs.parent / "tests/data/pasted")),
         *((name, page, "plot.html", "Plots") for name, page in _plots((docs / "plot.md").read_text(encoding="utf-8"))),
     ]
     for name, page, home, title in pages:
@@ -67,6 +70,25 @@ def _lessons(folder: Path) -> Iterator[tuple[str, str]]:
         yield f"walkthrough/{path.stem}.html", to_html(path.name, recorder, 6)
 
 
+def _python_lessons(folder: Path) -> Iterator[tuple[str, str]]:
+    """Return the name and the text of the lesson of each Python program of the walk-through, as people paste it."""
+    from autodiff_cli.cli.main import main
+
+    for path in sorted(folder.glob("walkthrough_*.txt")):
+        number = path.stem.removeprefix("walkthrough_")
+        with (
+            tempfile.TemporaryDirectory() as place,
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.showwarning = lambda *_, **__: None
+            program, target = Path(place, f"code{number}.py"), Path(place, "lesson.html")
+            program.write_text(path.read_text(encoding="utf-8").partition("# prints:\n")[0], encoding="utf-8")
+            main(["run", str(program), "-o", str(target)])
+            yield f"walkthrough/python{number}.html", target.read_text(encoding="utf-8")
+
+
 def _plots(markdown: str) -> Iterator[tuple[str, str]]:
     """Return the name and the text of each page that a command of a page writes."""
     from autodiff_cli.cli.main import main
@@ -85,13 +107,19 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     of the page.
     """
     if page.file.src_uri == "walkthrough.md":
-        markdown = _SECTION.sub(r"\g<0>\n\n[Play this program step by step](walkthrough/\1.html)", markdown)
+        markdown = _SECTION.sub(_with_lessons, markdown)
     if page.file.src_uri == "plot.md":
         markdown = _PLOTS.sub(_with_links, markdown)
     markdown = _PROGRAM.sub(r"(\1.html)", markdown)
     own = f"({page.file.name}.ipynb)"  # the page of a notebook links to the notebook itself
     markdown = _NOTEBOOK.sub(lambda link: link[0] if link[0] == own else f"({link[1]}.md)", markdown)
     return _PICTURE.sub(r"![\2](\3#only-light) ![\2](\1#only-dark)", markdown)
+
+
+def _with_lessons(section: re.Match[str]) -> str:
+    """Return the heading of a program with links to its lesson, and to that of the Python program that it comes from."""
+    python = f", or [the Python program](walkthrough/python{section[1][4:]}.html)" if section[1].startswith("code") else ""
+    return f"{section[0]}\n\n[Play this program step by step](walkthrough/{section[1]}.html){python}"
 
 
 def _with_links(block: re.Match[str]) -> str:

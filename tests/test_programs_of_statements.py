@@ -208,7 +208,12 @@ def test_the_program_of_the_tutorial_is_the_file() -> None:
     [
         (r"""print("a\tb\nc")""", "a\tb\nc\n"),
         (r"""print(f"First call\n{1}", 'C:\\n')""", "First call\n1 C:\\n\n"),
-        ("randn(()).shape\nzeros(())", "[]\ntensor(0.)\n"),
+        ("randn(()).shape\nzeros(())", "torch.Size([])\ntensor(0.)\n"),
+        (
+            "x = ones(2, 3)\nprint(x.shape, [x.shape[0]*2])\nx.T.reshape(x.shape).shape",
+            "torch.Size([2, 3]) [4]\ntorch.Size([2, 3])\n",
+        ),
+        ("x = ones(2, 3)\nx.shape == x.shape\nx.sum()/x.shape[1]", "tensor([True, True])\ntensor(2.)\n"),
         ("x = ones(2, requires_grad=true)\nx.register_hook(print)\n(x*3).sum().backward()", "tensor([3., 3.])\n"),
         ("x = ones(2, requires_grad=true)\nx.grad\nnone\nfor i in range(2): print(i) if i > 0 else none", "1\n"),
     ],

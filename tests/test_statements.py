@@ -37,7 +37,7 @@ def test_expressions_print_their_values_and_statements_do_not() -> None:
         "tensor(125., grad_fn=<PowBackward0>)",
         "tensor(75.)",
         "True",
-        "[]",
+        "torch.Size([])",
         "5.0",
         "<PowBackward0>",
     ]

@@ -28,20 +28,20 @@ from autodiff_cli.framework import hint_for
 if TYPE_CHECKING:
     from autodiff_cli.lesson.tracing import PythonRecorder
 
-STDIN = "<stdin>"
-"""The name of the file of a program from standard input."""
+NAMES = {"-": "<stdin>", "-c": "<string>"}
+"""Python's names of the files of programs from standard input and from the command line, by the first argument of Python."""
 _OWN = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen importlib", str(abc.__file__))
 """The beginnings of the names of files whose frames are not shown in a traceback."""
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 """The warnings that Python does not print by default."""
 
 
-def run(text: str, path: str | None, arguments: Sequence[str], default: DTypeLike, recorder: PythonRecorder | None = None) -> int:
+def run(text: str, path: str, arguments: Sequence[str], default: DTypeLike, recorder: PythonRecorder | None = None) -> int:
     """Run a program as Python does, print the traceback of its error, and return its exit code.
 
     Args:
         text: the program.
-        path: the path of the program; ``None`` for standard input.
+        path: the path of the program, or a key of ``NAMES``.
         arguments: the rest of ``sys.argv``.
         default: the default type of ``torch``.
         recorder: what records the program, if it has a lesson.
@@ -67,20 +67,20 @@ def run(text: str, path: str | None, arguments: Sequence[str], default: DTypeLik
 class _Program(ExecutionLoader):
     """The loader of a program."""
 
-    def __init__(self, text: str, path: str | None) -> None:
+    def __init__(self, text: str, path: str) -> None:
         self._text, self._path = text, path
 
     def get_source(self, fullname: str) -> str:
         return self._text
 
     def get_filename(self, fullname: str) -> str:
-        return self._path or STDIN
+        return NAMES.get(self._path, self._path)
 
     def run(self) -> None:
         """Run the program as the module ``__main__``."""
         main = sys.modules["__main__"] = ModuleType("__main__")
         main.__loader__ = self
-        if self._path:
+        if self._path not in NAMES:
             main.__file__ = self._path
         self.exec_module(main)
 
@@ -117,13 +117,13 @@ class _Torch(MetaPathFinder, Loader):
 
 
 @contextmanager
-def _as_main(path: str | None, arguments: Sequence[str]) -> Iterator[None]:
+def _as_main(path: str, arguments: Sequence[str]) -> Iterator[None]:
     """Let ``sys`` and ``warnings`` be inside a ``with`` block as they are in a program that Python runs."""
     names = ("argv", "path", "stderr", "excepthook", "unraisablehook")
     before = {name: getattr(sys, name) for name in names}
     main = sys.modules["__main__"]
-    sys.argv = [path or "-", *arguments]
-    sys.path = [os.path.dirname(os.path.abspath(path)) if path else "", *sys.path]
+    sys.argv = [path, *arguments]
+    sys.path = ["" if path in NAMES else os.path.dirname(os.path.abspath(path)), *sys.path]
     sys.stderr = sys.stderr.unescaped if isinstance(sys.stderr, Messages) else sys.stderr
     sys.excepthook, sys.unraisablehook = sys.__excepthook__, sys.__unraisablehook__
     try:

@@ -31,8 +31,16 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @variables
 @options.output(options.quiet_notes, options.precision, options.full, files="program file")
 @click.option("--python", is_flag=True, help="Read FILE as a Python program, whatever its name is.")
+@click.option("-c", "--code", "literal", is_flag=True, help="Run FILE itself: it is the text of a program.")
 def command(
-    file: str, arguments: tuple[str, ...], at: tuple[str, ...], const: tuple[str, ...], dtype: str, python: bool, out: Output
+    file: str,
+    arguments: tuple[str, ...],
+    at: tuple[str, ...],
+    const: tuple[str, ...],
+    dtype: str,
+    python: bool,
+    literal: bool,
+    out: Output,
 ) -> None:
     """Run the program in FILE; - reads it from standard input.
 
@@ -50,18 +58,19 @@ def command(
     \b
     autodiff run descent.ad
     autodiff run descent.py
-    echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
+    autodiff run -c "y = log(x**3); y.backward(); x.grad" --at x=5
     autodiff run descent.py -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
 
+    text, file = (file, LITERAL) if literal else (None, file)
     if python or file.endswith(".py"):
-        return _run_python(file, arguments, dtype, out)
+        return _run_python(text, file, arguments, dtype, out)
     if arguments:
         from autodiff_cli.cli.mistakes import usage_error
 
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
-    text = options.read_file(file)
+    text = options.read_file(file) if text is None else text
     if out.style == "html":
         return _play(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
@@ -78,13 +87,15 @@ def command(
         out.say_notes(interpreter.notes)
 
 
-_OF_PYTHON = ("file", "arguments", "python", "dtype", "no_limits")
+LITERAL = "-c"
+"""The name of a program that is an argument of the command line."""
+_OF_PYTHON = ("file", "arguments", "python", "literal", "dtype", "no_limits")
 """The parameters that a Python program has."""
 _OF_LESSONS = ("path", "style", "precision", "quiet_notes")
 """The parameters that the lesson of a Python program has."""
 
 
-def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
+def _run_python(text: str | None, file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
     """Run a Python program, write its lesson if the output is one, and exit with its exit code.
 
     Raises:
@@ -105,13 +116,13 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
     leaves((), (), default)  # checks the name
-    text, path, recorder = options.read_file(file), None if file == "-" else file, None
+    text, recorder = options.read_file(file) if text is None else text, None
     if out.style == "html":
         from autodiff_cli.lesson.tracing import PythonRecorder
 
         with suppress(SyntaxError):  # Python describes it
-            recorder = PythonRecorder(text, path or python_program.STDIN)
-    code = python_program.run(text, path, arguments, default, recorder)
+            recorder = PythonRecorder(text, python_program.NAMES.get(file, file))
+    code = python_program.run(text, file, arguments, default, recorder)
     if recorder is not None:
         _write_lesson(recorder, file, out)
     context.exit(code)
@@ -170,7 +181,7 @@ def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
 
 
 def _path(file: str) -> str:
-    return "standard input" if file == "-" else file
+    return {"-": "standard input", LITERAL: "the program"}.get(file, file)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.argument_kinds import parameter_of
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (
@@ -127,6 +128,7 @@ class TensorLog:
         """
         if isinstance(value, Tensor):
             return value
+        value = list(value) if isinstance(value, Size) else value
         if node is not None and isinstance(value, Items):
             node = value.node or node
         if isinstance(value, list) and holds_tensor(value):

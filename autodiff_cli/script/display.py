@@ -6,6 +6,7 @@ from typing import Any
 
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.evaluation.coercion import is_plain
@@ -17,7 +18,7 @@ def display(value: object) -> str:
     """Return the text of a value; tensors are printed in the format of PyTorch."""
     if isinstance(value, Transformed):
         return f"<function of {value.name}>"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Size):
         return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
         return f"[{', '.join(map(display, value))}]"

@@ -18,6 +18,7 @@ from autodiff_cli.autograd.dtypes import default_type, dtype, set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, UnknownName
@@ -383,7 +384,8 @@ class Interpreter(Blocks):
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
         try:
-            return super().attribute(thing, name, node)
+            found = super().attribute(thing, name, node)
+            return Size(map(Index, found)) if name == "shape" else found
         except UnknownName as error:
             error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
             raise
