@@ -135,7 +135,13 @@ class UnknownName(UsageError):
 
 
 class MissingValue(UsageError):
-    """Variables without a value."""
+    """Variables without a value.
+
+    Attributes:
+        names: the variables, if the error is about those of an expression.
+    """
+
+    names: tuple[str, ...] = ()
 
 
 class ArgumentError(UsageError, TypeError):

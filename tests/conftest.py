@@ -35,9 +35,10 @@ def _signals_reach_children() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The machine code of the tests does not go into the user's cache."""
+def _own_cache_and_width(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The machine code of the tests does not go into the user's cache, and the width of output is not that of the user."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 

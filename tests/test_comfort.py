@@ -8,6 +8,7 @@ import math
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -144,8 +145,8 @@ def test_search_finds_names_and_descriptions() -> None:
 
 def test_search_without_a_result() -> None:
     assert run("autodiff functions --search xyzzy").startswith("error: no function matches 'xyzzy'\n")
-    assert "--search cosine', which finds" in run("autodiff functions cosine")
-    assert "--search bess', which finds" in run("autodiff functions bess")
+    assert "hint: 'autodiff functions --search cosine' finds" in run("autodiff functions cosine")
+    assert "'autodiff functions --search bess' finds" in run("autodiff functions bess")
     assert "did you mean 'sqrt'?" in run("autodiff functions sqr")
 
 
@@ -169,3 +170,42 @@ def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
     assert "paged:" not in printed("functions sqrt", PAGER="sed s/^/paged:/")
     assert "paged:" not in printed("functions -q", PAGER="sed s/^/paged:/")
     assert "sqrt(x)" in printed("functions", PAGER="no-such-program")
+    asked = printed("functions", PAGER="sh -c 'echo \"$LESS\"; cat >/dev/null'", LESS="-R")
+    assert asked.split() == ["-R"]
+
+
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("less") is None, reason="less is not installed")
+def test_the_pager_says_how_to_end_it() -> None:
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "LINES": "24", "PAGER": "less", "TERM": "vt100"}
+    environment.pop("LESS", None)
+    command = [sys.executable, "-m", "autodiff_cli", "functions"]
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = b""
+    while b"q ends it" not in shown:
+        shown += os.read(master, 65536)
+    os.write(master, b"q")
+    assert b"with a pager: q ends it" in shown
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while os.read(master, 65536):
+            pass
+    os.close(master)
+    assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_columns_limits_tables_in_a_pipe(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run("autodiff eval 'log(x**3)' --at x=5")
+    monkeypatch.setenv("COLUMNS", str(width))
+    folded = run("autodiff eval 'log(x**3)' --at x=5")
+    assert max(map(len, folded.splitlines())) <= width < max(map(len, whole.splitlines()))
+    assert set(re.findall(r"[\w.*()]+", folded)) >= {"log(x**3)", "4.82831", "LogBackward0", "0.6"}
+    assert max(map(len, run("autodiff plot 'sin(x)' --over x=0:6").splitlines())) == width
+    monkeypatch.setenv("COLUMNS", "wide")
+    assert run("autodiff eval 'log(x**3)' --at x=5") == whole
+
+
+def test_a_list_of_functions_in_a_pipe_has_lines_for_reading() -> None:
+    assert max(map(len, run("autodiff functions").splitlines())) <= 120
+    assert max(map(len, run("autodiff functions einsum").splitlines())) <= 120

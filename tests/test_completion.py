@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,6 +41,14 @@ def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
         ("eval", "width = 3; wi", ["width = 3; width"]),
         ("eval", "zzz", []),
         ("eval", "x + 1", []),
+        ("eval", "alpha*x + sin(al", ["alpha*x + sin(all(", "alpha*x + sin(allclose(", "alpha*x + sin(alpha"]),
+        ("eval", "alpha*exp(x) - ", ["alpha*exp(x) - alpha", "alpha*exp(x) - x"]),
+        ("eval", "width = 3; width*", ["width = 3; width*width"]),
+        ("eval --at speed=2", "x*spee", ["x*speed"]),
+        ("eval", "x*y ", []),
+        ("eval", "x.", []),
+        ("", "he", ["hessian", "help"]),
+        ("help", "ev", ["eval"]),
         ("eval", "", []),
         ("eval 'sin(x)*y' --at", "", ["x=", "y="]),
         ("eval 'sin(x)*y' --at x=1 --const", "", ["y="]),
@@ -143,6 +152,40 @@ def test_they_are_what_click_finds(monkeypatch: pytest.MonkeyPatch, capsys: pyte
         assert main([]) == 0
         assert script in capsys.readouterr().out
     assert {get_completion_class(shell) for shell in ("bash", "zsh", "fish")} == {Bash, Zsh, Fish}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None or sys.platform == "win32", reason="bash is not installed")
+@pytest.mark.parametrize("line", ['autodiff eval "2*sq', "autodiff eval 'sin(x)*2*sq", 'autodiff grad "-sq'])
+def test_bash_on_a_terminal_lists_what_completes_a_quoted_expression(tmp_path: Path, line: str) -> None:
+    import pty
+
+    program = tmp_path / "autodiff"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autodiff_cli "$@"\n')
+    program.chmod(0o755)
+    path, answered = f"{tmp_path}:{os.environ['PATH']}", "ready"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "TERM": "dumb", "PS1": "", "COLUMNS": "120"}
+    master, terminal = pty.openpty()
+    shell = subprocess.Popen(["bash", "--norc", "-i"], stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+    os.close(terminal)
+
+    def until(text: str) -> str:
+        shown = ""
+        while text not in shown:
+            shown += os.read(master, 65536).decode()
+        return shown
+
+    try:
+        os.write(master, b"source <(_AUTODIFF_COMPLETE=bash_source autodiff); echo rea''dy\n")
+        until(answered)
+        os.write(master, f"{line}\t\t".encode())
+        before = line.rpartition(" ")[2][1:].removesuffix("sq")
+        shown = until("squeeze(")
+        assert f"{before}sqrt(" in shown
+        assert f"{before}square(" in shown
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(master)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

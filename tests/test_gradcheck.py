@@ -117,7 +117,7 @@ def test_several_claims_stand_in_one_option() -> None:
     assert (report.checks[3]["claimed"], report.checks[3]["exact"]) == (2.0, 4.0)
     assert report.failure == "the claim y=x gives 2.0, but the derivative is 4.0"
     with pytest.raises(UsageError, match="expected a claim NAME=EXPR"):
-        check("x**2", {"x": 2}, claims=["2*x"])
+        check("x**2*y", {"x": 2, "y": 3}, claims=["2*x*y"])
 
 
 def test_tolerances_rule_if_they_are_given() -> None:

@@ -1,4 +1,4 @@
-"""``--help`` of every command: readable at 80 columns, with examples that run; the welcome; the completeness of the reference."""
+"""The help of every command: readable at 80 columns, with examples that run; the welcome; the completeness of the reference."""
 
 from __future__ import annotations
 
@@ -117,20 +117,23 @@ def test_a_typo_is_answered_with_the_likely_word(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_short_help_is_a_part_of_the_help(name: str) -> None:
-    short = run(f"autodiff {name} -h")
-    whole = run(f"autodiff {name} --help")
+    short = run(f"autodiff {name} --help")
+    whole = run(f"autodiff {name} --help-all")
     options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", short, re.MULTILINE)
     shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", whole, re.MULTILINE)
     assert 2 <= len(options) <= 14
     assert [option for option in shown if option in options] == options
     assert all(example in short for example in examples_of(_command(name)))
     assert max(map(len, short.splitlines())) <= 80
-    assert short.endswith(f"'autodiff {name} --help' shows all {len(shown) + 1} options.\n")
+    assert short.endswith(f"'autodiff {name} --help-all' shows all {len(shown)} options.\n")
+    assert "--watch" not in options
+    assert run(f"autodiff {name} -h") == run(f"autodiff help {name}") == short
 
 
 def test_commands_are_listed_by_group() -> None:
     text = run("autodiff --help")
-    assert text == run("autodiff -h")
+    assert text == run("autodiff -h") == run("autodiff help") == run("autodiff help help")
+    assert "did you mean 'eval'?" in run("autodiff help evla")
     assert max(map(len, text.splitlines())) <= 80
     groups = {part.partition(":")[0]: re.findall(r"^  (\w+)  ", part, re.MULTILINE) for part in text.split("\n\n")[3:-1]}
     assert groups == {group: list(commands) for group, commands in GROUPS.items()}

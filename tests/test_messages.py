@@ -104,6 +104,9 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
             "none has no method 'name'",
             "a leaf does not have a grad_fn, because no operation computed it",
         ),
+        ("x = tensor(5.0)\nx.gard", "unknown attribute 'gard'", "did you mean 'grad'?"),
+        ("x = tensor(5.0)\nx.retain_gard", "unknown attribute 'retain_gard'", "did you mean 'retain_grad'?"),
+        ("x = tensor(5.0)\ndir(x)", "unknown function 'dir'", "press Tab after a name and a dot"),
         ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "run the backward pass first: .grad is none until then"),
     ],
 )
@@ -142,6 +145,16 @@ def test_a_variable_may_have_the_name_of_a_module(capsys: pytest.CaptureFixture[
         ("[1, , 2]", "unexpected ','", "write a value before ','"),
         ("x if y", "the expression is incomplete after 'y'", "complete the expression"),
         ("2*x = 3", "unexpected '='", "write == to compare"),
+        ("x*y, x+y", "unexpected ','", "write [x*y, x+y] for a list"),
+        ("N,N*2", "unexpected ','", "write [N,N*2] for a list"),
+        ("a, b", "unexpected ','", "write [a, b] for a list, or a, b = ... to name the elements of a list"),
+        ("f(a, b) = a; x, 2*y = 3", "unexpected ','", "write [a, b] for a list"),
+        ("3,5*2", "unexpected ','", "write 3.5 with a decimal point, or [3,5*2] for a list"),
+        ("1,234,567.5*x", "unexpected ','", "write 1234567.5 without commas, or [1,234,567.5*x] for a list"),
+        ("1,2,3", "unexpected ','", "write [1,2,3] for a list"),
+        ("sin(30°)", "unexpected character '°'", "write an angle in degrees as deg2rad(30)"),
+        ("x⁴", "unexpected character '⁴'", "write **4"),
+        ("½*x", "unexpected character '½'", "write (1/2)"),
     ],
 )
 def test_what_the_parser_expected(expression: str, message: str, hint: str) -> None:
@@ -149,6 +162,109 @@ def test_what_the_parser_expected(expression: str, message: str, hint: str) -> N
         parse(expression)
     assert caught.value.message == message
     assert (caught.value.hint or "").startswith(hint)
+
+
+COMMANDS_AT_A_POINT = ["eval", "grad", "jacobian", "hessian", "vjp", "taylor", "explain", "graph", "gradcheck", "minimize", "root"]
+
+
+@pytest.mark.parametrize("command", COMMANDS_AT_A_POINT)
+def test_an_unknown_function_is_reported_before_values_that_would_not_help(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "f(a) = a; f(integrate(x, 0, 1))"]) == 2
+    assert capsys.readouterr().err.startswith("error: unknown function 'integrate'\n")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS_AT_A_POINT, "diff", "propagate", "export"])
+def test_a_comma_outside_of_brackets_is_a_list(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--to", "c"] if command == "export" else []
+    code, said = main([command, "x*y, x+y", *options]), capsys.readouterr().err
+    assert (code, "write [x*y, x+y] for a list" in said) == (2, True) or "," not in said.splitlines()[0], said
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("plot 'sin(x)' --over x=0..6", "write --over x=0:6"),
+        ("plot 'sin(x)' --over 0:6", "write --over x=0:6"),
+        ("plot 'sin(x)' --over t:0:6", "write --over t=0:6"),
+        ("plot 'sin(x)' --over '0 to 2*pi'", "write --over x=0:2*pi"),
+        ("plot 'sin(x)' --over 'x=[0, 6]'", "write --over x=0:6"),
+        ("plot 'sin(x)' --over x=0-6", "write --over x=0:6"),
+        ("plot 'sin(x)' --over x=1e-3", "write --over x=1e-3:TO"),
+        ("plot 'sin(x)' --over 'x=max(1,2)'", "write --over x=max(1,2):TO"),
+        ("eval x --at 3", "write --at x=3"),
+        ("eval y --at 'y 3'", "write --at y=3"),
+        ("eval x --at 3=x", "write --at x=3"),
+        (
+            "eval x --at x=3,5",
+            'write 3.5 with a decimal point; write a vector as --at "x=[3,5]", and several variables as --at x=1,y=2',
+        ),
+        ("eval x --at x=1 --csv", "write --format csv"),
+        ("graph x --at x=1 --svg", "write --format svg"),
+        ("plot x --png", "write -o FILE.png"),
+        ("taylor 'log(1+x)'", "add --at x=0 for the series around 0"),
+        ("functions trig", "did you mean 'triu'? 'autodiff functions --search trig' finds"),
+        ("gradcheck x*y --at x=1,y=2 --claim 3/x", 'name the variable: --claim x="3/x"'),
+        ("root k*x=y --const k=2", "give each unknown a start with --at x=1,y=1, or a range with --over x=-10:10"),
+        ("propagate a*b --at a=3.00,b=2", "write --at a=3.00(1) or --u a=0.001"),
+        ("propagate a*b --at a=[1,2],b=2", "write --u a=0.001"),
+    ],
+)
+def test_hints_repeat_what_was_typed(line: str, hint: str) -> None:
+    assert f"\n  hint: {hint}" in run(f"autodiff {line}")
+
+
+def test_no_real_root_is_said_in_plain_words() -> None:
+    said = run("autodiff root 'x**2 + 1' --at x=1")
+    assert said.startswith(
+        "error: no real root found near the start: the equation comes closest at x = 0, where its sides differ by 1\n"
+    )
+
+
+def test_a_claim_for_the_only_variable_needs_no_name() -> None:
+    assert run("autodiff gradcheck 'k*log(x**3)' --at x=5 --const k=2 --claim 6/x -q") == "pass\n"
+    assert run("autodiff gradcheck 'log(x**3)' --at x=5 --claim 2/x -q").startswith("fail\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "hint"),
+    [
+        ("map x*y --delimiter ';'", "x;y\n1,5;2\n", "use --decimal ',' to read numbers with a decimal comma"),
+        ("fit y=a*x --delimiter ';'", "x;y\n1,5;2\n", "use --decimal ',' to read numbers with a decimal comma"),
+        ("map x*y", "x y\n1 2\n", "its delimiter seems to be ' '; use --delimiter ' '"),
+        ("map x*y", "1 2\n3 4\n", "use --delimiter ' '; if it does not have a header, name the columns with --columns x,y"),
+        ("map x*y", "speed in m/s\n1\n", "use --let x=COLUMN to read another column"),
+        ("plot x*y", "x;y\n1,5;2\n", 'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv --plot fit.svg'),
+        (
+            "plot x*y --delimiter ';'",
+            "x;y\n1,5;2\n",
+            'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv --plot fit.svg',
+        ),
+    ],
+)
+def test_files_with_another_dialect(command: str, content: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text(content)
+    name, expression, *options = command.split(" ", 2)
+    assert hint in run(f"autodiff {name} {expression} rows.csv {' '.join(options)}")
+
+
+def test_names_of_columns_with_commas_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text('name,"x, in m",y\na,1,2\n')
+    assert 'it has name, "x, in m", y\n' in run("autodiff map x*y rows.csv")
+    assert 'which has name, "x, in m", y\n' in run("autodiff fit z=a*x rows.csv")
+
+
+@pytest.mark.parametrize("question", ["help(y)", "?y", "y?", "? y", "help y"])
+def test_a_session_understands_questions_for_help(
+    question: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"y = 2\n{question}\n?\n"))
+    assert main(["repl"]) == 0
+    shown, said = capsys.readouterr()
+    assert (shown.splitlines()[0], "Type expressions" in shown, said) == ("y: 2 = 2", True, "")
 
 
 PIPED = """\

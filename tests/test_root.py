@@ -77,7 +77,7 @@ def test_a_point_that_is_not_a_root_is_not_called_one(expression: str, at: dict,
     assert not result.converged
     assert result.verdict == verdict
     assert result.to_dict()["solution"] is None
-    with pytest.raises(NotSolved, match="no root found"):
+    with pytest.raises(NotSolved, match=r"no (real )?root found"):
         result.require()
 
 
@@ -132,7 +132,7 @@ def test_the_command_prints_a_verified_root() -> None:
 def test_the_command_fails_without_a_root() -> None:
     output, errors, code = streams('autodiff root "x**2 + 1" --at x=3 -q')
     assert (output, code) == ("", 1)
-    assert "minimum of the norm" in errors
+    assert "no real root found near the start: the equation comes closest at x = " in errors
     output, errors, code = streams('autodiff root "x**2 + 1" --at x=3 --json')
     assert code == 1
     assert json.loads(output)["verdict"] == "minimum_of_norm"

@@ -136,5 +136,5 @@ def test_what_cannot_be_watched() -> None:
     assert "No such option: --watch" in run("autodiff functions --watch f.txt") or "--watch" in run(
         "autodiff functions --watch f.txt"
     )
-    assert "--watch FILE" in run("autodiff run --help")
-    assert "--watch FILE" in run("autodiff plot --help")
+    assert "--watch FILE" in run("autodiff run --help-all")
+    assert "--watch FILE" in run("autodiff plot --help-all")

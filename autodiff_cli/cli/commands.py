@@ -74,7 +74,7 @@ autodiff computes exact derivatives of expressions. Type this first:
 
 Then try
 
-  autodiff --help       all commands
+  autodiff help         all commands; autodiff help eval, one of them
   autodiff functions    the functions for expressions
   autodiff repl         an interactive autograd session"""
 
@@ -97,6 +97,12 @@ class LazyGroup(click.Group):
         module, function = (_TOGETHER[name], name) if name in _TOGETHER else (name, "command")
         command: click.Command = named(f"autodiff_cli.cli.{module}_command:{function}")
         return command
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line, in which ``help COMMAND`` stands for ``COMMAND --help``."""
+        while args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(context, args)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or raise an error that suggests a similar name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,6 +18,8 @@ from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
 Items = list[CompletionItem[str]]
 
 _WORD = re.compile(r"(?<![\w])[^\W\d]\w*$")
+_NUMBER_OR_END = re.compile(r"(?:^|[\w.)\]\"'])\s*$")
+"""The end of a text after which no name can follow, or nothing is typed yet."""
 _LISTED = re.compile(r"(?:\w+, )+\w+(?=\.)")
 """A list of values in the help text of an option, such as ``table, plain, json.``"""
 _CHOICE = re.compile(r"[a-z]\w+")
@@ -52,6 +54,8 @@ def offers(args: Sequence[str], incomplete: str) -> Items:
     if not args:
         if incomplete.startswith("-"):
             return _option_names(cli.get_params(context), incomplete, {})
+        return _starting(incomplete, [*COMMANDS.items(), ("help", "Describe a command.")])
+    if args == ["help"]:
         return _starting(incomplete, COMMANDS.items())
     command = cli.get_command(context, args[0])
     if command is None:
@@ -114,7 +118,7 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):
         return _files(incomplete)
     if metavar == "EXPR":
-        return _files(incomplete[1:], "@") if incomplete.startswith("@") else _functions(incomplete, _steps(incomplete))
+        return _files(incomplete[1:], "@") if incomplete.startswith("@") else _functions(incomplete, _names(incomplete, line))
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
     if isinstance(parameter, click.Argument):
@@ -151,11 +155,11 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     from autodiff_cli.evaluation.names import CONSTANTS
 
     found = _WORD.search(text)
-    if found is None and call:
-        return []
-    word = found.group() if found else text
+    word = found.group() if found else "" if call else text
     before = text[: len(text) - len(word)]
     method = before.endswith(".")
+    if call and not word:  # all functions would be too many
+        return [] if method or _NUMBER_OR_END.search(text) else [CompletionItem(before + name) for name in names]
     items = []
     for name, op in sorted(FUNCTIONS.items()):
         if name.startswith(word) and not name.startswith("_") and (op.tensors or not method):
@@ -164,6 +168,11 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     if call and not method:
         items += [_prefixed(item, before) for item in _starting(word, [*names, *CONSTANTS])]
     return items
+
+
+def _names(text: str, line: _Line) -> list[str]:
+    """Return the names of an expression up to its last word, which is being typed, and those with values."""
+    return list(dict.fromkeys([*_steps(text), *_variables(replace(line, positional=[_WORD.sub("", text)]))]))
 
 
 def _steps(text: str) -> list[str]:

@@ -16,13 +16,16 @@ from autodiff_cli.cli.parsing import Command
 def command(name: str | None, search: str | None, out: Output) -> None:
     """List all functions, or describe one: signature, domain, derivative, convention at kinks.
 
-    On a terminal, a list that is longer than the screen is shown page by page, with the program in the variable PAGER.
+    On a terminal, a list that is longer than the screen is shown page by page, with the program in the variable PAGER;
+    q ends it.
 
     \b
     autodiff functions
     autodiff functions sqrt
     autodiff functions --search "normal distribution"
     """
+    from shlex import quote
+
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
@@ -32,13 +35,8 @@ def command(name: str | None, search: str | None, out: Output) -> None:
     functions = list({function.name: function for function in FUNCTIONS.values()}.values())
     if name is not None and name not in FUNCTIONS:
         count = len(found(functions, name))
-        hint = suggestion(name, FUNCTIONS)
-        if hint is None or (name not in hint and any(name in known for known in FUNCTIONS)):
-            hint = (
-                f"use 'autodiff functions --search {name}', which finds {count}"
-                if count
-                else "use 'autodiff functions' to list all"
-            )
+        ways = [suggestion(name, FUNCTIONS)] + [f"'autodiff functions --search {quote(name)}' finds {count}"] * (count > 0)
+        hint = " ".join(filter(None, ways)) or "use 'autodiff functions' to list all"
         raise UnknownName(f"unknown function '{name}'", hint=hint)
     chosen = functions if name is None else [FUNCTIONS[name]]
     if search is not None:

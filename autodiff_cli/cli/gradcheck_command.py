@@ -20,7 +20,12 @@ from autodiff_cli.cli.parsing import ExpressionCommand
     metavar="N",
     help="Number of points in a range such as --at x=-2:2.",
 )
-@click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="Derivative found by hand, to be checked.")
+@click.option(
+    "--claim",
+    multiple=True,
+    metavar='NAME="EXPR"',
+    help="Derivative found by hand, to be checked; NAME= may be left out if there is one variable.",
+)
 @click.option("--eps", type=float, metavar="H", help="Step size of finite differences in float64, as in PyTorch.")
 @click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: from the rounding error at the point]")
 @click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: from the rounding error at the point]")

@@ -68,11 +68,10 @@ def usage_error(message: str, hint: str, context: click.Context | None = None) -
 
 
 def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.UsageError:
-    """Return the error for a first word that is not a command: a typo, ``help``, ``version`` or an expression."""
+    """Return the error for a first word that is not a command: a typo, ``version`` or an expression."""
     word = args[0]
-    if word in ("help", "version"):
-        about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
-        return usage_error(f"unknown command '{word}'", f"use '{about}'")
+    if word == "version":
+        return usage_error(f"unknown command '{word}'", "use 'autodiff --version'")
     quoted = word.replace('"', '\\"')
     options = shlex.join(args[1:]) or "--at x=1"
     hint = suggestion(word, commands) or f'differentiate an expression with: autodiff eval "{quoted}" {options}'
@@ -85,8 +84,19 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
     """Return the error for an option that a command does not have."""
     known = list(known)
     hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
-    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
+    hint = hint or _as_format(name[2:], context) or suggestion(name, known, 0.7) or f"see '{context.command_path} --help-all'"
     return usage_error(f"unknown option '{name}'", hint, context)
+
+
+def _as_format(name: str, context: click.Context) -> str | None:
+    """Return a hint for an option with the name of a format that the command writes to standard output or to a file."""
+    if name not in FORMATS:
+        return None
+    suffixes = FORMATS[name].suffixes
+    ways = {"style": f"write --format {name}", "path": f"write -o FILE{suffixes[0] if suffixes else ''}"}
+    texts = {parameter.name: getattr(parameter, "help", None) or "" for parameter in context.command.params}
+    named = (name, *(suffix[1:] for suffix in suffixes))
+    return next((way for option, way in ways.items() if {*named} & {*re.findall(r"\w+", texts.get(option, ""))}), None)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
@@ -100,8 +110,9 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
     hint = "put the expression in quotes, and write options in full (--at x=1)"
     if context.command.name == "plot":
         hint = f'write several curves as one expression: "{", ".join(positional)}"'
-        if any(os.path.isfile(word) for word in positional):
-            hint = 'plot data with a fitted model: autodiff fit "y = a + b*x" data.csv --plot fit.svg'
+        file = next(filter(os.path.isfile, positional), None)
+        if file is not None:
+            hint = f'plot data with a fitted model: autodiff fit "y = a + b*x" {shlex.quote(file)} --plot fit.svg'
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
         hint = f"give values with --at: --at {','.join(values)}"

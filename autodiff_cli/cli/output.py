@@ -192,6 +192,10 @@ def _display() -> Display | None:
     return None if shown is None else shown.display
 
 
+_PROMPT = "autodiff shows this with a pager\\: q ends it, space goes on, / searches"
+"""The prompt of ``less``, in which a colon is written with a backslash."""
+
+
 def page(text: str) -> bool:
     """Show a text with the pager if it is longer than the terminal; return whether it was shown.
 
@@ -208,7 +212,7 @@ def page(text: str) -> bool:
     command = shlex.split(os.environ.get("PAGER") or "less")
     if text.count("\n") < shutil.get_terminal_size().lines or not command or shutil.which(command[0]) is None:
         return False
-    environment = {"LESS": "-FRX", **os.environ}
+    environment = {"LESS": f"-FRXPs{_PROMPT}$", **os.environ}
     subprocess.run(command, input=text, text=True, encoding="utf-8", env=environment, check=False)
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from typing import NamedTuple
 
@@ -20,11 +21,11 @@ _SECTIONS = {
     "Checks": "claim verify | digits eps atol rtol condition strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify watch | quiet_notes no_limits h help",
+    "Other": "simplify | watch quiet_notes no_limits help help_all",
     "Speed": "| compiling fast",
     "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",
 }
-"""The parameters in each section of a help text; ``-h`` shows those before the bar."""
+"""The parameters in each section of a help text; ``--help`` shows those before the bar."""
 SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split() if name != "|"}
 _ORDER = {name: place for place, name in enumerate(SECTION)}
 _FREQUENT = {name for listed in _SECTIONS.values() for name in listed.partition("|")[0].split()}
@@ -43,7 +44,12 @@ def _rank(parameter: click.Parameter) -> int:
 
 
 _SHORT_HELP = click.Option(
-    ["-h"], is_flag=True, is_eager=True, expose_value=False, callback=_show_frequent, help="Show the most used options and exit."
+    ["-h", "--help"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_frequent,
+    help="Show the most used options and exit.",
 )
 
 
@@ -77,7 +83,7 @@ def _watch(prefix: str) -> click.Option:
 
 
 class Command(click.Command):
-    """A command whose help text lists the options by section; ``-h`` shows the most used options, and ``--help`` shows all.
+    """A command whose help text lists the options by section: ``--help`` shows the most used options, ``--help-all`` all of them.
 
     Attributes:
         file_prefix: the text before the name of a file in the argument that is a program; ``None`` for a command without one.
@@ -86,8 +92,15 @@ class Command(click.Command):
     file_prefix: str | None = None
 
     def get_help_option_names(self, context: click.Context) -> list[str]:
-        """Return ``["--help"]``: ``-h`` is an option of its own."""
-        return ["--help"]
+        """Return the option for all of the help text; ``-h`` and ``--help`` are an option of their own."""
+        return ["--help-all"]
+
+    def get_help_option(self, context: click.Context) -> click.Option | None:
+        """Return the option for all of the help text."""
+        option = super().get_help_option(context)
+        if option is not None:
+            option.help = "Show all options and exit."
+        return option
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         """Return the parameters in the order of the help text."""
@@ -119,7 +132,7 @@ class Command(click.Command):
         with formatter.section("Most used options"):
             formatter.write_dl([(row[0], _FIRST_PART.split(row[1])[0] + ".") for row in rows if row is not None])
         formatter.write_paragraph()
-        formatter.write_text(f"'{context.command_path} --help' shows all {len(options)} options.")
+        formatter.write_text(f"'{context.command_path} --help-all' shows all {len(options)} options.")
         return formatter.getvalue().rstrip("\n")
 
 
@@ -175,6 +188,10 @@ class ExpressionCommand(Command):
                 return super().parse_args(context, [*rest.options, "--", first])
         if self.most is None:  # the expression may look like an option, but a file does not
             words.unknown.extend(word for word in words.positional[1:] if _LETTER.fullmatch(word))
+        if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
+            from autodiff_cli.cli.mistakes import too_many
+
+            raise too_many(words.positional, takes_value, context)
         if words.unknown and (words.positional or len(words.unknown) > 1):
             from autodiff_cli.cli.mistakes import unknown_option
 

@@ -79,7 +79,7 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
     found = _WORD.search(before)
     word = found.group() if found else ""
     thing, dot, part = word.rpartition(".")
-    known = interpreter.members(thing) if dot else interpreter.known()
+    known = interpreter.members_of(thing) if dot else interpreter.known()
     return sorted(name for name in known if name.startswith(part) and not name.startswith("_")), len(part)
 
 

@@ -64,6 +64,8 @@ _WORDS = {
     "save": "':save FILE' writes the session as a program for 'autodiff run'.",
 }
 _OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
+_ASKED = re.compile(r"help\s*\(\s*([\w.]*)\s*\)|\?\s*([\w.]*)|([\w.]+)\s*\?")
+"""A question for help as in Python and in a notebook: ``help(x)``, ``?`` and ``x?``."""
 _BOUND = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 """The names to which an option gives values."""
 
@@ -90,6 +92,10 @@ class Session:
         Raises:
             AutodiffError: if the command fails.
         """
+        asked = None if "help" in self._interpreter.names else _ASKED.fullmatch(text.strip())
+        if asked is not None:
+            self._help([name for name in asked.groups() if name])
+            return True
         word, _, rest = text.strip().partition(" ")
         if word == "help" and "help" not in self._interpreter.names:
             self._help(rest.split())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, field_of, without
-from autodiff_cli.data.selection import Condition, constant_or_column, copied, named_columns
+from autodiff_cli.data.selection import Condition, column_list, constant_or_column, copied, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
@@ -137,22 +138,29 @@ _SEPARATORS = {
     ",": setting("input_format", "csv"),
     ";": setting("delimiter", "';'"),
     "|": setting("delimiter", "'|'"),
+    " ": setting("delimiter", "' '"),
 }
 """The options for reading a file, by the delimiter that the file seems to have."""
+_BETWEEN = re.compile(r"[\s,;|]+")
 
 
-def other_format(columns: Sequence[str]) -> str | None:
-    """Return a hint for the names of columns of a file that seems to have another format or delimiter; else ``None``."""
+def other_format(columns: Sequence[str], wanted: Collection[str]) -> str | None:
+    """Return a hint for the names of columns of a file that seems to have another format or delimiter; else ``None``.
+
+    Args:
+        columns: the names of the columns.
+        wanted: the names of columns that the file should have; a blank separates columns only where it separates these or numbers.
+    """
     if columns and columns[0].startswith('{"'):
         return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
-    found = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0]), None)
+    found = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
+    if found == " " and not all(cell in wanted or is_number(cell) for cell in columns[0].split()):
+        return None
     return None if found is None else f"its delimiter seems to be {found!r}; use {_SEPARATORS[found]}"
 
 
 _SUGGESTED = 5
 """The maximum number of missing columns for which a message suggests another column."""
-_LISTED = 30
-"""The maximum number of columns that a message lists."""
 
 
 class RowMap:
@@ -227,18 +235,15 @@ class RowMap:
         names = [name for name, column in {**self._columns, **self.texts}.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
-        if all(is_number(column) for column in columns):
-            named = setting("columns", ",".join(names))
-            ways = f"its first line contains numbers; if it does not have a header, name the columns with {named}"
-        other = other_format(columns)
+        other = other_format(columns, missing)
         if other is not None:
             meant, ways = [], other
-        left = len(columns) - _LISTED
-        listed = ", ".join(columns[:_LISTED]) + (f" and {left} more" if left > 0 else "")
-        return MissingValue(
-            f"{source} has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}; it has {listed}",
-            hint="; ".join([*meant, ways]),
-        )
+        if all(is_number(cell) for cell in _BETWEEN.split(" ".join(columns).strip())):
+            named = setting("columns", ",".join(names))
+            header = f"if it does not have a header, name the columns with {named}"
+            ways = f"its first line contains numbers; {header}" if other is None else f"{other}; {header}"
+        some = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+        return MissingValue(f"{source} has no {some}; it has {column_list(columns)}", hint="; ".join([*meant, ways]))
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
         twice = next((name for name in (self.used if self.keeps_all else (*self.read, *self.used)) if counts[name] > 1), None)

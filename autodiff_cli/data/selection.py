@@ -57,10 +57,20 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
     known = frozenset(columns)
     for name in names:
         if name not in known and name not in blanks:
-            quoted = [f'"{column}"' if "," in column else column for column in columns]
-            hint = suggestion(name, columns) or f"its columns: {', '.join(quoted)}"
+            hint = suggestion(name, columns) or f"its columns: {column_list(columns)}"
             raise UsageError(f"{source} has no column '{name}', which {setting(option)} names", hint=hint)
     return tuple(dict.fromkeys(name if name in known else blanks[name] for name in names))
+
+
+def column_list(columns: Sequence[str]) -> str:
+    """Return the names of columns for a message; a name with a comma is quoted, as in the settings that list names."""
+    shown = [f'"{column}"' if "," in column else column for column in columns[:_LISTED]]
+    left = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {left} more" if left else "")
+
+
+_LISTED = 30
+"""The maximum number of columns that a message lists."""
 
 
 def constant_or_column(name: str, source: str) -> UsageError:

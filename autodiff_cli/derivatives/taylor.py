@@ -18,7 +18,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, 
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
-from autodiff_cli.errors import AutodiffError, NoSeriesError, UsageError, setting
+from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.stack_machine import Machine
@@ -114,7 +114,12 @@ def taylor(
     Raises:
         AutodiffError: see ``expand``.
     """
-    evaluation = Evaluation(expression, at, const, wrt, dtype)
+    try:
+        evaluation = Evaluation(expression, at, const, wrt, dtype)
+    except MissingValue as error:
+        if len(error.names) == 1:
+            error.hint = f"add {setting('at', f'{error.names[0]}=0')} for the series around 0"
+        raise
     result = expand(evaluation, order)
     if verify or digits is not None:
         _verify(evaluation, result, digits)

@@ -12,6 +12,7 @@ from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.language.parser import meant_number
 from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 _WITH_UNIT = re.compile(r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*", re.IGNORECASE)
+_APART = re.compile(r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)", re.DOTALL)
+"""A name and a value without ``=``."""
+_ENDS = re.compile(r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*")
+"""What separates the ends of a range elsewhere."""
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 """A comma that is followed by another ``NAME=``."""
 
@@ -79,11 +84,32 @@ def _named(text: str, name: str, example: str) -> tuple[str, str]:
     if not equals or not variable.isidentifier() or variable in RESERVED:
         reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
         wanted = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
-        proposed = variable if variable.isidentifier() and variable not in RESERVED else "x"
         raise UsageError(
-            f"{setting(name)} expects {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, f'{proposed}={example}')}"
+            f"{setting(name)} expects {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, _meant(text, example))}"
         )
     return variable, rest.strip()
+
+
+def _meant(text: str, example: str) -> str:
+    """Return the ``NAME=VALUE`` that a text without it may mean; the example has the value that the text lacks."""
+    is_range = ":" in example
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        found = _APART.fullmatch(text.strip())
+        name, value = found.groups() if found and (":" in found[2] or not is_range) else ("", text.strip())
+        name, value = (value, "") if not name and value.isidentifier() and value not in RESERVED else (name, value)
+    elif value.isidentifier() and not name.isidentifier():
+        name, value = value, name
+    if is_range and ":" not in value:
+        value = as_range(value) or example
+    return f"{name if name.isidentifier() and name not in RESERVED else 'x'}={value or example}"
+
+
+def as_range(text: str) -> str | None:
+    """Return ``0:6`` for a range written as ``0..6``, ``0,6``, ``[0, 6]``, ``0-6`` or ``0 to 6``; ``None`` for another text."""
+    ends = _ENDS.split(text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text)
+    whole = [end for end in ends if end and end.count("(") == end.count(")")]
+    return ":".join(whole) if len(whole) == len(ends) == 2 else None
 
 
 def constant(text: str, name: str, variable: str = "") -> Array:
@@ -120,7 +146,9 @@ def constant(text: str, name: str, variable: str = "") -> Array:
             error.hint = f"give one value; for a range, use {setting('over', 'x=-1:1')} or {setting('bounds', 'x=-1:1')}"
         elif error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
-            error.hint = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
+            number = error.span and meant_number(text, error.span[0])
+            several = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
+            error.hint = f"write {number}; {several}" if number else several
         elif ".." in text:
             error.hint = f"write a vector as {setting(name, f'{variable}=linspace(1,5,5)')}"
         elif _WITH_UNIT.fullmatch(text):

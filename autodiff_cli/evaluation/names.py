@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.errors import MissingValue, Span, setting
+from autodiff_cli.errors import MissingValue, Span, UnknownName, setting
+from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, free_in, walk
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
@@ -95,13 +96,30 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
         source: the program.
     """
     check_no_module(missing, source)
+    check_functions(parse(source), source)
     first, span = next(iter(missing.items()))
     if first in FUNCTIONS:
         message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
     else:
         message = f"no value for {listed(map(repr, missing))}"
         hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
-    return MissingValue(message, span=span, source=source, hint=hint)
+    error = MissingValue(message, span=span, source=source, hint=hint)
+    error.names = tuple(missing)
+    return error
+
+
+def check_functions(tree: Syntax, source: str) -> None:
+    """Check that every function that a program calls exists: a value that is added first would be of no use.
+
+    Raises:
+        UnknownName: if a function is neither one of the language nor defined by the program.
+    """
+    defined = {node.children[0].children[0].text for node in tree.children if node.kind.startswith("definition")}
+    for node in walk(tree):
+        if node.kind in ("call", "method"):
+            name = node.children[node.kind == "method"]
+            if name.text not in FUNCTIONS and name.text not in defined:
+                raise unknown_function(name.text, name.span, source, defined)
 
 
 def check_no_module(names: Mapping[str, Span], source: str, given: Iterable[str] = ()) -> None:
@@ -136,7 +154,13 @@ def without_variable(task: str) -> MissingValue:
     return MissingValue(f"{task} needs a variable", hint=f"give a variable a value with {setting('at', 'x=1')}")
 
 
-def function_hint(name: str, known: Iterable[str]) -> str:
+def unknown_function(name: str, span: Span, source: str | None, defined: Iterable[str]) -> UnknownName:
+    """Return the error for a function that does not exist; ``defined`` are the functions of the program."""
+    hint = _function_hint(name, [*FUNCTIONS, *defined])
+    return UnknownName(f"unknown function '{name}'", span=span, source=source, hint=hint)
+
+
+def _function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
     from autodiff_cli.framework import hint_for
 
@@ -145,4 +169,5 @@ def function_hint(name: str, known: Iterable[str]) -> str:
     if name == "detach_":
         return "write detach(x), or call detach_ in a program for 'autodiff run'"
     missing = hint_for("nn.functional", name) or hint_for("", name)
-    return missing or suggestion(name, known) or "list all functions with 'autodiff functions'"
+    multiply = f"write {name}*(...) to multiply, or " if len(name) == 1 else ""
+    return missing or suggestion(name, known) or f"{multiply}list all functions with 'autodiff functions'"

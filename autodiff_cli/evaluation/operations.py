@@ -6,7 +6,7 @@ All operations are counted, listed and traced.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,12 +161,16 @@ class Operations:
             raise ArgumentError(f"{what} cannot be indexed", span=node.span)
         return thing
 
+    def members(self, thing: object) -> Collection[str]:
+        """Return the names that may follow a dot after a value, without the functions of the language."""
+        return ATTRIBUTES
+
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         """Return ``thing.name``."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return getattr(thing, name)
         if name not in ATTRIBUTES:
-            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
+            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, self.members(thing))
             hint = hint or f"the attributes are {', '.join(ATTRIBUTES)}, and functions can be called as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])

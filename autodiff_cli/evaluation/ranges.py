@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.bindings import constant, named
+from autodiff_cli.evaluation.bindings import as_range, constant, named
 from autodiff_cli.language.tree import pieces
 
 MOST_SAMPLES = 1_000_000
-COLON, COMMA = re.compile(":"), re.compile(",")
+COLON = re.compile(":")
 NARROWEST = 1e-290
 """The minimum width of a range; narrower ranges are lost in screen coordinates."""
 
@@ -89,9 +89,8 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
         given = next((part for part in parts if part), "")
         if not given:
             raise UsageError(f"{label}: the range '{text}' has no ends", hint=write(-3, 3))
-        backwards = len(parts) > 1 and not parts[0]
-        ends = pieces(given, COMMA)
-        hint = write(*ends if len(ends) == 2 else ("FROM", given) if backwards else (given, "TO"))
+        ends = (as_range(given) or (f"FROM:{given}" if len(parts) > 1 and not parts[0] else f"{given}:TO")).split(":")
+        hint = write(*ends)
         raise UsageError(f"{label}: the range '{text}' has only one end", hint=hint)
     low, high = _number(parts[0], name, variable), _number(parts[1], name, variable)
     if not math.isfinite(high - low):

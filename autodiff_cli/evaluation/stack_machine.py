@@ -17,7 +17,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
 from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, nesting, number
-from autodiff_cli.evaluation.names import CONSTANTS, function_hint, without_module
+from autodiff_cli.evaluation.names import CONSTANTS, unknown_function, without_module
 from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
@@ -270,7 +270,7 @@ class Machine(Operations):
             raise UnknownName(f"'{name}' is a function, not a method", span=span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:
             raise UnknownName(f"'{name}' is a variable, not a function", span=span, hint=f"write {name}*(...) to multiply")
-        raise UnknownName(f"unknown function '{name}'", span=span, hint=function_hint(name, [*FUNCTIONS, *self.functions]))
+        raise unknown_function(name, span, None, self.functions)
 
     # Calls
 

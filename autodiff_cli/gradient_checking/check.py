@@ -114,7 +114,7 @@ def gradcheck(
         const: the values of constants, which are not differentiated.
         wrt: the variables to check; by default, all variables.
         order: 1 to check the first derivatives, or 2 to include the second derivatives.
-        claims: claims of the form ``NAME=EXPR``; one text may contain several claims.
+        claims: claims of the form ``NAME=EXPR``; one text may contain several claims. With one variable, ``EXPR`` is enough.
         dtype: the data type, which must be ``float64``.
         gradient: the weights of the elements of a non-scalar output, for claims.
         eps: the step of central differences in float64, with PyTorch's tolerances; by default, the arbitrary-precision reference is
@@ -126,7 +126,8 @@ def gradcheck(
     """
     _require_valid(order, eps, atol, rtol)
     points = [at] if isinstance(at, Mapping) else at
-    pairs = [pair for text in claims for pair in _claims(text)]
+    variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
+    pairs = [pair for text in claims for pair in _claims(text, variables)]
     report = Report(expression, len(points))
     given = None if atol is None and rtol is None else Tolerances(atol or 0.0, rtol or 0.0)
     last = time.process_time() + MOST_SECONDS
@@ -207,11 +208,14 @@ def _derivative(entry: Entry) -> str:
     return f"the derivative with respect to {', '.join(_names(entry))}{_place(entry)}"
 
 
-def _claims(text: str) -> list[tuple[str, str]]:
-    """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions."""
+def _claims(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
+    """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions; the only variable needs no name."""
     name, equals, _ = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint='write a claim such as x="3/x"')
+        if len(variables) == 1 and text.strip():
+            return [(variables[0], text)]
+        example = setting("claims", f'{next(iter(variables), "x")}="{text.strip() or "3/x"}"')
+        raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint=f"name the variable: {example}")
     return named(text, "claims", '"3/x"')
 
 

@@ -20,6 +20,8 @@ MOST_TOKENS = 500_000
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 """Control characters, which are refused even in strings and comments, because a terminal would interpret them in messages."""
 _OPEN = {"(": ")", "[": "]"}
+_LAST_NUMBER = re.compile(r"[\d.]+$")
+_WITH_COMMAS = re.compile(r"\d+(?:,\d+)+(?:\.\d+)?")
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
 
@@ -119,6 +121,8 @@ _MEANT = {
     "\N{EN DASH}": "use the ASCII minus sign -",
     "\N{MULTIPLICATION SIGN}": "write *",
     "\N{MIDDLE DOT}": "write *",
+    "\N{DOT OPERATOR}": "write *",
+    "\N{ASTERISK OPERATOR}": "write *",
     "\N{DIVISION SIGN}": "write /",
     "\N{SUPERSCRIPT TWO}": "write **2",
     "\N{SUPERSCRIPT THREE}": "write **3",
@@ -134,6 +138,10 @@ _MEANT = {
     "?": "write a conditional as 'a if condition else b'",
     "{": "write lists with [ ]",
     "}": "write lists with [ ]",
+    "~": "write 'not' for a negation",
+    "\N{N-ARY SUMMATION}": "write a sum over an index as sum(i=1..10, x**i)",
+    "\N{N-ARY PRODUCT}": "write a product over an index as prod(i=1..10, x + i)",
+    "\N{PARTIAL DIFFERENTIAL}": f"derivatives are with respect to the variables of {setting('at')} or {setting('wrt')}",
     '"': "close the text with another quote",
     "'": f"close the text with another quote, or use {setting('order')} for derivatives instead of a prime",
 }
@@ -142,7 +150,22 @@ _MEANT = {
 def _bad_character(source: str, position: int) -> ParseError:
     character = source[position]
     shown = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
-    return ParseError(f"unexpected character {shown}", span=(position, position + 1), source=source, hint=_MEANT.get(character))
+    hint = _MEANT.get(character) or _in_ascii(character, source[:position])
+    return ParseError(f"unexpected character {shown}", span=(position, position + 1), source=source, hint=hint)
+
+
+def _in_ascii(character: str, before: str) -> str | None:
+    """Return a hint for a character of formulas in print, such as a superscript, a fraction or the sign of degrees."""
+    import unicodedata
+
+    if character == "\N{DEGREE SIGN}":
+        number = _LAST_NUMBER.search(before)
+        return f"write an angle in degrees as deg2rad({number.group() if number else 'x'})"
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    text = unicodedata.normalize("NFKC", character).translate({0x2212: "-", 0x2044: "/"})
+    if text == character or not (text.isascii() and text.isprintable()):
+        return None
+    return f"write {'**' if kind == '<super>' else ''}{f'({text})' if kind == '<fraction>' else text}"
 
 
 def parse(source: str) -> Syntax:
@@ -252,6 +275,52 @@ def _between(before: Syntax, left: str, right: str) -> str:
     return f"write {left}*{right}"
 
 
+def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
+    """Return the first comma of a statement without brackets around it, if the token at ``index`` is unexpected because of it."""
+    first = _statement_start(tokens, index)
+    names = first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index])
+    comma = next((i for i in range(first + 1, index + 1) if tokens[i].kind == "COMMA"), None) if names else index
+    return (
+        comma if comma is not None and tokens[comma].kind == "COMMA" and _depth(tokens[first:comma]) == 0 < comma - first else None
+    )
+
+
+def _statement_start(tokens: list[Syntax], index: int) -> int:
+    return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
+
+
+def _depth(tokens: list[Syntax]) -> int:
+    """Return how many brackets are open after some tokens."""
+    return sum((token.text in _OPEN) - (token.text in (")", "]")) for token in tokens)
+
+
+def _without_comma(source: str, tokens: list[Syntax], comma: int) -> str:
+    """Return a hint for a comma outside of brackets, which may separate values or be the decimal separator of a number."""
+    first = _statement_start(tokens, comma)
+    last = next(i for i in range(comma, len(tokens)) if tokens[i].kind in ("_SEPARATOR", "$END"))
+    statement = tokens[first:last]
+    text = source[statement[0].span[0] : statement[-1].span[1]]
+    names = all(token.kind in ("NAME", "COMMA") for token in statement)
+    if len(text) > _LONGEST_EXAMPLE or any(token.kind == "EQUAL" for token in statement):
+        text = "a, b"
+    ways = [meant_number(source, tokens[comma].span[0]), f"[{text}] for a list"]
+    ways += ["a, b = ... to name the elements of a list"] * names
+    return f"write {', or '.join(filter(None, ways))}"
+
+
+def meant_number(source: str, comma: int) -> str | None:
+    """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
+    text = next((found.group() for found in _WITH_COMMAS.finditer(source) if found.start() <= comma < found.end()), "")
+    whole, *groups = text.split(",")
+    if len(groups) == 1 and "." not in text:
+        return f"{whole}.{groups[0]} with a decimal point"
+    if groups and all(len(group.partition(".")[0]) == 3 for group in groups):
+        return f"{text.replace(',', '')} without commas"
+    return None
+
+
+_LONGEST_EXAMPLE = 40
+"""The maximum length of a text that a hint repeats."""
 _POWERS_IN_FRONT = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "ln")
 """The functions whose power is written before the argument in mathematics."""
 _OPERAND_END = ("NUMBER", "NAME", "RPAR", "RSQB", "STRING", "TRUE", "FALSE")
@@ -275,19 +344,11 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
             source=source,
             hint=_power_of_function(tokens, index) or _between(before, left, right),
         )
+    comma = _outer_comma(tokens, index)
+    if comma is not None:
+        return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_without_comma(source, tokens, comma))
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
-        if "EQUAL" in expected and "COMMA" in expected:
-            # The statement consists of names and commas.
-            first = index
-            while first and tokens[first - 1].kind in ("NAME", "COMMA"):
-                first -= 1
-            return ParseError(
-                "unexpected ','",
-                span=tokens[first + 1].span,
-                source=source,
-                hint="write [a, b] for a list, or a, b = ... to name the elements of a list",
-            )
         return ParseError(
             f"the expression is incomplete after '{before.text}'", span=before.span, source=source, hint="complete the expression"
         )

@@ -14,6 +14,7 @@ from autodiff_cli.lazy import library
 from autodiff_cli.plotting.discontinuities import Floats
 from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
 from autodiff_cli.plotting.model import Plot
+from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.table import console
 
@@ -29,10 +30,10 @@ DIM = 244
 def size(width: int | None, height: int | None) -> tuple[int, int]:
     """Return the number of columns and of rows of a plot.
 
-    The default width is the width of the terminal, at most 120 columns, or 80 in a pipe.  The default height is a quarter of the
-    width, but at least 18 rows, reduced to fit the terminal.
+    The default width is the width of the terminal or that of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The default height
+    is a quarter of the width, but at least 18 rows, reduced to fit the terminal.
     """
-    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
+    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (widths.given() or 80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
     return columns, max(8, rows)

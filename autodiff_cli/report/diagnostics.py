@@ -11,6 +11,7 @@ import re
 import sys
 
 from autodiff_cli.errors import AutodiffError, Span
+from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible, visible_json
 
 _WIDEST = 76
@@ -53,14 +54,13 @@ def folded(text: str, columns: int | None) -> str:
 def _columns() -> int | None:
     """Return the width of the terminal on standard error, or ``None`` if standard error is not a terminal.
 
-    ``COLUMNS`` has precedence, and a terminal that does not know its width has 80 columns, as for tables.
+    ``COLUMNS`` has precedence, and a terminal that does not know its width has 80 columns, as for tables on a terminal.
     """
     try:
         own = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError, AttributeError):
         return None
-    given = os.environ.get("COLUMNS", "")
-    return max(20, int(given) if given.isdecimal() and int(given) else own or 80)
+    return widths.given() or max(20, own or 80)
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:

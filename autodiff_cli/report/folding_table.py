@@ -8,7 +8,7 @@ terminal of 80 columns.  A table that is too wide is shrunk in this order:
 3. columns of words that are equal in all rows are replaced with a line below the table;
 4. the table is split into parts, each of which begins with the first column.
 
-In a pipe, a table has its natural width.
+In a pipe, a table has its natural width, unless the variable ``COLUMNS`` limits it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ class FoldingTable(Table):
 
     Attributes:
         by_rows: whether each row of a matrix gets its own line even if the table is narrow enough without that.
+        most: the maximum width of a table of sentences, which are hard to read in long lines; ``None`` for no maximum.
     """
 
     by_rows: bool = False
+    most: int | None = None
 
     def natural_columns(self) -> list[tuple[str, str, list[Text]]]:
         """Return the title, the alignment and the cells of each column, without shrinking them.
@@ -53,7 +55,7 @@ class FoldingTable(Table):
         ]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = options.max_width
+        room = min(options.max_width, self.most or options.max_width)
         strips = [_Strip.of(column, self.show_header, self.by_rows) for column in self.columns]
         parts, same = _parts(strips, room)
         for number, part in enumerate(parts):

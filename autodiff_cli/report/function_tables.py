@@ -20,6 +20,9 @@ _LABELS = (
     ("at kinks", "convention"),
 )
 
+_WIDEST = 120
+"""The maximum width of a table of descriptions."""
+
 
 def tables(result: FunctionList, _: int) -> list[RenderableType]:
     """Return one table of functions for each subject, or the complete description of a single function."""
@@ -27,7 +30,7 @@ def tables(result: FunctionList, _: int) -> list[RenderableType]:
         return [_card(result.functions[0])]
     parts: list[RenderableType] = []
     for section in dict.fromkeys(function["section"] for function in result.functions):
-        table = empty_table()
+        table = empty_table(most=_WIDEST)
         for header in ("function", "description", "derivative"):
             table.add_column(header, overflow="fold")
         for function in result.functions:
@@ -39,7 +42,7 @@ def tables(result: FunctionList, _: int) -> list[RenderableType]:
 
 
 def _card(function: Record) -> Table:
-    table = empty_table()
+    table = empty_table(most=_WIDEST)
     table.show_header = False
     table.add_column(style="dim")
     table.add_column(overflow="fold")

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from autodiff_cli.command_result import CommandResult, Record, RightDigits
 from autodiff_cli.lazy import named
+from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.folding_table import FoldingTable
 from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
@@ -42,7 +43,7 @@ class _Console(Console):
 
 
 def console(color: str = "auto") -> Console:
-    """Return the console of standard output, which has the width of the terminal, or practically no limit in a pipe.
+    """Return the console of standard output, which has the width of the terminal, or that of ``COLUMNS``, or no limit in a pipe.
 
     Args:
         color: ``always``, ``never``, or ``auto``, which depends on the terminal and the environment (``NO_COLOR`` takes
@@ -53,7 +54,7 @@ def console(color: str = "auto") -> Console:
     if color == "auto" and os.environ.get("NO_COLOR"):
         wanted = False
     return _Console(
-        width=None if terminal else _WIDEST,
+        width=None if terminal else widths.given() or _WIDEST,
         force_terminal=wanted or None,
         force_jupyter=False,  # a console in a notebook would display captured text too
         no_color=not wanted,
@@ -89,14 +90,10 @@ def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
     return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
 
 
-def empty_table(by_rows: bool = False) -> Table:
-    """Return an empty table in the common style, with a line below the header and at most the width of the terminal.
-
-    Args:
-        by_rows: whether each row of a matrix gets its own line, however wide the terminal is.
-    """
+def empty_table(by_rows: bool = False, most: int | None = None) -> Table:
+    """Return an empty ``FoldingTable`` in the common style, with a line below the header and at most the width of the terminal."""
     table = FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
-    table.by_rows = by_rows
+    table.by_rows, table.most = by_rows, most
     return table
 
 

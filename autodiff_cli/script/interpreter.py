@@ -216,15 +216,18 @@ class Interpreter(Blocks):
         words = ("show", "with", "for", "def", "return", "lambda", "true", "false", "none")
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *words}
 
-    def members(self, name: str) -> set[str]:
+    def members(self, thing: object) -> set[str]:
+        kind = kind_of(thing)
+        return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ())}
+
+    def members_of(self, name: str) -> set[str]:
         """Return the methods and attributes of the value of a name, for completion."""
         first, *rest = name.split(".")
         thing = self.names.get(first)
         for part in rest:
             thing = getattr(thing, part) if part in ATTRIBUTES.get(kind_of(thing), ()) else None
-        kind = kind_of(thing)
-        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if kind is Tensor else []
-        return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ()), *functions}
+        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if kind_of(thing) is Tensor else []
+        return {*self.members(thing), *functions}
 
     # Statements
 
@@ -383,12 +386,8 @@ class Interpreter(Blocks):
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
-        try:
-            found = super().attribute(thing, name, node)
-            return Size(map(Index, found)) if name == "shape" else found
-        except UnknownName as error:
-            error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
-            raise
+        found = super().attribute(thing, name, node)
+        return Size(map(Index, found)) if name == "shape" else found
 
 
 def _anomaly_mode() -> tuple[bool, bool]:

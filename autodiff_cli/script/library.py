@@ -221,6 +221,7 @@ def hint_for_name(name: str, source: str, span: Span) -> str | None:
 
 _ELSEWHERE = {
     "array": "write a new tensor as tensor([1.0, 2.0])",
+    **dict.fromkeys(("dir", "vars"), "press Tab after a name and a dot in 'autodiff repl', or type help and a name"),
     "numpy": f"write .tolist() for the numbers; {PACKAGE}",
 }
 """Functions that programs do not have, with what to write instead."""

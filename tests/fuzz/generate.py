@@ -62,7 +62,7 @@ LEFT_OUT = {
     "--partition-bytes": "it is for a cluster or a folder",
     "--partition-rows": "it is for a cluster or a folder",
     "--resume": "it is for a folder that an interrupted run left",
-    "--help": "it is the same each time; tests/test_help.py looks at it",
+    "--help-all": "it is the same each time; tests/test_help.py looks at it",
     "--python": "Python reports its errors with a traceback",
 }
 """Options that are not tried, and why."""

@@ -25,7 +25,7 @@ _SHARED = 4
 
 _HEAD = """# Commands
 
-Each command has a page with its options, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR
+Each command has a page with its options, as `autodiff COMMAND --help-all` prints them, and its examples with their output. EXPR
 is an expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
 """
 
@@ -55,7 +55,7 @@ def _context() -> click.Context:
 
 
 def options(command: click.Command) -> list[tuple[str, str]]:
-    """Return the options of a command except ``--help``, each with its help text."""
+    """Return the options of a command except those for help, each with its help text."""
     context = click.Context(command, parent=_context(), info_name=command.name)
     records = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
     return [record for record in records if record is not None]

@@ -230,7 +230,9 @@ class DelimitedReader(TextReader):
             numbers[name], wrong = numbers_in(_with_points(cells, self._dialect))
             for position in wrong:
                 header = lines[position] == 1 and cells[position].strip() == name
-                hint = f"remove {setting('columns')}, because the first line is a header" if header else None
+                hint = (
+                    f"remove {setting('columns')}, because the first line is a header" if header else self._decimal(cells[position])
+                )
                 bad.add_cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Column] = {}
         for name in request.kept if raw is None else ():
@@ -241,6 +243,12 @@ class DelimitedReader(TextReader):
             columns[name] = numbers[name] if as_number else rows.column(place[name])
         texts = {name: rows.column(place[name]) for name in request.texts}
         return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines, texts=texts))
+
+    def _decimal(self, cell: str) -> str | None:
+        """Return a hint for a cell that is a number with a decimal comma; ``None`` for another cell."""
+        comma = self.delimiter != "," and cell.count(",") == 1 and is_number(cell.replace(",", "."))
+        quoted = setting("decimal", "','")
+        return f"use {quoted} to read numbers with a decimal comma" if comma else None
 
     def _typed(self, name: str, cells: list[str], lines: Sequence[int]) -> Column:
         """Return the cells of a column with its type.

@@ -91,7 +91,7 @@ def problem_of(
         for text in (spread, *spreads.values()):
             used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
         if not used:
-            raise _no_data(source, parameters)
+            raise _no_data(source, parameters, occurring)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
         _check_free(parameters, ranges, statements, source, columns)
         table = source.read(used, on_error, threads or 1, by)
@@ -130,12 +130,13 @@ def _names(tree: Syntax) -> list[str]:
     return list(dict.fromkeys(node.text for node in walk(tree) if node.kind == "NAME"))
 
 
-def _no_data(source: Source, parameters: Sequence[str]) -> UsageError:
+def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[str]) -> UsageError:
     from autodiff_cli.data.mapping import other_format
+    from autodiff_cli.data.selection import column_list
 
     let = f"use {setting('let', f'{parameters[0]}=COLUMN')} for a column with another name" if parameters else "name columns"
-    message = f"the model names no column of {source.name}, which has {', '.join(source.names)}"
-    return UsageError(message, hint=other_format(source.names) or let)
+    message = f"the model names no column of {source.name}, which has {column_list(source.names)}"
+    return UsageError(message, hint=other_format(source.names, occurring) or let)
 
 
 def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:

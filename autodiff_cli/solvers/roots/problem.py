@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.errors import NotSolved, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NotSolved, UsageError, setting
+from autodiff_cli.evaluation.names import check_functions, free_names
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.notes.nonfinite_value import of_value
 from autodiff_cli.solvers.equations import equations
@@ -46,6 +47,17 @@ class Point:
         return bool(np.isfinite(self.f).all() and np.isfinite(self.jacobian).all())
 
 
+def _without_unknowns(expression: str, const: Mapping[str, Value]) -> AutodiffError:
+    """Return the error for equations without unknowns, which names those that the equations may have."""
+    parsed = equations(expression, const)
+    programs = [parsed.program(each.residual) for each in parsed.equations]
+    for program in programs:
+        check_functions(program, expression)
+    names = list({name: None for program in programs for name in free_names(program, const)}) or ["x"]
+    start, search = setting("at", ",".join(f"{name}=1" for name in names)), setting("over", f"{names[0]}=-10:10")
+    return UsageError("the unknowns are not given", hint=f"give each unknown a start with {start}, or a range with {search}")
+
+
 class Problem:
     """Equations in n unknowns.
 
@@ -66,10 +78,7 @@ class Problem:
 
     def __init__(self, expression: str, at: Mapping[str, Value], const: Mapping[str, Value] | None = None) -> None:
         if not at:
-            raise UsageError(
-                "the unknowns are not given",
-                hint=f"give each unknown a start with {setting('at', 'x=1')}, or a range with {setting('over', 'x=-10:10')}",
-            )
+            raise _without_unknowns(expression, const or {})
         self.expression = expression
         self.const = dict(const or {})
         self.parsed = equations(expression, [*at, *self.const])

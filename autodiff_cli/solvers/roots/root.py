@@ -105,8 +105,10 @@ class Root(Solution):
             "" if len(self.labels) > 3 else f", or search a range with {setting('over')}"
         )
         if self.verdict == "minimum_of_norm":
-            self.reason = f"no root found: {place} is a minimum of the norm of the residuals, and the largest residual is {size}"
-            self.advice = f"the equations may have no real root; {again}"
+            nearest = "the equations come" if len(self.residual) > 1 else "the equation comes"
+            sides = f"their sides differ by up to {size}" if len(self.residual) > 1 else f"its sides differ by {size}"
+            self.reason = f"no real root found near the start: {nearest} closest at {place}, where {sides}"
+            self.advice = f"there may be no real root; {again}"
         elif self.verdict == "flat":
             self.reason = f"no root found: at {place} and far beyond it, the residuals are smaller than their rounding errors"
             self.advice = f"the residuals may tend to 0 without a root; {again}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -25,7 +26,7 @@ from autodiff_cli.solvers.uncertainty.trials import compare, samples
 from autodiff_cli.solvers.uncertainty.written import tolerance
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from autodiff_cli.command_result import Record
     from autodiff_cli.data.columns import Data
@@ -134,9 +135,7 @@ def propagate(
     found = outputs(expression, tree, inputs.values)
     system = System(expression, [output.program for output in found], inputs.values, const)
     if not inputs.u.any():
-        example = next(iter(inputs.labels), "x")
-        ways = f"write {setting('at', f'{example}=0.994(1)')} or {setting('u', f'{example}=0.001')}"
-        raise UsageError("no quantity has an uncertainty", hint=ways)
+        raise UsageError("no quantity has an uncertainty", hint=_with_uncertainty(inputs.values, at or {}))
     if not system.count:
         raise ShapeError("the result is an empty tensor", hint="check the shapes in the expression")
     width = _Width(0.95 if level is None else level, k)
@@ -168,6 +167,19 @@ def _check_range(sizes: Sequence[float]) -> None:
         if size and not _SMALLEST <= size <= _LARGEST:
             what = "small" if size < 1 else "large"
             raise NotSolved(f"an uncertainty is too {what} to compute with: {size:.3g}", hint="use other units of measurement")
+
+
+def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], given: Mapping[str, Stated]) -> str:
+    """Return a hint that writes an uncertainty beside the first value as it was given."""
+    name, value = next(iter(values.items()), ("x", np.ones(())))
+    text = given.get(name)
+    text = text.strip() if isinstance(text, str) else repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
+    ways = [setting("at", f"{name}={text}(1)")] if _DIGITS.fullmatch(text) else []
+    return f"write {' or '.join([*ways, setting('u', f'{name}=0.001')])}"
+
+
+_DIGITS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+"""A number to which the uncertainty of its last digits can be added in brackets."""
 
 
 class _Width(NamedTuple):
