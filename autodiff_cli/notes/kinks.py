@@ -149,7 +149,8 @@ def _mask(step: Step, order: int) -> Mask | bool | None:
         return mask
     for predicate in (op.kink, op.second_kink if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
-            mask = np.asarray(op.mask(predicate, *step.arrays()))
+            with np.errstate(all="ignore"):
+                mask = np.asarray(op.mask(predicate, *step.arrays()))
     return mask
 
 
