@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import random
 import sys
@@ -343,6 +344,66 @@ def test_nested_values_become_json() -> None:
     ]
     table = list(csv.reader(io.StringIO(run_map("x", "in.parquet", "--order", 0).text)))
     assert table[1] == ["1.0", '{"a": 1, "b": ["2024-02-29"]}', '{"k": 1.5}', "AP8=", "true", "1.0"]
+
+
+MISSING = {
+    "csv": b"x,w\n1,a\n,b\nN/A,\nnan,d\n",
+    "ndjson": b'{"x": 1, "w": "a"}\n{"w": "b"}\n{"x": "N/A", "w": null}\n{"x": "nan", "w": "d"}\n',
+}
+
+
+@pytest.mark.parametrize("given", ["csv", "ndjson", "parquet"])
+@pytest.mark.parametrize("style", [*PLAIN, "json", *ARROW])
+def test_missing_numbers_stay_missing(given: str, style: str) -> None:
+    """A number that is missing is null in the formats that have it, and so are its results; other cells become nan."""
+    if given == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"x": [1.0, None, math.nan, math.nan], "w": ["a", "b", None, "d"]}), "in.parquet")
+    else:
+        Path(f"in.{given}").write_bytes(MISSING[given])
+    done = run_map("2*x**2", f"in.{given}", "--on-error", "nan", "-o", f"out.{style}", "--no-keep")
+    assert done.code == 0, done.err
+    null = style in ("ndjson", "json", *ARROW)
+    for found in load(f"out.{style}").values():
+        assert found[0] in (2, 4)
+        assert (found[1] is None) if null else math.isnan(found[1])
+    assert all(math.isnan(float(number)) for number in load(f"out.{style}")["value"][2:])
+
+
+def test_which_results_are_missing() -> None:
+    """Results are null where a number of their row is missing, whatever its other cells are; cells of --na-values are nan."""
+    Path("in.csv").write_text("x,y\nN/A,\n-,1\n,2\n")
+    Path("in.ndjson").write_text('{"x": "N/A", "y": null}\n{"x": "nan", "y": 1}\n{"y": 2}\n')
+    for given in (["in.csv", "--na-values", "-"], ["in.ndjson"]):
+        for style in ("ndjson", "parquet"):
+            out = ["--on-error", "nan", "--no-keep", "--dtype", "float32", "-o", f"out.{style}"]
+            assert run_map("x*y", *given, *out).code == 0
+            first, second, third = load(f"out.{style}")["value"]
+            assert (first, math.isnan(float(second)), third) == (None, True, None)
+            assert load(f"out.{style}")["d_x"][1:] == [1, 2]
+    assert run_map("x*y", "in.csv", "--na-values", "-", "--on-error", "nan", "-o", "out.npz").code == 0
+    assert np.isnan(load("out.npz")["x"]).all()
+    for rows in (3, 70_000):  # long files are read in another way
+        Path("in.csv").write_text("x,k\n" + ",1\n" * rows)
+        assert run_map("x", "in.csv", "--na-values", "", "-o", "out.parquet").code == 0
+        assert np.isnan(load("out.parquet")["value"]).all()
+        assert np.isnan(load("out.parquet")["x"]).all()
+
+
+def test_missing_numbers_of_long_files() -> None:
+    """Whole blocks are converted in another way than few rows."""
+    cells = ["" if i % 3 == 0 else str(i / 4) for i in range(70_000)]
+    Path("in.csv").write_text("x,k\n" + "".join(f"{cell},2\n" for cell in cells))
+    for style in ("ndjson", "parquet"):
+        assert run_map("k*x", "in.csv", "--on-error", "nan", "-o", f"out.{style}").code == 0
+        found = load(f"out.{style}")
+        assert found["value"] == [None if cell == "" else 2 * float(cell) for cell in cells]
+        assert found["x"] == [None if cell == "" else float(cell) for cell in cells]
+        assert found["d_x"] == [2.0] * len(cells)  # which is known in every row
+    assert run_map("k*x", "out.parquet", "--on-error", "skip", "--order", 0, "-o", "again.parquet", "--value-name", "v").code == 0
+    assert None not in load("again.parquet")["v"]
 
 
 def test_nothing_and_nan_in_parquet() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.libraries import pyarrow
-from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
+from autodiff_cli.data.row_blocks import Array, ArrowArray, Block, Column, Floats, Results
 from autodiff_cli.errors import UsageError
 from autodiff_cli.formats import Dialect
 from autodiff_cli.report.numbers import finite_or_text
@@ -21,7 +21,7 @@ TRUTHS = {**dict.fromkeys(("false", "False", "FALSE"), "0"), **dict.fromkeys(("t
 
 
 def python_values(column: Column) -> list[Any]:
-    """Convert a column to Python numbers, strings and ``None``; values of other types become strings.
+    """Convert a column to Python numbers, strings and ``None`` for missing values; values of other types become strings.
 
     A float32 becomes the float with the same decimal representation.
     """
@@ -180,6 +180,21 @@ def texts_of(column: Column) -> tuple[list[str], Array]:
     places = {text: i for i, text in enumerate(labels)}
     codes = np.fromiter((places[text] for text in texts), np.intp, len(texts))
     return labels, codes if positions is None else codes[positions]
+
+
+def nullable(block: Block, results: Results) -> Results:
+    """Return the results for a format that has null: masked where they are nan in rows in which a number is missing."""
+    rows = np.array(sorted(block.missing), int)
+    return [masked(result, rows[np.isnan(result[rows])]) for result in results]
+
+
+def masked(numbers: Floats, positions: Sequence[int] | Array) -> Floats:
+    """Return numbers as an array in which those at the positions are masked, which stands for null."""
+    if not len(positions):
+        return numbers
+    found: Floats = np.ma.array(numbers)
+    found[positions] = np.ma.masked
+    return found
 
 
 def number_reprs(array: Array) -> list[str]:

@@ -89,10 +89,13 @@ def _is_odd(array: Array) -> Array:
 
 
 def json_texts(column: Column) -> list[str]:
-    """Return the JSON of each value of a column, with strings for numbers that are not finite."""
+    """Return the JSON of each value of a column, with strings for numbers that are not finite and null for missing ones."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f" and column.dtype.itemsize <= 8:
-        texts = number_texts(column)
-        for i in np.flatnonzero(~np.isfinite(column)):
+        numbers = np.asarray(column)
+        texts = number_texts(numbers)
+        for i in np.flatnonzero(~np.isfinite(numbers)):
             texts[i] = f'"{texts[i]}"'
+        for i in np.flatnonzero(getattr(column, "mask", False)):
+            texts[i] = "null"
         return texts
     return list(map(json_text, python_values(column)))

@@ -47,6 +47,7 @@ class Block:
         first_bad: the message about the first bad row.
         problems: the message about each bad row that is not skipped, by its position.
         texts: the columns that a condition compares as text.
+        missing: the positions of the rows in which a number is missing, as an empty cell or null, and which are not skipped.
     """
 
     rows: int
@@ -59,6 +60,7 @@ class Block:
     first_bad: str = ""
     problems: dict[int, str] = field(default_factory=dict)
     texts: Mapping[str, Column] = field(default_factory=dict)
+    missing: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -299,12 +301,14 @@ class BadRows:
         where: see ``Block``.
         on_error, finite: see ``ReadRequest``.
         found: the messages, by position in the block.
+        missing: see ``Block``.
     """
 
     where: str
     on_error: str
     finite: bool
     found: dict[int, str] = field(default_factory=dict)
+    missing: set[int] = field(default_factory=set)
 
     def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
         """Record a bad row.
@@ -322,6 +326,7 @@ class BadRows:
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
         """Record a cell that is not a number; see ``add``."""
         if cell is None or cell == "":
+            self.missing.add(position)
             self.add(position, line, f"column '{column}' is empty", hint)
         else:
             shown = repr(cell if len(str(cell)) < _LONGEST_CELL else shortened(str(cell), _LONGEST_CELL))
@@ -336,6 +341,7 @@ class BadRows:
         if self.on_error == "skip":
             return without(block, set(self.found))
         block.problems = {position: self.found[position] for position in sorted(self.found)}
+        block.missing = self.missing
         return block
 
 
@@ -381,6 +387,7 @@ def only(block: Block, keep: NDArray[np.bool_]) -> Block:
         bad=block.bad - len(block.problems) + len(problems),
         first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,
         problems=problems,
+        missing={new for new, old in enumerate(places) if old in block.missing},
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autodiff_cli.data.column_values import TRUTHS, arrow_type, first_wrong, is_number, typed
+from autodiff_cli.data.column_values import TRUTHS, arrow_type, first_wrong, is_number, masked, typed
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
@@ -225,9 +225,11 @@ class DelimitedReader(TextReader):
             self._pad(rows, raw if isinstance(raw, list) else None, bad)
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
+        empty: dict[str, list[int]] = {}
         for name in request.numbers:
             cells = rows.column(place[name])
             numbers[name], wrong = numbers_in(_with_points(cells, self._dialect))
+            empty[name] = [position for position in wrong if not cells[position]]
             for position in wrong:
                 header = lines[position] == 1 and cells[position].strip() == name
                 hint = (
@@ -240,7 +242,7 @@ class DelimitedReader(TextReader):
                 columns[name] = self._typed(name, rows.column(place[name]), lines)
                 continue
             as_number = name in numbers and not request.text
-            columns[name] = numbers[name] if as_number else rows.column(place[name])
+            columns[name] = masked(numbers[name], empty[name]) if as_number else rows.column(place[name])
         texts = {name: rows.column(place[name]) for name in request.texts}
         return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines, texts=texts))
 

@@ -185,7 +185,7 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) ->
     for i, cell in enumerate(cells):
         if type(cell) in (float, int, bool) or cell in NOT_FINITE:
             array[i] = as_float(cell)
-        elif i not in bad.found:
+        else:
             bad.add_cell(i, lines[i], name, cell)
     return array
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.column_values import dense, without_views
+from autodiff_cli.data.column_values import dense, nullable, without_views
 from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
@@ -70,7 +70,7 @@ class ArrowWriter(Writer):
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
         columns = [block.columns[name] for name in self._kept]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        return columns, [self._arrow.array(result) for result in results]
+        return columns, [self._arrow.array(result) for result in nullable(block, results)]
 
     def take_types(self, part: bytes) -> None:
         """Take the column types from the content of an Arrow file."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from autodiff_cli.data import number_text
-from autodiff_cli.data.column_values import cell_values, json_text
+from autodiff_cli.data.column_values import cell_values, json_text, nullable
 from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.number_text import json_texts, number_texts, row_texts
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
@@ -98,7 +98,7 @@ class NdjsonWriter(TextWriter):
         self._row = "{" + _template([*kept, *results]) + "}"
 
     def _objects(self, block: Block, results: Results) -> list[str]:
-        numbers = list(map(json_texts, results))
+        numbers = list(map(json_texts, nullable(block, results)))
         if block.raw is not None:
             appended = map(self._appended.__mod__, zip(*numbers, strict=True))
             # Each line contains exactly one object, without surrounding space.
