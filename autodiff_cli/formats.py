@@ -14,7 +14,7 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.suggest import suggestion
 
 Use = Literal[
-    "result", "formula", "graph", "graph file", "plot file", "explanation file", "program file", "fit file", "fit picture"
+    "result", "formula", "graph", "formula file", "graph file", "plot file", "explanation file", "program file", "fit picture"
 ]
 
 
@@ -47,7 +47,7 @@ class Format(NamedTuple):
         name: the name in options.
         suffixes: the suffixes of file names in lower case, with the usual suffix first.
         uses: ``result`` for the results of most commands, ``formula`` for results that are expressions, ``graph`` for graphs;
-            ``graph file``, ``plot file``, ``explanation file``, ``program file`` for files whose suffix selects the format.
+            ``formula file``, ``graph file`` and so on for files whose suffix selects the format.
         reader, writer: the classes for files of rows, as ``module.Class`` in ``data.readers`` and ``data.writers``.
         delimiter: the text between cells.
         binary: whether the output must not be written to a terminal.
@@ -79,7 +79,7 @@ class Format(NamedTuple):
     dialect: Dialect = Dialect()
 
 
-_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file", "explanation file", "program file", "fit file")
+_TABLE: tuple[Use, ...] = ("result", "formula", "graph", "formula file", "graph file", "explanation file", "program file")
 _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 
@@ -94,16 +94,16 @@ _DECLARED = (
     Format("plain", (".txt",), _TABLE),
     Format("dot", (".dot", ".gv"), ("graph", "graph file")),
     Format("mermaid", (".mmd", ".mermaid"), ("graph", "graph file")),
-    Format("svg", (".svg",), ("graph", "graph file", "plot file", "fit file", "fit picture")),
-    Format("png", (".png",), ("graph file", "plot file", "fit file", "fit picture"), binary=True),
-    Format("pdf", (".pdf",), ("plot file", "fit file", "fit picture"), binary=True),
-    Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file", "fit file", "fit picture")),
+    Format("svg", (".svg",), ("graph", "graph file", "plot file", "fit picture")),
+    Format("png", (".png",), ("graph file", "plot file", "fit picture"), binary=True),
+    Format("pdf", (".pdf",), ("plot file", "fit picture"), binary=True),
+    Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file", "fit picture")),
     Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
     Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
     Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),
     Format("tsv", (".tsv", ".tab"), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", "\t", unit="lines", nameless=True),
     Format("markdown", (".md",), _DATA, writer="text.MarkdownWriter", for_people=True),
-    Format("latex", (".tex",), ("formula", "explanation file", "fit file")),
+    Format("latex", (".tex",), ("formula", "formula file", "explanation file")),
     Format(
         "npy",
         (".npy",),
@@ -166,9 +166,9 @@ WRITTEN = tuple(each.name for each in _DECLARED if each.writer)
 """The names of the formats for output files of rows."""
 
 
-def for_use(use: Use) -> tuple[str, ...]:
-    """Return the names of the formats for a use; see ``Format.uses``."""
-    return tuple(each.name for each in _DECLARED if use in each.uses)
+def for_use(*uses: Use) -> tuple[str, ...]:
+    """Return the names of the formats for one of some uses; see ``Format.uses``."""
+    return tuple(each.name for each in _DECLARED if not {*uses}.isdisjoint(each.uses))
 
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}

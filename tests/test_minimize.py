@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -289,3 +290,19 @@ def test_a_degenerate_maximum_at_a_bound_is_left() -> None:
 def test_variables_without_elements_beside_a_flat_one() -> None:
     assert ad.minimize("sum(x) + 0*z", {"z": 5, "x": []}).verdict == "flat"
     assert ad.minimize("sum(x) + (z - 1)**4", {"z": 5, "x": []}).verdict == "minimum"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["minimize '(x-1)**2 + y**2' --at x=0,y=1", "root 'x + y = 1; x - y = 1' --at x=0,y=1", "propagate '2*x' --at 'x=1(1)'"],
+)
+def test_the_suffix_of_a_file_selects_its_format(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    suffixes = {"txt": "plain", "json": "json", "ndjson": "ndjson", "csv": "csv", "tsv": "tsv", "md": "markdown", "tex": "latex"}
+    for suffix, style in suffixes.items():
+        assert run(f"autodiff {command} -o a.{suffix}") == ""
+        assert Path(f"a.{suffix}").read_text() == run(f"autodiff {command} --format {style}")
+    run(f"autodiff {command} -q -o a.txt")
+    assert Path("a.txt").read_text() == run(f"autodiff {command} -q")
+    names = ", ".join(f".{suffix}" for suffix in ("txt", "json", "ndjson", "csv", "tsv", "md", "tex"))
+    assert f"use a name that ends in one of {names}\n" in run(f"autodiff {command} -o a.zip")

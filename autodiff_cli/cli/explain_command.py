@@ -14,7 +14,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order()
 @click.option("--condition", is_flag=True, help="Print the condition number of each operation.")
 @click.option("--saved", is_flag=True, help="Show what each operation saves for the backward pass, and its memory.")
-@options.output(options.strict, options.quiet_notes, options.precision, use="formula", files="explanation file")
+@options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
 def command(given: options.Given, order: int, condition: bool, saved: bool, out: Output) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 

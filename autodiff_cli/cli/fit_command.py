@@ -71,7 +71,7 @@ _PICTURES = formats.for_use("fit picture")
 @solver_options.trace
 @solver_options.level
 @solver_options.threads
-@options.output(options.quiet_notes, options.precision, bare="parameters", use="formula", files="fit file")
+@options.output(options.quiet_notes, options.precision, bare="parameters", use="formula", files=("formula file", "fit picture"))
 def command(
     expr: str,
     files: tuple[str, ...],

@@ -31,7 +31,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
     "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colors of a picture."
 )
 @click.option("--animate", is_flag=True, help="Play the values, then the gradients, in an SVG picture.")
-@options.output(options.quiet_notes, options.precision, use="graph", files="graph file", bare="")
+@options.output(options.quiet_notes, options.precision, use="graph", files=("graph file",), bare="")
 def command(
     given: options.Given,
     backward: bool,

@@ -23,7 +23,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @solver_options.max_steps(1_000)
 @solver_options.trace
 @options.no_limits
-@options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula")
+@options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula", files=("formula file",))
 def command(
     expr: str,
     at: tuple[str, ...],

@@ -223,17 +223,17 @@ def _is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
-def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: Use | None = None) -> Decorator:
+def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: Sequence[Use] = ()) -> Decorator:
     """Return a decorator that adds the output options, passed as the argument ``out``.
 
     Args:
         more: additional options, such as ``strict``, ``quiet_notes`` and ``precision``.
         use: the group of output formats of the command; see ``formats.Use``.
         bare: a description of the output of ``-q`` for the help text; empty for a command without ``-q``.
-        files: the group of file formats of ``-o``; ``None`` for a command without ``-o``.
+        files: the groups of file formats of ``-o``; empty for a command without ``-o``.
     """
     formats = known.for_use(use)
-    of_files = () if files is None else known.for_use(files)
+    of_files = known.for_use(*files)
 
     def made(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
         chosen = style_of(path, of_files) if path else chosen_format(style, as_json, formats)
@@ -244,7 +244,7 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
         click.option("--format", "style", default=format_default, metavar="NAME", help=help_text),
         as_json,
     ]
-    if files is not None:
+    if files:
         target = f"File to write; its suffix selects the format: {known.suffixes(of_files)}."
         own.insert(0, click.option("-o", "--output", "path", metavar="FILE", help=target))
     if bare:

@@ -36,7 +36,7 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
 @click.option("--transparent", is_flag=True, help="Make the background of a picture transparent.")
-@options.output(options.strict, options.quiet_notes, options.precision, files="plot file")
+@options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
 def command(
     expr: str,
     over: tuple[str, ...],

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import click
 
-from autodiff_cli import formats
 from autodiff_cli.cli import input_options, options, row_options
-from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
@@ -127,17 +126,11 @@ def command(
         monte_carlo=monte_carlo,
         seed=seed,
     )
-    path = None if rows.target == "-" else rows.target
-    style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
-    style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
-    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, strict, path).checked(
-        rows.as_json or rows.style is not None
-    )
+    out = rows.output(quiet_notes, strict)
     out.emit(result, {"latex": lambda: named(_LATEX)(result, rows.precision)})
 
 
 _LATEX = "autodiff_cli.solvers.uncertainty.latex:page"
-_FILES = tuple(name for name in options.FORMATS if formats.FORMATS[name].suffixes)
 
 
 def _over_rows(

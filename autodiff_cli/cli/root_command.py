@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 import click
 
-from autodiff_cli import formats
 from autodiff_cli.cli import input_options, options, row_options, solver_options
-from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
-
-_FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
 
 
 class Given(NamedTuple):
@@ -92,12 +89,7 @@ def command(
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
-    path = None if rows.target == "-" else rows.target
-    style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
-    style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
-    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path).checked(
-        rows.as_json or rows.style is not None
-    )
+    out = rows.output(quiet_notes)
     views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
     solver_options.emit(out, result, views)
 

@@ -12,7 +12,7 @@ import click
 from autodiff_cli import formats
 from autodiff_cli.cli import options
 from autodiff_cli.cli.input_options import InputStyle, keep
-from autodiff_cli.cli.output import say
+from autodiff_cli.cli.output import Output, say
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ class Rows(NamedTuple):
         wanted = os.environ.get("AUTODIFF_FORMAT", "")
         usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
         return wanted if usable else "csv"
+
+    def output(self, quiet_notes: bool, strict: bool = False) -> Output:
+        """Return the options for the output of one result instead of rows.
+
+        Raises:
+            UsageError: if the format is unknown, or the suffix of the file does not determine it.
+        """
+        path = None if self.target == "-" else self.target
+        style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
+        style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
+        made = Output(style, self.quiet, self.precision, self.color, quiet_notes, strict, path)
+        return made.checked(self.as_json or self.style is not None)
 
     def format(self, source: Inputs) -> str:
         """Return the format of the output.

@@ -29,7 +29,7 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @click.argument("file")
 @click.argument("arguments", nargs=-1)
 @variables
-@options.output(options.quiet_notes, options.precision, options.full, files="program file")
+@options.output(options.quiet_notes, options.precision, options.full, files=("program file",))
 @click.option("--python", is_flag=True, help="Read FILE as a Python program, whatever its name is.")
 @click.option("-c", "--code", "literal", is_flag=True, help="Run FILE itself: it is the text of a program.")
 def command(
