@@ -178,6 +178,17 @@ def test_wrong_arguments_are_refused_by_name(function: Callable[..., CommandResu
         function({"x": 1})
 
 
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [("x", "give values of variables as at={'x': 1.0}"), ("odrer", "did you mean 'order'?"), ("claim", "did you mean 'claims'?")],
+)
+def test_an_unknown_keyword_leads_on(keyword: str, hint: str) -> None:
+    function = ad.gradcheck if keyword == "claim" else ad.grad
+    with pytest.raises(ArgumentError, match="got an unexpected keyword argument") as caught:
+        function("x**2", **{keyword: 2})
+    assert caught.value.hint == hint
+
+
 def test_a_tensor_is_pointed_to_the_function_of_pytorch() -> None:
     x = ad.tensor([1.0, 4.0, 9.0], requires_grad=True)
     for call in (ad.grad, ad.jacobian, ad.hessian, ad.gradcheck):

@@ -74,7 +74,11 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
         return usage_error(f"unknown command '{word}'", "use 'autodiff --version'")
     quoted = word.replace('"', '\\"')
     options = shlex.join(args[1:]) or "--at x=1"
-    hint = suggestion(word, commands) or f'differentiate an expression with: autodiff eval "{quoted}" {options}'
+    if word.isidentifier():
+        otherwise = "'autodiff help' lists the commands, and 'autodiff functions' the functions of expressions"
+    else:
+        otherwise = f'differentiate an expression with: autodiff eval "{quoted}" {options}'
+    hint = suggestion(word, commands) or otherwise
     if word in _OTHER_NAMES:
         hint = f"did you mean {listed(map(repr, _OTHER_NAMES[word]), 'or')}?"
     return usage_error(f"unknown command '{word}'", hint)
@@ -135,6 +139,8 @@ def in_plain_words(error: click.UsageError) -> UsageError:
             return UsageError(f"{max(error.param.opts, key=len)} needs {wanted}, not '{given}'", hint=hint or help_hint)
     if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
         return UsageError(f"{error.option_name} does not take a value", hint=f"write only {error.option_name}")
+    if isinstance(error, click.MissingParameter) and error.param is not None and error.param.human_readable_name == "EXPR":
+        help_hint = "write an expression in quotes; - reads it from standard input"
     extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message)
     if extra is not None:
         return UsageError(f"'{extra[1]}' is one argument too many", hint=help_hint)

@@ -229,7 +229,10 @@ def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Contex
             words.options.append(arg)
             if takes_value[name] and "=" not in arg[len(name) :]:
                 if not given:
-                    raise click.UsageError(f"{name} needs a value", context)
+                    from autodiff_cli.cli.mistakes import usage_error
+
+                    wanted = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
+                    raise usage_error(f"{name} needs a value", f"write {name} {wanted or 'VALUE'}", context)
                 words.options.append(given.pop(0))
         elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
             words.unknown.append(name)

@@ -143,7 +143,8 @@ def constant(text: str, name: str, variable: str = "") -> Array:
         ) from None
     except AutodiffError as error:
         if error.message == "unexpected ':'":
-            error.hint = f"give one value; for a range, use {setting('over', 'x=-1:1')} or {setting('bounds', 'x=-1:1')}"
+            typed = f"{variable}={text}"
+            error.hint = f"give one value; for a range, use {setting('over', typed)} or {setting('bounds', typed)}"
         elif error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
             number = error.span and meant_number(text, error.span[0])

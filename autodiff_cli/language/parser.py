@@ -151,6 +151,8 @@ def _bad_character(source: str, position: int) -> ParseError:
     character = source[position]
     shown = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
     hint = _MEANT.get(character) or _in_ascii(character, source[:position])
+    if character in "\"'" and source[position - 1 : position] == character:
+        hint = "write a text on one line, between two quotes, and a comment after #"
     return ParseError(f"unexpected character {shown}", span=(position, position + 1), source=source, hint=hint)
 
 

@@ -5,11 +5,11 @@ The names of ``torch.func`` keep ``func.``, because ``torch.autograd`` has funct
 
 from __future__ import annotations
 
-from autodiff_cli.errors import ParseError, Span
+from autodiff_cli.errors import ParseError, Span, setting
 from autodiff_cli.framework import hint_for
 from autodiff_cli.language.tree import CALL, Syntax, new_token
 
-PACKAGE = "for more of Python, write a Python program, FILE.py"
+PACKAGE = f"for more of Python, write a Python program: run FILE.py, or add {setting('python')}"
 """The hint for everything that programs do not contain."""
 _PARTS = (
     *("autograd", "func", "functional", "nn", "linalg", "special", "optim", "utils", "checkpoint", "graph", "forward_ad"),

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from inspect import CO_VARKEYWORDS
 from typing import Any, TypeVar
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, Argument, Kind, Unfit, number, optional
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.suggest import suggestion
 
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
 
@@ -119,11 +122,16 @@ def checks(**kinds: Kind) -> Callable[[_Checked], _Checked]:
     def decorate(function: _Checked) -> _Checked:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
+        known = None if code.co_flags & CO_VARKEYWORDS else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         name = function.__qualname__.removesuffix(".__init__")
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
             for parameter, value in (*zip(names, args, strict=False), *kwargs.items()):
+                if known is not None and parameter not in known:
+                    variable = f"give values of variables as at={{'{parameter}': 1.0}}" if "at" in kinds else None
+                    message = f"{name}() got an unexpected keyword argument '{parameter}'"
+                    raise ArgumentError(message, hint=suggestion(parameter, known) or variable)
                 if parameter in kinds:
                     kinds[parameter](value, name, parameter)
             return function(*args, **kwargs)
