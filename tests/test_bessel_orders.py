@@ -158,3 +158,12 @@ def test_as_a_user_types_it() -> None:
     with pytest.raises(ArgumentError, match="'kind' must be one of 'jv', 'yv', 'iv', 'kv'"):
         ad.bessel_partial(1.0, 2.0, "hv", 1, 0)
     assert "jv(v, x)" in run("autodiff functions jv")
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize(("by_order", "by_x"), [(3, 0), (2, 1), (1, 2)])
+def test_third_derivatives(name: str, by_order: int, by_x: int) -> None:
+    with mpmath.workdps(60):
+        for v, x in [(0.5, 5.0), (2.0, 0.7), (-1.3, 2.2)]:
+            exact = float(mpmath.diff(TRUE[name], (mpf(v), mpf(x)), (by_order, by_x)))
+            assert ad.bessel_partial(v, x, name, by_order, by_x) == pytest.approx(exact, rel=1e-7)

@@ -243,3 +243,34 @@ def test_a_plot_over_several_columns_is_over_the_predicted_values() -> None:
     np.testing.assert_allclose(shown.x, result.values["a"] * X + result.values["b"] * z, rtol=1e-12)
     np.testing.assert_allclose(shown.y, Y)
     assert (shown.across, shown.up, shown.mean) == ("predicted y", "y", None)
+
+
+CARS_SPEED = "4 4 7 7 8 9 10 10 10 11 11 12 12 12 12 13 13 13 13 14 14 14 14 15 15 15 16 16 17 17 17 18 18 18 18 19 19 19 20 20 20 20 20 \
+22 23 24 24 24 24 25"
+CARS_DIST = "2 10 4 22 16 10 18 26 34 17 28 14 20 24 28 26 34 34 46 26 36 60 80 20 26 54 32 40 32 40 50 42 56 76 84 36 46 68 32 48 52 56 \
+64 66 54 70 92 93 120 85"
+
+
+def test_criteria_of_information_are_those_of_r() -> None:
+    """AIC(lm(dist ~ speed, cars)) and BIC(...) in R; the data are Ezekiel's of 1930, from R's package datasets."""
+    data = {"speed": np.array(CARS_SPEED.split(), float), "dist": np.array(CARS_DIST.split(), float)}
+    found = ad.fit("dist = a + b*speed", data, at={"a": 0, "b": 1})
+    assert found.parameters["b"]["value"] == pytest.approx(3.9324088, rel=1e-7)
+    assert found.statistics["aic"] == pytest.approx(419.1569, abs=5e-5)
+    assert found.statistics["bic"] == pytest.approx(424.8929, abs=5e-5)
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_criteria_of_information_with_sigma_are_those_of_the_likelihood(absolute: bool) -> None:
+    x, sigma = np.arange(8.0), np.linspace(0.2, 1.7, 8)
+    y = 1 + 0.5 * x + sigma * np.array([0.3, -1.2, 0.8, 0.1, -0.4, 1.5, -0.9, 0.2])
+    spread = {"sigma": "s"} if absolute else {"weights": "1/s**2"}
+    found = ad.fit("y = a + b*x", {"x": x, "y": y, "s": sigma}, at={"a": 0, "b": 0}, **spread)
+    residuals = y - np.polynomial.Polynomial(np.polynomial.polynomial.polyfit(x, y, 1, w=1 / sigma))(x)
+    scale = sigma if absolute else sigma * np.sqrt(np.mean((residuals / sigma) ** 2))
+    likelihood, count = stats.norm.logpdf(residuals, scale=scale).sum(), 2 if absolute else 3
+    assert found.statistics["aic"] == pytest.approx(2 * count - 2 * likelihood, rel=1e-12)
+    assert found.statistics["bic"] == pytest.approx(count * np.log(8) - 2 * likelihood, rel=1e-12)
+    assert found.statistics["aicc"] == pytest.approx(
+        2 * count - 2 * likelihood + 2 * count * (count + 1) / (8 - count - 1), rel=1e-12
+    )

@@ -414,3 +414,9 @@ def test_a_warning_is_said_once() -> None:
     assert "note" not in command(
         "autodiff run - --quiet-notes", "x = tensor(0., requires_grad=true); y = abs(x); y.grad; y.backward()"
     )
+
+
+@pytest.mark.parametrize("modes", ["no_grad(), enable_grad()", "enable_grad(), no_grad()", "no_grad(), no_grad(), enable_grad()"])
+def test_several_modes_end_in_reverse_order(modes: str) -> None:
+    program = f"x = tensor(3.0, requires_grad=true)\nwith {modes}:\n    y = x**2\nz = x**2\nprint(y.requires_grad, z.requires_grad)"
+    assert command("autodiff run -", program) == f"{modes.endswith('enable_grad()')} True\n"
