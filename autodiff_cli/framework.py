@@ -1,4 +1,4 @@
-"""Names of PyTorch that this package does not have: the error for one, with what to use in its place.
+"""Names of PyTorch and of commands that this package does not have: the error for one, with what to use in its place.
 
 The package has tensors, autograd and functions.  Modules, convolutions, pooling, data loaders and devices are parts of a framework.
 """
@@ -54,6 +54,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"functionalize|debug_unwrap",
         "func transforms functions as they are: changes in place inside a function need no rewriting",
     ),
+    (r"", r"eval", "use evaluate"),
+    (r"", r"map", "compile() makes a Program of an expression, which takes columns"),
     (r"", r"random", "use manual_seed, Generator, get_rng_state and set_rng_state"),
     (r"optim", r"lr_scheduler", "schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups"),
     (r"optim", r"swa_utils", "averages of parameters are not part of autodiff: keep a copy and call lerp_ on it"),
@@ -77,7 +79,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"",
-        r"jit|fx|export|onnx|quantization|ao|profiler|sparse|hub|library",
+        r"jit|fx|onnx|quantization|ao|profiler|sparse|hub|library",
         "autodiff has tensors and autograd only; compile() makes a Program of an expression",
     ),
     (

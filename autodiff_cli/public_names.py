@@ -104,6 +104,7 @@ from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 
 if _TYPE_CHECKING:
+    from autodiff_cli.code_generation.export import export as export
     from autodiff_cli.derivatives.products import hessian as hessian
     from autodiff_cli.derivatives.products import hvp as hvp
     from autodiff_cli.derivatives.products import jacobian as jacobian
@@ -126,6 +127,7 @@ else:
         "Lesson": "autodiff_cli.lesson.frame:Lesson",
         "diff": "autodiff_cli.symbolic.diff:diff",
         "explain": "autodiff_cli.explanation.explain:explain",
+        "export": "autodiff_cli.code_generation.export:export",
         "fit": "autodiff_cli.solvers.fitting.fit:fit",
         "graph": "autodiff_cli.graph_drawing.draw:graph",
         **{name: f"autodiff_cli.derivatives.products:{name}" for name in ("hessian", "hvp", "jacobian", "jvp", "vjp")},

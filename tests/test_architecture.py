@@ -29,7 +29,9 @@ FLOORS = {
     "notes": 7,
     "derivatives": 8,
     "report": 9,
-    **dict.fromkeys(("gradient_checking", "script", "explanation", "graph_drawing", "plotting", "symbolic", "export", "data"), 10),
+    **dict.fromkeys(
+        ("gradient_checking", "script", "explanation", "graph_drawing", "plotting", "symbolic", "code_generation", "data"), 10
+    ),
     "solvers": 11,
     "lesson": 11,
     "cli": 12,

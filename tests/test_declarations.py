@@ -15,8 +15,8 @@ from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, argument_name
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
+from autodiff_cli.code_generation.targets import TARGETS
 from autodiff_cli.errors import ArgumentError, GradcheckError
-from autodiff_cli.export.targets import TARGETS
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())

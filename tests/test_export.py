@@ -16,15 +16,16 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
+from autodiff_cli.code_generation.export import NotInTarget, export
+from autodiff_cli.code_generation.targets import TARGETS
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.export.export import NotInTarget, export
-from autodiff_cli.export.targets import TARGETS
 from autodiff_cli.language.parser import parse
 from tests import javascript
 from tests.javascript import needs_node
 from tests.nist import MODELS
 from tests.processes import completed
+from tests.shell import run
 
 FUNCTIONS.complete()
 Answers = tuple[Any, Any, Any]
@@ -401,6 +402,10 @@ def test_it_writes_a_file_or_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "mkdir -p" in shown
     assert main(["export", "bessel_j(x, 9)", "--to", "python", "-o", str(tmp_path / "g.py")]) == 3
     assert not (tmp_path / "g.py").exists()
+
+
+def test_the_function_of_python_is_the_command() -> None:
+    assert ad.export("log(x**3)", to="c") == run("autodiff export 'log(x**3)' --to c")
 
 
 def test_text_of_the_user_stays_in_its_comment() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from autodiff_cli.cli.main import main
+from autodiff_cli.code_generation.export import export
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.export.export import export
 from tests.accuracy import formulas
 from tests.accuracy.formulas import Call
 from tests.javascript import NODE, needs_node

@@ -35,6 +35,8 @@ from autodiff_cli.framework import missing
         ("", "load", "use numpy.save and numpy.load"),
         ("", "conv2d", "convolutions, pooling and images are not part of autodiff"),
         ("", "distributions", "sample with normal"),
+        ("", "eval", "use evaluate"),
+        ("", "map", "compile() makes a Program"),
     ],
 )
 def test_a_missing_name_says_what_is_near(module: str, name: str, hint: str) -> None:

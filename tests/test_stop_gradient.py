@@ -13,10 +13,10 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
+from autodiff_cli.code_generation.export import export
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.export.export import export
 from autodiff_cli.gradient_checking.check import gradcheck
 from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.symbolic.differentiate import differentiate

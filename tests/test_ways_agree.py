@@ -17,9 +17,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import autodiff_cli as ad
+from autodiff_cli.code_generation.export import NotInTarget, export
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.export.export import NotInTarget, export
 from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.differentiate import differentiate
 from tests import javascript

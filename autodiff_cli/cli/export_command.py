@@ -30,8 +30,8 @@ def command(expr: str, to: str | None, name: str, const: tuple[str, ...], wrt: s
     autodiff export "log(x**3)" --to python
     autodiff export "exp(-k*t)*cos(w*t)" --name wave --wrt k,w -o wave.c
     """
+    from autodiff_cli.code_generation.export import export, target_for
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.export.export import export, target_for
 
     to = to or target_for(path)
     text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "const"))

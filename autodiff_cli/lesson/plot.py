@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.code_generation.export import results_in_javascript
 from autodiff_cli.command_result import plain
 from autodiff_cli.compiler.instruction import Operand
 from autodiff_cli.compiler.program import derivatives, terms
@@ -21,7 +22,6 @@ from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.export.export import results_in_javascript
 from autodiff_cli.language.parser import parse
 from autodiff_cli.lesson.page import written
 from autodiff_cli.lesson.recomputing import MOST_ELEMENTS

@@ -14,6 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.code_generation.export import results_in_javascript
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.compiler.tape import Tape
@@ -21,7 +22,6 @@ from autodiff_cli.compiler.tracer import Tracer, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine, Sweep
-from autodiff_cli.export.export import results_in_javascript
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count

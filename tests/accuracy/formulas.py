@@ -23,8 +23,8 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.code_generation.export import export
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.export.export import export
 from autodiff_cli.symbolic.differentiate import differentiate
 from tests import javascript
 from tests.processes import completed

@@ -30,7 +30,7 @@ from autodiff_cli import (
 from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
-from autodiff_cli.export.targets import NAMES
+from autodiff_cli.code_generation.targets import NAMES
 
 Case = tuple[tuple[str, ...], str]
 """The words of a command line, and its standard input."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autodiff_cli import __version__
+from autodiff_cli.code_generation.codegen import Code
 from autodiff_cli.compiler.program import Term
-from autodiff_cli.export.codegen import Code
 
 _MOST_SHOWN = 160
 

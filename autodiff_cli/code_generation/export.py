@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.argument_kinds import optional
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, VALUES, checks
 from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.code_generation.codegen import Code, Helpers
+from autodiff_cli.code_generation.source_file import SourceFile, javascript_list, source
+from autodiff_cli.code_generation.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
-from autodiff_cli.export.codegen import Code, Helpers
-from autodiff_cli.export.source_file import SourceFile, javascript_list, source
-from autodiff_cli.export.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
@@ -46,6 +48,7 @@ class NotInTarget(NotRecordable):
     """The error for a function that the target language does not have."""
 
 
+@checks(expression=EXPRESSION, order=COUNT, const=optional(VALUES))
 def export(
     expression: str,
     to: str,
@@ -77,7 +80,7 @@ def export(
     if order not in (1, 2):
         raise UsageError(f"the order must be 1 or 2, not {order}")
     if to == "latex":
-        from autodiff_cli.export.latex_document import document
+        from autodiff_cli.code_generation.latex_document import document
 
         return document(expression, name, wrt, order, const)
     target = TARGETS[to]

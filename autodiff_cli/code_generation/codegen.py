@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.code_generation.targets import Target
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.partition import computing, needed, resolved
-from autodiff_cli.export.targets import Target
 from autodiff_cli.language.operators import (
     AND,
     ATOM,
