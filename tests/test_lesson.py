@@ -152,13 +152,15 @@ def test_a_lesson_plays_and_pauses(browser: Any, tmp_path: Path) -> None:
 
 def test_a_phone_scrolls_only_the_graph(browser: Any, tmp_path: Path) -> None:
     page = opened(browser, tmp_path, explained("tanh(w1*x + b1)*w2 + exp(-x**2)/(1 + x**2)", dict(x=0.5, w1=2.0, b1=0.1, w2=-1.0)))
-    page.browser.set_window_size(500, 900)
+    size = {"width": 320, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.open("#step=last")
-    wide, visible = page.browser.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    widths = (
+        "return ['html', '.inputs'].map((each) => document.querySelector(each)).map((each) => [each.scrollWidth, each.clientWidth])"
     )
-    page.browser.set_window_size(1280, 900)
-    assert wide <= visible
+    found = page.browser.execute_script(widths)
+    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert all(wide <= visible for wide, visible in found), found
 
 
 MOVED: list[tuple[str, dict[str, float], list[dict[str, float]]]] = [
