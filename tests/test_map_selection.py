@@ -1,4 +1,4 @@
-"""``map --where``, ``--keep-columns``, ``--drop``, and fields inside columns."""
+"""``--where`` of ``map``, ``fit``, ``root`` and ``propagate``, ``--keep-columns``, ``--drop``, and fields inside columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import io
 import json
 import math
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autodiff_cli as ad
 from tests.mapping import Done, run_map
+from tests.shell import run
 
 ROWS = b'id,x,y, g\na,1.50,2,p\n"b,""q",-0.25,3,q\nc,4,0.5,p\nd,nan,1,p\n'
 
@@ -148,7 +151,9 @@ def test_text_of_every_format(style: str, rows: int) -> None:
     words = ["soft", "", "größer", None, "soft", "a b", 'q"', "soft"] * (rows // 8)
     table = pa.table({"x": [float(i) for i in range(rows)], "word": [word or "" for word in words] if style == "npy" else words})
     if style == "parquet":
-        pa.parquet.write_table(table, "d.parquet")
+        from pyarrow import parquet
+
+        parquet.write_table(table, "d.parquet")
     elif style == "arrow":
         table = table.set_column(1, "word", table["word"].dictionary_encode())
         with pa.ipc.new_file("d.arrow", table.schema) as file:
@@ -335,3 +340,86 @@ def test_words_that_are_read_as_truths() -> None:
     done = run_map("x", stdin=b"x\nTrue\n FALSE\n2\nfalse\n")
     assert [line.split(b",")[1] for line in done.out.splitlines()[1:]] == [b"1.0", b"0.0", b"2.0", b"0.0"]
     assert "contains 'yes', which is not a number" in run_map("x", stdin=b"x\ntrue\nyes\n").err
+
+
+# Other commands
+
+TABLE: dict[str, list[Any]] = {
+    "g": ["a", "a", "b", "b", "c"],
+    "x": [1, 2, 3, 4, 5],
+    "y": [2.1, 3.9, 6.2, 7.9, 99],
+    "u_x": [0.1, 0.1, 0.2, 0.2, 0.2],
+    "w": [1, 2, math.nan, 2, 1],
+}
+
+
+def save_table(path: str) -> None:
+    """Write ``TABLE`` to a file."""
+    rows = [dict(zip(TABLE, row, strict=True)) for row in zip(*TABLE.values(), strict=True)]
+    if path.endswith(".parquet"):
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table(TABLE), path)
+    elif path.endswith(".ndjson"):
+        Path(path).write_text(
+            "".join(json.dumps({key: "nan" if str(v) == "nan" else v for key, v in row.items()}) + "\n" for row in rows)
+        )
+    else:
+        Path(path).write_text("\n".join([",".join(TABLE), *(",".join(map(str, row.values())) for row in rows), ""]))
+
+
+@pytest.mark.parametrize("condition", ["x < 5 and y > k", "g == 'b' and x > 2 or 'a' >= g", "not (u_x < w/10)", "x >= w and w"])
+@pytest.mark.parametrize("style", ["csv", "ndjson", "parquet"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit 'y = m*x'",
+        "fit 'y = m*x' --by g",
+        "fit 'y = m*x' --sigma u_x",
+        "root 'z**2 = x' --at z=1 --no-keep",
+        "propagate 2*x --drop w",
+    ],
+)
+def test_the_rows_of_other_commands(command: str, style: str, condition: str) -> None:
+    """They are those that ``map --where`` writes."""
+    save_table(f"d.{style}")
+    assert run_map("x", f"d.{style}", "--const", "k=3", "--where", condition, "-o", f"chosen.{style}", "--order", 0).code == 0
+    const = "--const k=3" if "k" in condition else ""
+    columns = "" if "root" in command or "fit" in command else " --drop w,value"
+    expected = run(f"autodiff {command}{columns} --format csv chosen.{style}")
+    assert run(f'autodiff {command} --format csv d.{style} {const} --where "{condition}"') == expected
+    assert "error: " not in expected
+
+
+def test_the_rows_of_a_fit_of_arrays() -> None:
+    found = ad.fit("y = m*x", TABLE, where='g == "b" and w > 0 or x < 2')
+    assert found.values == ad.fit("y = m*x", {"x": [1, 4], "y": [2.1, 7.9]}).values
+    grouped = ad.fit("y = m*x", TABLE, by="g", where="x < t", const={"t": 5}).to_dict()
+    assert [group["g"] for group in grouped["groups"]] == ["a", "b"]  # type: ignore[union-attr]
+    assert ad.fit("y = m*x", TABLE, where="e < 2", let={"e": "x", "x": "u_x"}).values == {"m": pytest.approx(21)}
+
+
+@pytest.mark.parametrize("command", ["map m*x --at m=1", "fit 'y = m*x'", "root 'z**2 = x' --at z=1", "propagate 2*x"])
+def test_conditions_that_every_command_refuses(command: str) -> None:
+    save_table("d.csv")
+    said = [
+        run(f"autodiff {command} d.csv --where {condition}") for condition in ("'q > 1'", "'x == g == \"a\"'", "'x = 1'", "'g > 1'")
+    ]
+    assert all(len(re.findall("^error: ", text, re.MULTILINE)) == 1 for text in said)
+    assert "error: 'd.csv' has no column 'q'" in said[0]
+    assert "error: --where: a text is compared with a column" in said[1]
+    assert "hint: write == to compare numbers" in said[2]
+    assert "error: 'd.csv', line 2: column 'g' contains 'a', which is not a number" in said[3]
+    Path("d.csv").write_text("x,y,u_x,e\n1,2,0.1,3\n2,4,0.1,2\n")
+    assert "'e' is a column of 'd.csv' and a constant of the language" in run(f"autodiff {command} d.csv --where 'e > 2.9'")
+    assert "error: " not in run(f"autodiff {command} d.csv --let e=e --where 'e > 1.9'")
+    assert "does not occur" not in run(f"autodiff {command} d.csv --let e=e --where 'e > 1.9'")
+
+
+def test_a_condition_needs_rows() -> None:
+    for command in ("root 'z**2 = x' --at z=1 --const x=2", "propagate 2*x --at 'x=1(1)'"):
+        assert "error: --where selects rows of files\n" in run(f"autodiff {command} --where 'x > 1'")
+    save_table("d.csv")
+    assert "the data have no rows" in run("autodiff fit 'y = m*x' d.csv --where 'x > 100'")
+    assert run("autodiff propagate 2*x d.csv --where 'u_x > 100' --no-keep") == "value,u,share_x\n"

@@ -46,6 +46,7 @@ _PICTURES = formats.for_use("fit picture")
 @input_options.input_style
 @input_options.let
 @input_options.columns
+@input_options.where
 @click.option(
     "--on-error",
     default="stop",
@@ -89,6 +90,7 @@ def command(
     input_style: input_options.InputStyle,
     lets: tuple[str, ...],
     columns: str | None,
+    where: str | None,
     on_error: str,
     derive: tuple[str, ...],
     predict: str | None,
@@ -148,6 +150,7 @@ def command(
         profile=profile,
         threads=thread_count,
         on_error=on_error,
+        where=where and options.read_expression(where),
     )
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")

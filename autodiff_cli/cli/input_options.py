@@ -101,6 +101,11 @@ on_error = click.option(
     type=click.Choice(["stop", "nan", "skip"]),
     help="Treatment of rows with non-numeric cells: stop, read the cells as nan, or skip the row.",
 )
+where = click.option(
+    "--where",
+    metavar="EXPR",
+    help="Condition on rows, such as 'x > 0 and name == \"soft\"'; rows for which it is false or nan are left out.",
+)
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
@@ -110,10 +115,9 @@ class Reading(NamedTuple):
     lets: tuple[str, ...]
     columns: str | None
     on_error: str
-    keep: bool
 
 
-reading = options.together("reading", Reading, input_style, let, columns, on_error, keep)
+reading = options.together("reading", Reading, input_style, let, columns, on_error)
 
 
 def as_let(text: str) -> tuple[str, str]:

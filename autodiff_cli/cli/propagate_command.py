@@ -68,6 +68,7 @@ _given = options.together(
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
 @input_options.reading
 @row_options.rows
+@row_options.selection
 @options.strict
 @options.no_limits
 @options.quiet_notes
@@ -83,6 +84,7 @@ def command(
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
+    selection: row_options.Selection,
     strict: bool,
     quiet_notes: bool,
 ) -> None:
@@ -104,7 +106,7 @@ def command(
         for name, value in single.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
-        _over_rows(expr, files, given, order, reading, input_style, rows, strict, quiet_notes)
+        _over_rows(expr, files, given, order, reading, input_style, rows, selection, strict, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
@@ -126,7 +128,7 @@ def command(
         monte_carlo=monte_carlo,
         seed=seed,
     )
-    out = rows.output(quiet_notes, strict)
+    out = rows.output(selection, quiet_notes, strict)
     out.emit(result, {"latex": lambda: named(_LATEX)(result, rows.precision)})
 
 
@@ -141,6 +143,7 @@ def _over_rows(
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
+    selection: row_options.Selection,
     strict: bool,
     quiet_notes: bool,
 ) -> None:
@@ -158,7 +161,7 @@ def _over_rows(
         at=known.values,
         const=bindings(given.const, "const"),
         lets=dict(map(input_options.as_let, reading.lets)),
-        keep=reading.keep and not rows.quiet,
+        **selection.keywords(rows.quiet),
         on_error=reading.on_error,
         strict=strict,
         u=value_texts(given.u, "u"),

@@ -41,6 +41,7 @@ _given = options.together(
 @solver_options.trace
 @input_options.reading
 @row_options.rows
+@row_options.selection
 @options.quiet_notes
 @options.no_limits
 def command(
@@ -53,6 +54,7 @@ def command(
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
+    selection: row_options.Selection,
     quiet_notes: bool,
 ) -> None:
     """Solve the equations EXPR for the unknowns; exit with code 1 unless the root is verified.
@@ -71,7 +73,7 @@ def command(
         for name, value in {"--over": over, "--all": all_roots, "--trace": trace}.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
-        _over_rows(given, files, options.names(sensitivity) or (), reading, input_style, rows, quiet_notes)
+        _over_rows(given, files, options.names(sensitivity) or (), reading, input_style, rows, selection, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
@@ -89,7 +91,7 @@ def command(
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
-    out = rows.output(quiet_notes)
+    out = rows.output(selection, quiet_notes)
     views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
     solver_options.emit(out, result, views)
 
@@ -101,6 +103,7 @@ def _over_rows(
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
+    selection: row_options.Selection,
     quiet_notes: bool,
 ) -> None:
     from autodiff_cli.command_result import head
@@ -112,7 +115,7 @@ def _over_rows(
         "",
         const=bindings(given.const, "const"),
         lets=dict(map(input_options.as_let, reading.lets)),
-        keep=reading.keep and not rows.quiet,
+        **selection.keywords(rows.quiet),
         on_error=reading.on_error,
         equations=options.read_expression(given.expr),
         starts=bindings(given.at, "at"),

@@ -11,7 +11,7 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options
-from autodiff_cli.cli.input_options import InputStyle, keep
+from autodiff_cli.cli.input_options import InputStyle, keep, where
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.wording import listed, plural
 
@@ -57,12 +57,14 @@ class Rows(NamedTuple):
         usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
         return wanted if usable else "csv"
 
-    def output(self, quiet_notes: bool, strict: bool = False) -> Output:
+    def output(self, selection: Selection, quiet_notes: bool, strict: bool = False) -> Output:
         """Return the options for the output of one result instead of rows.
 
         Raises:
-            UsageError: if the format is unknown, or the suffix of the file does not determine it.
+            UsageError: if the format is unknown, the suffix of the file does not determine it, or rows are selected.
         """
+        if selection.where is not None:
+            raise click.UsageError("--where selects rows of files\n  hint: name a file; - reads standard input")
         path = None if self.target == "-" else self.target
         style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
         style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
@@ -154,11 +156,7 @@ selection = options.together(
     keep,
     click.option("--keep-columns", metavar="a,b", help="Input columns to copy, in this order."),
     click.option("--drop", metavar="a,b", help="Input columns that are not copied."),
-    click.option(
-        "--where",
-        metavar="EXPR",
-        help="Condition on rows, such as 'x > 0 and name == \"soft\"'; rows for which it is false or nan are left out.",
-    ),
+    where,
 )
 
 

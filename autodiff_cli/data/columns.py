@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,15 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.pipeline import Inputs, ordered
-from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from autodiff_cli.data.selection import Condition
 
     Vector = NDArray[np.float64]
     Data = Inputs | Mapping[str, ArrayLike] | Sequence[str] | str | os.PathLike[str]
@@ -132,7 +135,14 @@ class Source:
         """Return the column with a name; many headers have a space after the comma."""
         return name if name in self.names else next((column for column in self.names if column.strip() == name), name)
 
-    def read(self, columns: Mapping[str, str], on_error: str = "stop", threads: int = 1, by: str | None = None) -> Dataset:
+    def read(
+        self,
+        columns: Mapping[str, str],
+        on_error: str = "stop",
+        threads: int = 1,
+        by: str | None = None,
+        where: Condition | None = None,
+    ) -> Dataset:
         """Read columns.
 
         Args:
@@ -140,26 +150,41 @@ class Source:
             on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
             threads: the number of threads that read.
             by: a column of text or numbers, whose values are the groups of the rows.
+            where: a condition; rows for which it is false or nan are left out.
 
         Raises:
             DataError: if a cell is not a finite number and ``on_error`` is ``stop``.
             UsageError: if a column does not exist or occurs twice, or a further file does not have it.
         """
         wanted = {name: self.spelled(column) for name, column in columns.items()}
-        group = None if by is None else self.spelled(by)
+        compared = {} if where is None else {name: self.spelled(column) for name, column in where.columns.items()}
+        kept = () if by is None else (self.spelled(by),)
         counts = Counter(self.names)
-        for column in (*wanted.values(), *([group] if group else [])):
+        for column in (*wanted.values(), *compared.values(), *kept):
             if column not in counts:
                 hint = suggestion(column, self.names) or f"its columns: {', '.join(self.names) or 'none'}"
                 raise UsageError(f"{self.name} has no column '{column}'", hint=hint)
             if counts[column] > 1:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
+        numbers, texts = ([compared[name] for name in names] for names in ((where.variables, where.texts) if where else ((), ())))
+        used = tuple(dict.fromkeys([*wanted.values(), *numbers]))
+        request = ReadRequest(used, kept, text=True, on_error=on_error, finite=True, texts=tuple(dict.fromkeys(texts)))
+
+        def chosen(block: Block) -> Block:
+            return block if where is None else where.selected(block, compared)
+
         if self._inputs is None:
-            found, labels = self._from_arrays(wanted, group)
+            blocks = [chosen(self._from_arrays(request))]
         else:
-            found, labels = self._from_files(wanted, on_error, threads, group)
-        if group is not None:
-            found = found._replace(groups=_groups(group.strip(), labels))
+            blocks = self._from_files(self._inputs, request, threads, chosen)
+        read = {
+            name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in wanted.items()
+        }
+        first = next((block.first_bad for block in blocks if block.bad), "")
+        found = Dataset(read, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
+        for column in kept:
+            labels = [label for block in blocks for label in python_values(block.columns[column])]
+            found = found._replace(groups=_groups(column.strip(), labels))
         return _finite(found, wanted, on_error)
 
     def close(self) -> None:
@@ -167,42 +192,36 @@ class Source:
         if self._inputs is not None:
             self._first.close()
 
-    def _from_arrays(self, wanted: Mapping[str, str], by: str | None) -> tuple[Dataset, list[Any]]:
-        columns = {name: _array(column, self._arrays[column]) for name, column in wanted.items()}
-        labels = [] if by is None else np.asarray(self._arrays[by]).tolist()
-        lengths = {name: len(column) for name, column in columns.items()} | ({by: len(labels)} if by is not None else {})
+    def _from_arrays(self, request: ReadRequest) -> Block:
+        numbers: dict[str, Floats] = {name: _array(name, self._arrays[name]) for name in request.numbers}
+        others = {name: np.atleast_1d(np.asarray(self._arrays[name])) for name in (*request.kept, *request.texts)}
+        lengths = {name: len(column) for name, column in [*numbers.items(), *others.items()]}
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise ShapeError(f"the columns have different lengths: {shown}")
-        return Dataset(columns, [("row", range(1, max(lengths.values(), default=0) + 1))]), labels
+        rows = max(lengths.values(), default=0)
+        return Block(rows, numbers, others, None, "row", range(1, rows + 1), texts=others)
 
-    def _from_files(self, wanted: Mapping[str, str], on_error: str, threads: int, by: str | None) -> tuple[Dataset, list[Any]]:
-        assert self._inputs is not None
-        used = tuple(dict.fromkeys(wanted.values()))
-        kept = () if by is None else (by,)
+    def _from_files(self, inputs: Inputs, request: ReadRequest, threads: int, chosen: Callable[[Block], Block]) -> list[Block]:
         blocks: list[Block] = []
-        for i, path in enumerate(self._inputs.paths):
-            reader = self._inputs.open(path) if i else self._first
+        needed = [*request.numbers, *request.kept, *request.texts]
+        for i, path in enumerate(inputs.paths):
+            reader = inputs.open(path) if i else self._first
             try:
-                missing = [column for column in (*used, *kept) if column not in reader.columns]
+                missing = [column for column in needed if column not in reader.columns]
                 if missing:
                     message = f"{reader.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
-                blocks.extend(_blocks(reader, ReadRequest(used, kept, text=True, on_error=on_error, finite=True), threads))
+                reader.only = list(dict.fromkeys(needed))
+                read = partial(_block, reader, request, chosen)
+                blocks.extend(ordered(read, reader.pieces(), threads if reader.parallel else 1))
             finally:
                 reader.close()
-        columns = {
-            name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in wanted.items()
-        }
-        first = next((block.first_bad for block in blocks if block.bad), "")
-        labels = [] if by is None else [label for block in blocks for label in python_values(block.columns[by])]
-        places = [(block.where, block.lines) for block in blocks]
-        return Dataset(columns, places, sum(block.bad for block in blocks), first), labels
+        return blocks
 
 
-def _blocks(reader: Reader, request: ReadRequest, threads: int) -> list[Block]:
-    reader.only = [*request.numbers, *request.kept]
-    return list(ordered(lambda piece: reader.block(piece, request), reader.pieces(), threads if reader.parallel else 1))
+def _block(reader: Reader, request: ReadRequest, chosen: Callable[[Block], Block], piece: Any) -> Block:
+    return chosen(reader.block(piece, request))
 
 
 def _groups(name: str, values: list[Any]) -> Groups:

@@ -103,7 +103,7 @@ class Task:
 
     def condition(self) -> Condition | None:
         """Return the condition on rows; ``None`` for all rows."""
-        return None if self.where is None else Condition(self.where, {**self.at, **self.const}, list(self.lets))
+        return None if self.where is None else Condition(self.where, {**self.at, **self.const}, self.lets)
 
     def names(self, program: Compiled) -> tuple[str, ...]:
         """Return the names of the result columns."""
@@ -175,7 +175,7 @@ class RowMap:
     Attributes:
         program: what computes the results; its engine is chosen before the first block.
         numbers: the columns that are read as numbers.
-        texts: the column of each name that the condition compares with a text.
+        texts: the columns that the condition compares as text.
         read: the columns that are read for the output.
         kept: the columns that are copied to the output.
         results: the names of the new columns.
@@ -193,14 +193,14 @@ class RowMap:
         # Many headers have a space after the comma.
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
-        self._condition = task.condition()
-        variables = [*program.variables, *(self._condition.variables if self._condition else ())]
-        wanted = {name: task.lets.get(name, name) for name in variables if name not in self._scalars}
+        self._condition = condition = task.condition()
+        wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
         self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
-        texts = {name: task.lets.get(name, name) for name in (self._condition.texts if self._condition else ())}
-        self.texts = {name: blanks.get(column, column) for name, column in texts.items()}
+        self._selecting = {name: blanks.get(column, column) for name, column in condition.columns.items()} if condition else {}
         self._check_found(counts, source)
-        self.numbers = tuple(dict.fromkeys(self._columns.values()))
+        compared = [self._selecting[name] for name in (condition.variables if condition else ())]
+        self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared]))
+        self.texts = tuple(dict.fromkeys(self._selecting[name] for name in (condition.texts if condition else ())))
         self.read, self.kept = self._copied(columns, source)
         self.results = task.names(program)
         self._check_names(counts, source)
@@ -218,6 +218,7 @@ class RowMap:
         columns = list(counts)
         free = free_names(parse(self.task.expression), self.task.const, columns)
         hidden = next((name for name in free if name in counts and name not in self.program.variables), None)
+        hidden = hidden or (self._condition.constant_among(columns) if self._condition else None)
         if hidden is not None:
             raise constant_or_column(hidden, source)
         for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
@@ -226,13 +227,15 @@ class RowMap:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
         fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}
-        missing = [name for name in (*self._columns.values(), *self.texts.values()) if name not in counts and name not in fields]
+        missing = [
+            name for name in (*self._columns.values(), *self._selecting.values()) if name not in counts and name not in fields
+        ]
         if missing:
             raise self._missing(missing, columns, source)
 
     def _missing(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
         meant = [f"{name}: {found}" for name in missing[:_SUGGESTED] if (found := suggestion(name, columns))]
-        names = [name for name, column in {**self._columns, **self.texts}.items() if column in missing and name.isidentifier()]
+        names = [name for name, column in {**self._columns, **self._selecting}.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
         other = other_format(columns, missing)
@@ -271,14 +274,13 @@ class RowMap:
         if twice is not None and not raw:
             hint = f"copy other columns with {setting('keep_columns')} or {setting('drop')}, or none with {setting('no_keep')}"
             raise UsageError(f"{reader.name} has more than one column '{twice}'", hint=hint)
-        texts = tuple(dict.fromkeys(self.texts.values()))
         partial = not self.keeps_all
-        return ReadRequest(self.numbers, self.read, self.results, writer.text, raw, self.task.on_error, partial, texts=texts)
+        return ReadRequest(self.numbers, self.read, self.results, writer.text, raw, self.task.on_error, partial, texts=self.texts)
 
     @property
     def used(self) -> tuple[str, ...]:
         """The columns that the expression and the condition need."""
-        return tuple(dict.fromkeys([*self.numbers, *self.texts.values()]))
+        return tuple(dict.fromkeys([*self.numbers, *self.texts]))
 
     @property
     def keeps_all(self) -> bool:
@@ -296,8 +298,8 @@ class RowMap:
             AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
             NotFiniteError: if ``strict`` is set and a result is not finite.
         """
-        if self._condition is not None and block.rows:
-            block = self._condition.selected(block, {**self._columns, **self.texts})
+        if self._condition is not None:
+            block = self._condition.selected(block, self._selecting)
         block, out = self.computed(block)
         if self.task.strict:
             for name, array in zip(self.results, out, strict=True):

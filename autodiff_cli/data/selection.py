@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -150,22 +150,23 @@ class Condition:
     Args:
         expression: a program of the language whose result is one number or condition.
         const: the values of names that are not columns.
-        variables: names that are columns even if the language has a constant with that name.
+        lets: the column of each name that differs from the name of its column.
 
     Attributes:
         variables: the variables of the expression, which are columns of numbers.
         texts: the names that are columns of texts.
+        columns: the column of each of them.
         names: the variables and the names in ``const`` that occur in the expression.
 
     Raises:
         AutodiffError: if the expression is invalid.
     """
 
-    def __init__(self, expression: str, const: Mapping[str, ArrayLike], variables: Sequence[str]) -> None:
+    def __init__(self, expression: str, const: Mapping[str, ArrayLike], lets: Mapping[str, str]) -> None:
         source = with_list(expression)
         try:
             numbered, self._comparisons = _numbered(source, const)
-            self._program = compile.compile(numbered, (), 0, const=const, threads=1, variables=variables, engine="numpy")
+            self._program = compile.compile(numbered, (), 0, const=const, threads=1, variables=[*lets], engine="numpy")
         except AutodiffError as error:
             error.about(setting("where"))
             if error.source is not None:
@@ -179,7 +180,14 @@ class Condition:
             raise UsageError(message, hint="write == to compare numbers")
         self.variables = tuple(name for name in self._program.variables if name not in self._comparisons)
         self.texts = tuple(dict.fromkeys(comparison.name for comparison in self._comparisons.values()))
-        self.names = {*free_names(parse(expression))}
+        self.columns = {name: lets.get(name, name) for name in (*self.variables, *self.texts)}
+        self.names = {*free_names(parse(expression), (), lets)}
+        self._source, self._const = expression, const
+
+    def constant_among(self, columns: Collection[str]) -> str | None:
+        """Return the name of a column that the condition does not read, because the language has a constant with that name."""
+        free = free_names(parse(self._source), self._const, columns)
+        return next((name for name in free if name in columns and name not in self.columns), None)
 
     def selected(self, block: Block, columns: Mapping[str, str]) -> Block:
         """Return the rows of a block that satisfy the condition.
@@ -191,6 +199,8 @@ class Condition:
         Raises:
             AutodiffError: if the condition cannot be evaluated for a row.
         """
+        if not block.rows:
+            return block
         found = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
         values |= {name: comparison.of(block, columns) for name, comparison in self._comparisons.items()}

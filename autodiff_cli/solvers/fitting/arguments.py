@@ -51,6 +51,7 @@ def problem_of(
     on_error: str = "stop",
     by: str | None = None,
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
+    where: str | None = None,
 ) -> Problem:
     """Return the problem that the arguments of ``fit`` describe; see there."""
     if sigma is not None and weights is not None:
@@ -62,9 +63,10 @@ def problem_of(
     starts, ranges = _starts(at or {})
     _, constants = given_values(None, const, "float64")
     from autodiff_cli.data.columns import Source
-    from autodiff_cli.data.selection import constant_or_column
+    from autodiff_cli.data.selection import Condition, constant_or_column
 
     lets = dict(let or {})
+    condition = None if where is None else Condition(where, constants, lets)
     ties = _ties(tie)
     source = Source(data)
     try:
@@ -81,6 +83,7 @@ def problem_of(
         hidden = next(
             (name for name in free_names(model, (), columns) if name in CONSTANTS and name in columns and name not in lets), None
         )
+        hidden = hidden or (condition.constant_among(columns) if condition else None)
         if hidden is not None:
             raise constant_or_column(hidden, source.name)
         given = tuple(ranges)
@@ -94,7 +97,8 @@ def problem_of(
             raise _no_data(source, parameters, occurring)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
         _check_free(parameters, ranges, statements, source, columns)
-        table = source.read(used, on_error, threads or 1, by)
+        table = source.read(used, on_error, threads or 1, by, condition)
+        occurring += condition.names if condition else ()
     finally:
         source.close()
     start = {name: starts.get(name, 1.0) for name in parameters}

@@ -51,6 +51,7 @@ SAME = 1e-9
     share=NAMES,
     sigma_x=VALUES_OR_TEXTS,
     max_steps=COUNT,
+    where=optional(EXPRESSION),
 )
 def fit(
     expression: str,
@@ -76,6 +77,7 @@ def fit(
     by: str | None = None,
     share: Iterable[str] = (),
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
+    where: str | None = None,
 ) -> Fit | GroupFit:
     """Fit the parameters of a model to data by nonlinear least squares.
 
@@ -106,6 +108,7 @@ def fit(
         sigma_x: the standard deviation of columns whose numbers have errors themselves, such as ``{"x": 0.1}`` or ``["x=dx"]``;
             ``sigma`` or ``weights`` must be given too, and weights are then the inverse squares of standard deviations that
             have an unknown factor in common with those of ``sigma_x``.
+        where: a condition such as ``x > 0 and name == "soft"``; rows for which it is false or nan are left out.
 
     Returns:
         a ``Fit``; or with ``by`` a ``GroupFit``, whose ``groups`` are the results of the groups; or with ``share`` a
@@ -117,7 +120,7 @@ def fit(
     """
     problem = problem_of(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
-        threads=threads, on_error=on_error, by=by, sigma_x=sigma_x,
+        threads=threads, on_error=on_error, by=by, sigma_x=sigma_x, where=where,
     )  # fmt: skip
     shared = tuple(share)
     if shared and by is None:
