@@ -159,6 +159,9 @@ def test_a_wide_graph_fits_to_the_width_on_request(phone: Any, tmp_path: Path) -
     button.click()
     assert not page.browser.execute_script(wide)
     assert button.get_attribute("aria-pressed") == "true"
+    page.browser.execute_script("document.querySelector('main').style.paddingRight = '80px'")  # as where a scroll bar appears
+    page.wait(200)
+    assert not page.browser.execute_script(wide)
     button.click()
     assert page.browser.execute_script(wide)
     narrow = Page(phone, tmp_path, of_expression("x**2", {"x": 1.0}))

@@ -38,7 +38,7 @@ const fit = () => {
   const graph = byId("graph");
   picture.fit({ width: graph.clientWidth, height: Number.parseFloat(getComputedStyle(graph).maxHeight) - BORDERS });
 };
-window.addEventListener("resize", fit);
+new ResizeObserver(fit).observe(byId("graph")); // its width changes with the window, and where a scroll bar appears
 fit();
 
 if (compute) {
