@@ -15,6 +15,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.evaluation.evaluation import Evaluation
+from tests.shell import run
 
 RNG = np.random.default_rng(0)
 
@@ -281,3 +282,13 @@ def test_bincount_accepts_whole_numbers_that_are_floats() -> None:
     assert ad.bincount(ad.tensor([1.0, 2.0, 2.0])).tolist() == [0, 1, 2]
     with pytest.raises(AutodiffError, match="integral inputs"):
         ad.bincount(ad.tensor([1.5]))
+
+
+def test_cofactors_of_a_badly_scaled_matrix_have_all_digits() -> None:
+    x = _leaf([[1e-17, -1.0], [3.0, 1e6]])
+    ad.det(x).backward()
+    np.testing.assert_allclose(x.grad.tolist(), [[1e6, -3.0], [1.0, 1e-17]], rtol=1e-15)
+    printed = run(
+        "autodiff gradcheck 'det([[8.7e-19*(x - 2.6), -1.1], [3, -(x - 1.75)*(x - 2.4)*((x + 2.9)**2 + 1.6)]])' --at x=-30"
+    )
+    assert "pass" in printed

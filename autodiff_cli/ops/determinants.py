@@ -1,8 +1,8 @@
 """Determinants of matrices in batches, and their logarithms.
 
 The derivative of a determinant is the matrix of cofactors, which exists even for singular matrices.  The cofactors are computed
-as ``det(x)*inv(x).mT`` for well-conditioned matrices, and from a singular value decomposition for other matrices.  Higher
-derivatives of ill-conditioned matrices are computed from the cofactors of the minors.
+as ``det(x)*inv(x).mT`` for well-conditioned matrices; for others from the minors, or from a singular value decomposition if
+they are large.  Higher derivatives of ill-conditioned matrices are computed from the cofactors of the minors.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ __all__ = ["det", "logdet", "slogdet"]
 declare = Declarations(__name__)
 
 _MOST_CONDITION = 1e5
+_FEW = 4
+"""Up to this number of rows, the cofactors of ill-conditioned matrices are the determinants of the minors."""
 
 
 def _is_sound(x: Value) -> bool:
@@ -73,6 +75,10 @@ def _cofactor_values(x: Array) -> Any:
     n = x.shape[-1]
     if n == 0:
         return x
+    if n <= _FEW:  # the rounding error of a minor is relative to this minor; that of the decomposition, to the largest one
+        rows, columns, signs = _others(n)
+        minors = x[..., rows, columns]
+        return _nan_kept(x, signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors)))
     finite = np.all(np.isfinite(x), (-2, -1))[..., None, None]
     u, sizes, vh = converged("linalg.det", np.linalg.svd, np.where(finite, x, 0))
     others = np.ones_like(sizes)

@@ -264,7 +264,7 @@ class Known:
         if self.outer in ("atan", "tanh", "expm1", "erf"):
             return True
         for c in self.special:
-            d = self.room(c) / 2**100
+            d = self.room(c) / 2**300
             if any((v := self.order(y)) is not None and v < -(10**20) for y in (c - d, c + d)):
                 return False
         if not self.whole:
