@@ -397,3 +397,13 @@ def test_a_result_whose_shape_depends_on_the_values(source: str) -> None:
     found = run(f"autodiff root '{source}' --at z=0")
     assert "the shape of the result depends on the values: it is [] at the start, and [2] later" in found
     assert "internal error" not in found
+
+
+@pytest.mark.parametrize("gap", ["5e-15", "2e-14", "1e-13"])
+def test_roots_that_rounding_makes_one_are_within_its_error(gap: str) -> None:
+    """x**2 - 4.75*x + 2.375**2 - gap has the roots 2.375 - sqrt(gap) and 2.375 + sqrt(gap)."""
+    constant = 2.375**2 - float(gap)
+    distance = math.sqrt(2.375**2 - constant)  # the difference is exact
+    found = ad.root(f"x**2 - 4.75*x + {constant!r}", over={"x": (-3.1, 3.2)}, all=True).roots
+    for root in (2.375 - distance, 2.375 + distance):
+        assert any(abs(one.solution["x"] - root) <= one.error_bound["x"] + 1e-15 for one in found)

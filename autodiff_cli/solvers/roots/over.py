@@ -165,8 +165,10 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
         check = check if np.all(x == check.point.x) else verified(problem, x)
         if check.converged:
             check = _centered(problem, walk, check)
-            _add(found, _signed(problem, check))
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
+            if check.multiplicity > 1:
+                check = check._replace(error=_apart(problem, check, wide + np.abs(x - check.point.x)))
+            _add(found, _signed(problem, check))
             return np.stack([x - wide, x + wide])
     broken = discontinuity(problem.system, problem.enclosure, middle, reach)
     if broken is not None:
@@ -182,6 +184,19 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     (found.unresolved if regular or _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
     return np.stack([middle - reach, middle + reach])
+
+
+def _apart(problem: Problem, check: Check, wide: Vector) -> Vector:
+    """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
+    x, error = check.point.x, check.error
+    assert problem.enclosure is not None
+    while len(x) == 1 and error < wide:
+        ends = ((x - wide, x - error), (x + error, x + wide))
+        sides = [branch(problem.enclosure, problem.slopes, *side, 8, 0.1) for side in ends]
+        if not any(side.proven or side.open or side.left for side in sides):
+            return error
+        error = 1.25 * error
+    return wide
 
 
 def _centered(problem: Problem, walk: Walk, check: Check) -> Check:
@@ -250,9 +265,14 @@ def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
 
 
 def _add(found: Roots, check: Check) -> None:
-    """Add a root that is not yet known."""
-    if not any(np.all(np.abs(one.point.x - check.point.x) <= 2 * (one.error + check.error)) for one in found.checks):
-        found.checks.append(check)
+    """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
+    for i, one in enumerate(found.checks):
+        apart = np.abs(one.point.x - check.point.x)
+        if np.all(apart <= 2 * (one.error + check.error)):
+            if one.multiplicity > 1:
+                found.checks[i] = one._replace(error=np.maximum(one.error, apart + check.error))
+            return
+    found.checks.append(check)
 
 
 def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Roots, starts: list[Vector] | None = None) -> None:
