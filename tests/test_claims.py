@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import autodiff_cli as ad
 from tests.accuracy.claims import claims, roots
 
 
@@ -19,3 +20,11 @@ def test_no_claim_is_false() -> None:
 def test_no_simple_root_is_missed() -> None:
     """``python -m tests.accuracy.claims --roots 10000`` judges polynomials, determinants and piecewise functions."""
     assert [f"{one.reason}: {one.line}" for one in roots(12, seed=1) if one.said == "FALSE"] == []
+
+
+def test_a_simple_root_does_not_touch() -> None:
+    """A quotient that is nearly 0 around a double zero of its numerator, beside a pole, is not called a root there."""
+    quartic = "x**4 - 8.125*x**3 + 23.140625*x**2 - 24.693359375*x + 4.85009765625"
+    found = ad.root(f"inv([[1099511627776*(x + 0.5), -0.625], [1.25, {quartic}]])[0][0]", over={"x": (-3.1, 3.2)}, all=True)
+    assert not any(one.multiplicity % 2 and one.proof == "touching" for one in found.roots)
+    assert not found.complete

@@ -168,7 +168,11 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
             if check.multiplicity > 1:
                 check = check._replace(error=_apart(problem, check, wide + np.abs(x - check.point.x)))
-            _add(found, _signed(problem, check))
+            check = _signed(problem, check)
+            if check.proof == "touching" and check.multiplicity % 2:  # a residual that changes its sign does not touch 0
+                found.unresolved.append(check.point.x)
+            else:
+                _add(found, check)
             return np.stack([x - wide, x + wide])
     broken = discontinuity(problem.system, problem.enclosure, middle, reach)
     if broken is not None:

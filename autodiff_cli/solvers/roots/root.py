@@ -354,12 +354,10 @@ def _remarks(problem: Problem, found: Roots) -> list[Record]:
     """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
 
     def places(points: Sequence[Vector]) -> str:
-        shown = [
-            ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
-            for x in points[:_MOST_PLACES]
-        ]
-        more = len(points) - _MOST_PLACES
-        return "; ".join(shown) + (f" and {more} more" if more > 0 else "")
+        named = (zip(problem.labels, x, strict=True) for x in points)
+        shown = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
+        more = len(shown) - _MOST_PLACES
+        return "; ".join(shown[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
     notes = [note(one.kind, f"{one.sentence}, which is not taken for a root") for one in dict.fromkeys(found.broken)]
     if found.undefined:
