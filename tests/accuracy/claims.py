@@ -10,7 +10,8 @@ given to ``root --at``, ``root --over --all``, ``minimize`` and ``gradcheck``, a
   complete and is not.
 
 ``--roots N`` asks ``root --over --all`` only, about N polynomials, determinants and piecewise functions; a root at which the
-function changes its sign, and that is neither found nor named as not decided, is FALSE too.  The exit code is 1 if an answer is FALSE.
+function changes its sign, and that is neither found nor named as not decided, is FALSE too.  The exit code is 1 if an answer is
+FALSE.
 """
 
 from __future__ import annotations
