@@ -28,3 +28,10 @@ def test_a_simple_root_does_not_touch() -> None:
     found = ad.root(f"inv([[1099511627776*(x + 0.5), -0.625], [1.25, {quartic}]])[0][0]", over={"x": (-3.1, 3.2)}, all=True)
     assert not any(one.multiplicity % 2 and one.proof == "touching" for one in found.roots)
     assert not found.complete
+
+
+def test_a_root_beside_a_pole_of_a_function_of_arrays_is_not_denied() -> None:
+    """The root -1.75 is within 1e-13 of a pole of the element of the inverse."""
+    matrix = "[[1099511627776*(x - 2.375)*((x + 2.625)**2 + 1.125), 0.375], [0.625, 3*x**2 + 9.375*x + 7.21875]]"
+    found = ad.root(f"inv({matrix})[0][0]", over={"x": (-3.1, 3.2)}, all=True)
+    assert any("not decided" in one["message"] and "-1.75" in one["message"] for one in found.noted)

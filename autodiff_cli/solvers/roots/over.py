@@ -185,7 +185,8 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
         return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
     regular = problem.enclosure is not None and problem.enclosure.is_regular(middle - reach, middle + reach)
-    (found.unresolved if regular or _vanishes(problem, middle, reach) else found.undefined).append(place)
+    hidden = problem.system.tape is None  # beside the pole of a function of arrays, a root may be as close
+    (found.unresolved if regular or hidden or _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
     return np.stack([middle - reach, middle + reach])
 
