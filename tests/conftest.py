@@ -43,6 +43,13 @@ def _own_cache_and_width(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests with a browser."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 def pytest_collection_finish() -> None:
     """The items stay until the end: the collector, which many tests call, need not look at them."""
     gc.collect()

@@ -28,6 +28,7 @@ MAP = [sys.executable, "-m", "autodiff_cli", "map"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
 SCHEDULER, WORKER = ([sys.executable, "-m", f"distributed.cli.dask_{name}"] for name in ("scheduler", "worker"))
 QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
+pytestmark = pytest.mark.extras
 SLOW = "inv([[x, 1], [1, y]]).sum()"
 """An expression whose rows are computed one by one."""
 

@@ -410,6 +410,7 @@ def test_errors(expression: str, options: dict[str, Any], message: str) -> None:
 # SymPy
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     ("expression", "order", "expected"),
     [
@@ -426,6 +427,7 @@ def test_simplified(expression: str, order: int, expected: str) -> None:
     assert derivative(expression, order=order, simplify=True) == expected
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     "expression",  # not random ones: some of those take SymPy hours
     [
@@ -446,6 +448,7 @@ def test_simplified_formulas_have_the_same_value(expression: str) -> None:
             assert number == pytest.approx(float(result.grad[name]), rel=1e-7, abs=1e-7), (expression, slope)
 
 
+@pytest.mark.extras
 def test_sympy_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sympy_bridge, "MOST_SECONDS", 0.2)
     with pytest.raises(LimitError, match=r"SymPy did not simplify the formula in 0\.2 seconds of processor time"):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import polyroots
 
 from autodiff_cli.evaluation import compile
 from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
@@ -25,8 +25,9 @@ def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 
     return found
 
 
-def roots(polynomial: str) -> list[float]:
-    return sorted(float(r) for r in sympy.real_roots(sympy.sympify(polynomial)))
+def roots(*coefficients: float) -> list[float]:
+    """The real roots of a polynomial, with the highest power first."""
+    return sorted(float(root) for root in polyroots(coefficients, maxsteps=100) if not root.imag)
 
 
 HALF = math.pi / 2
@@ -37,7 +38,7 @@ KNOWN: list[tuple[str, str, list[float]]] = [
     ("1/(x - 1.2345)**2", "pole", [1.2345]),
     ("x + 1/(100*(x - 1))", "pole", [1]),
     ("1/sin(3*x)", "pole", [k * math.pi / 3 for k in (-2, -1, 0, 1, 2)]),
-    ("1/(x**3 - 2*x + 1/3)", "pole", roots("x**3 - 2*x + Rational(1, 3)")),
+    ("1/(x**3 - 2*x + 1/3)", "pole", roots(1, 0, -2, 1 / 3)),
     ("log(abs(x - 1.1))", "pole", [1.1]),
     ("exp(x)/(exp(x) - 1)", "pole", [0]),
     ("floor(x)", "jump", [-2, -1, 0, 1, 2]),
@@ -51,7 +52,7 @@ KNOWN: list[tuple[str, str, list[float]]] = [
     ("relu(x - 1)", "kink", [1]),
     ("where(x > 0, x, -x**2)", "kink", [0]),
     ("max(sin(x), cos(x))", "kink", [-3 * math.pi / 4, math.pi / 4]),
-    ("abs(x**3 - 2*x + 1/3)", "kink", roots("x**3 - 2*x + Rational(1, 3)")),
+    ("abs(x**3 - 2*x + 1/3)", "kink", roots(1, 0, -2, 1 / 3)),
     ("cbrt(x)", "vertical tangent", [0]),
     ("sqrt(abs(x))", "vertical tangent", [0]),
     ("sign(x)*abs(x)**0.1", "vertical tangent", [0]),

@@ -43,7 +43,11 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("path", "command", "expected"),
-    [pytest.param(path, *pair, id=f"{path.name}: {pair[0]}") for path in [*CASES, *PAGES] for pair in _pairs(path)],
+    [
+        pytest.param(path, *pair, id=f"{path.name}: {pair[0]}", marks=[pytest.mark.extras] * ("--simplify" in pair[0]))
+        for path in [*CASES, *PAGES]
+        for pair in _pairs(path)
+    ],
 )
 def test_example(path: Path, command: str, expected: str) -> None:
     printed = run(command).rstrip("\n") + "\n"

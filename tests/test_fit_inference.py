@@ -245,15 +245,16 @@ def test_a_plot_over_several_columns_is_over_the_predicted_values() -> None:
     assert (shown.across, shown.up, shown.mean) == ("predicted y", "y", None)
 
 
-CARS_SPEED = "4 4 7 7 8 9 10 10 10 11 11 12 12 12 12 13 13 13 13 14 14 14 14 15 15 15 16 16 17 17 17 18 18 18 18 19 19 19 20 20 20 20 20 \
-22 23 24 24 24 24 25"
-CARS_DIST = "2 10 4 22 16 10 18 26 34 17 28 14 20 24 28 26 34 34 46 26 36 60 80 20 26 54 32 40 32 40 50 42 56 76 84 36 46 68 32 48 52 56 \
-64 66 54 70 92 93 120 85"
+SPEED = "4 4 7 7 8 9 10 10 10 11 11 12 12 12 12 13 13 13 13 14 14 14 14 15 15 15 16 16 17 17 17 18 18 18 18 19 19 19 20 20 20 20 20"
+SPEED += " 22 23 24 24 24 24 25"
+DIST = "2 10 4 22 16 10 18 26 34 17 28 14 20 24 28 26 34 34 46 26 36 60 80 20 26 54 32 40 32 40 50 42 56 76 84 36 46 68 32 48 52"
+DIST += " 56 64 66 54 70 92 93 120 85"
+"""Ezekiel's measurements of cars of 1930, from R's package datasets."""
 
 
 def test_criteria_of_information_are_those_of_r() -> None:
-    """AIC(lm(dist ~ speed, cars)) and BIC(...) in R; the data are Ezekiel's of 1930, from R's package datasets."""
-    data = {"speed": np.array(CARS_SPEED.split(), float), "dist": np.array(CARS_DIST.split(), float)}
+    """AIC(lm(dist ~ speed, cars)) and BIC(lm(dist ~ speed, cars))."""
+    data = {"speed": np.array(SPEED.split(), float), "dist": np.array(DIST.split(), float)}
     found = ad.fit("dist = a + b*speed", data, at={"a": 0, "b": 1})
     assert found.parameters["b"]["value"] == pytest.approx(3.9324088, rel=1e-7)
     assert found.statistics["aic"] == pytest.approx(419.1569, abs=5e-5)

@@ -154,9 +154,9 @@ def test_folders_with_different_columns() -> None:
     assert (done.code, "have different columns: 'a' is missing, 'b' is new" in done.err) == (2, True)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("style", ["csv", "parquet"])
 def test_a_cluster_gives_the_same_rows(style: str) -> None:
-    pytest.importorskip("distributed")
     save(PARTITIONS, style)
     local = run_map("x*year", "ds", "--format", "csv")
     done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--workers", 1, "--partition-rows", 1)

@@ -275,10 +275,8 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.extras)])
 def test_a_killed_run_is_continued(engine: str, name: str) -> None:
-    if engine == "dask":
-        pytest.importorskip("distributed")
     save(2000)
     arguments = ("--partition-rows", "50", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
     assert run_map(SLOW, "d.csv", "--partition-rows", 50, "-o", "right/").code == 0

@@ -20,8 +20,7 @@ from tests.processes import LIMIT, completed, started, until
 from tests.test_map_resume import interrupted
 
 pa = pytest.importorskip("pyarrow")
-pytest.importorskip("aiohttp")
-pytest.importorskip("s3fs")
+pytestmark = pytest.mark.extras
 
 ROWS = b"x,name\n" + b"".join(f"{i / 7},row {i}\n".encode() for i in range(1, 20_000))
 
@@ -87,7 +86,8 @@ def web(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
     """The address of an object store with a bucket."""
-    server_module = pytest.importorskip("moto.server")
+    import moto.server as server_module
+
     server = server_module.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -260,7 +260,6 @@ def test_a_bad_row_leaves_no_objects(store: str) -> None:
 
 def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> None:
     """A worker and the client are killed; the other one and a second client go on."""
-    pytest.importorskip("distributed")
     from autodiff_cli.data.parts import scheduler
 
     slow = "inv([[x + 1, 1], [1, 3]]).sum()"

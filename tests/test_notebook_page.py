@@ -18,6 +18,7 @@ from tests.shell import ROOT
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
+pytestmark = pytest.mark.extras
 PAGE = ROOT / "docs" / "notebook.ipynb"
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
 _FRAME = re.compile(r' srcdoc="[^"]*"')

@@ -6,6 +6,8 @@ import ast
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.processes import completed
 from tests.shell import ROOT
 
@@ -49,6 +51,7 @@ COMMANDS = ["eval x**2 --at x=3 -q", "map x**2 d.csv -o o.csv", "map x**2 d.csv 
 COMMANDS += ["plot x**2 --over x=0:1 -o p.svg", "diff x**2", "plot x**2 --over x=0:1"]
 
 
+@pytest.mark.extras
 def test_everything_works_without_what_posix_alone_has(tmp_path: Path) -> None:
     """Libraries are imported before, as they look for the system that they are on."""
     done = completed([sys.executable, "-c", WITHOUT, str(PACKAGE), *COMMANDS], cwd=tmp_path)
