@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,10 +45,17 @@ def _own_cache_and_width(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests with a browser."""
+    """Mark the tests with a browser, and as exhaustive the cases that are left out of a sample."""
+    seen: Counter[str] = Counter()
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            function = item.nodeid.partition("[")[0]
+            if seen[function] % sampled.args[0]:
+                item.add_marker("exhaustive")
+            seen[function] += 1
 
 
 def pytest_collection_finish() -> None:

@@ -160,6 +160,7 @@ def test_as_a_user_types_it() -> None:
     assert "jv(v, x)" in run("autodiff functions jv")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TRUE)
 @pytest.mark.parametrize(("by_order", "by_x"), [(3, 0), (2, 1), (1, 2)])
 def test_third_derivatives(name: str, by_order: int, by_x: int) -> None:

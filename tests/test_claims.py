@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 import autodiff_cli as ad
 from tests.accuracy.claims import claims, roots
 
 
+@pytest.mark.exhaustive
 def test_no_claim_is_false() -> None:
     """``python -m tests.accuracy.claims`` judges 2,000 functions."""
     judged = list(claims(16, seed=0))
@@ -17,6 +20,7 @@ def test_no_claim_is_false() -> None:
     assert right.total() > len(judged) / 2
 
 
+@pytest.mark.exhaustive
 def test_no_simple_root_is_missed() -> None:
     """``python -m tests.accuracy.claims --roots 10000`` judges polynomials, determinants and piecewise functions."""
     assert [f"{one.reason}: {one.line}" for one in roots(12, seed=1) if one.said == "FALSE"] == []

@@ -134,6 +134,7 @@ def scalar_cases() -> dict[str, list[tuple[float, ...]]]:
     return cases
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "samples"), scalar_cases().items(), ids=scalar_cases())
 def test_every_function(name: str, samples: list[tuple[float, ...]]) -> None:
     """All that take numbers, at their samples and at their edges."""

@@ -57,11 +57,13 @@ def test_first_derivative(op: FunctionInfo) -> None:
     assert _failures(op, lambda sample: gradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_second_derivative(op: FunctionInfo) -> None:
     assert _failures(op, lambda sample: gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
 
 
+@pytest.mark.sampled(4)
 @EACH
 def test_third_derivative(op: FunctionInfo) -> None:
     def second(*arguments: Any) -> Any:

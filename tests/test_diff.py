@@ -177,6 +177,7 @@ SAMPLES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("op", "sample"), SAMPLES, ids=lambda v: getattr(v, "name", str(v)))
 def test_every_function(op: Any, sample: tuple[float, ...]) -> None:
     named = dict(zip(op.parameters, sample, strict=False))

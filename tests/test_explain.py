@@ -191,6 +191,7 @@ def _call(name: str, sample: tuple[Any, ...], tensors: tuple[str, ...], paramete
     return f"{name}({', '.join(words)})", given
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TENSORS)
 def test_every_function(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for sample in TENSORS[name].samples:

@@ -53,6 +53,7 @@ def test_values_and_derivatives(name: str) -> None:
             (result,) = grad(result.sum(), [x], create_graph=True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "order"), [("erfcx", 0), ("erfcx", 1), ("dawsn", 0), ("dawsn", 1), ("dawsn", 2)])
 def test_decompositions_are_the_functions(name: str, order: int) -> None:
     decomposition = getattr(long_decompositions, name)(order)
@@ -94,6 +95,7 @@ def _w(x: float, y: float, order: int, scale: float = 1.0) -> Any:
 PLACES = [(x, y) for x in (1e-7, 0.3, 1.7, 2.51, 4.1, 7.0, 12.0) for y in (0.0, 1e-30, 1e-9, 0.01, 0.6, 2.6, 5.9, 6.3, 11.0)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_faddeeva_function(order: int) -> None:
     for x, y in PLACES:

@@ -40,6 +40,7 @@ def _part(label: str) -> dict[str, np.ndarray]:
     return {name: column[DATA["g"] == label] for name, column in DATA.items() if name != "g"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -81,6 +82,7 @@ def test_derived_quantities_have_their_standard_errors_in_each_group() -> None:
         ad.fit(MODEL, DATA, at=START, by="g", derive=["q/k"])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_certified_values_of_nist_for_a_group(name: str) -> None:
     known = regression(name)

@@ -23,6 +23,7 @@ FAKE = Command(("eval", "x", "--at", "x=1"))
 QUICK = pool.Setting(main="tests.fuzz.planted:main", seconds=0.5, patience=200, memory=3 << 30)
 
 
+@pytest.mark.exhaustive
 def test_a_command_depends_on_its_number_only() -> None:
     first = [mix.command(Random(f"0:{i}")) for i in range(60)]
     assert [mix.command(Random(f"0:{i}")) for i in reversed(range(60))] == first[::-1]
@@ -39,6 +40,7 @@ def test_the_number_of_processes_changes_nothing() -> None:
     assert codes(1) == codes(2)
 
 
+@pytest.mark.exhaustive
 def test_every_command_every_option_and_every_function_comes() -> None:
     """Nothing of these is written down in the generator, so this holds for what is added later too."""
     seen = [generate(Random(f"all:{i}")) for i in range(16000)]
@@ -184,6 +186,7 @@ def test_the_lines_for_a_shell_do_the_same(command: Command, tmp_path: Path, mon
 # The project
 
 
+@pytest.mark.exhaustive
 def test_two_hundred_commands_run_clean_and_most_reach_the_engine() -> None:
     ran = report.Findings()
     for _, each in pool.run_all(pool.Setting(), [(0, i) for i in range(200)], 2):

@@ -113,6 +113,7 @@ ZETA: list[tuple[list[float], list[float]]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("x", "q"), ZETA)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_zeta_has_derivatives_with_respect_to_its_exponent(x: list[float], q: list[float], order: int) -> None:
@@ -195,6 +196,7 @@ def test_gammainc_has_derivatives_with_respect_to_a(order: int) -> None:
     assert _differ(found, lambda a, x: _quotient(_gamma_true, (order,), a, x), *GAMMA_POINTS) < (1e-12 if order == 1 else 1e-10)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("orders", [(1, 0), (0, 1), (2, 0), (1, 1), (1, 2)])
 def test_betainc_has_derivatives_with_respect_to_its_parameters(orders: tuple[int, int]) -> None:
     found = ad.betainc_slope(*map(np.array, BETA_POINTS), *orders)

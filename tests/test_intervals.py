@@ -69,6 +69,7 @@ def test_an_enclosure_knows_that_a_function_is_not_continuous_or_not_defined_at_
         assert not values(np.array([[-below]]), np.array([[above]]))[0].regular[0]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("expression", _EXPRESSIONS.split())
 def test_an_enclosure_contains_all_values_and_derivatives(expression: str) -> None:
     system, values, slopes = _enclosures(expression)

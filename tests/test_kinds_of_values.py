@@ -48,6 +48,7 @@ EVERY = 4999
 """One in how many command lines of the product; a prime, so that no place and no kind is left out for good."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", sorted({words[0] for words in (*kinds.COMMANDS.values(), *kinds.PROGRAMS.values())}))
 def test_every_kind_of_value_in_every_place_is_answered_or_refused(command: str) -> None:
     wrong = [(found, case) for case in kinds.cases({command}, every=EVERY) if (found := kinds.failure(case)) is not None]

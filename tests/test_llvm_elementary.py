@@ -80,6 +80,7 @@ def by_numpy(name: str) -> Callable[..., np.ndarray]:
     return lambda *given: program(**dict(zip("xy", given, strict=False)))["value"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_unit_in_the_last_place(name: str) -> None:
     given = arguments(name, 200 if name in ("erf", "erfc", "ndtr") else 1_000)
@@ -111,6 +112,7 @@ def near_quarter_turns() -> np.ndarray:
     return x[x > 2.0**36]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_huge_arguments_near_multiples_of_half_pi(name: str) -> None:
     x = near_quarter_turns()

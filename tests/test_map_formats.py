@@ -520,6 +520,7 @@ SEEN += [(odd, OPTIONS[(i + k) % 4]) for i, odd in enumerate([*[f"a,1,{cell}" fo
 """Each odd cell and row with two of the options, beside none."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("odd", "options"), [*[(odd, []) for odd in dict.fromkeys(odd for odd, _ in SEEN)], *SEEN])
 def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from autodiff_cli.data.readers import arrow_csv as fast_csv
@@ -569,6 +570,7 @@ def mapped_alike(monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes)
     return found
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("options", [[], ["--no-keep"], ["--on-error", "skip"], ["--on-error", "nan"]])
 @pytest.mark.parametrize("odd", [None, *ODD_LINES])
 def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,6 +635,7 @@ _CELLS += (
 )
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("place", ["x", "s", "id"])
 @pytest.mark.parametrize("kind", list(_KINDS))
 @pytest.mark.parametrize("odd", [None, *_CELLS, *_VALUES])

@@ -82,6 +82,7 @@ def test_a_full_disk_and_a_closed_stream(tmp_path: Path) -> None:
     assert (closed.returncode, closed.stderr) == (5, "error: cannot read standard input: it is closed\n")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("style", "name", "pieces"),
     [

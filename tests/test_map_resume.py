@@ -274,6 +274,7 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
     return started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.extras)])
 def test_a_killed_run_is_continued(engine: str, name: str) -> None:

@@ -157,7 +157,7 @@ def test_text_of_every_format(style: str, rows: int) -> None:
     elif style == "arrow":
         table = table.set_column(1, "word", table["word"].dictionary_encode())
         with pa.ipc.new_file("d.arrow", table.schema) as file:
-            file.write_table(table, 5)
+            file.write_table(table, max(5, rows // 12))
     elif style == "npy":
         made = np.array(list(zip(table["x"].to_pylist(), table["word"].to_pylist(), strict=True)), [("x", float), ("word", "U9")])
         np.save("d.npy", made)

@@ -133,6 +133,7 @@ def test_the_command() -> None:
     assert streams('autodiff minimize "(x-1)**2 + y**2" --at x=3,y=4 -q')[0] == "1.0\n0.0\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("expression", "at", "verdict", "converged", "solution"),
     [

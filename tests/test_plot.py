@@ -295,6 +295,7 @@ def test_pictures_and_terminals_of_two_variables(tmp_path: Path, expression: str
     assert run(f'autodiff plot "{expression}" --over x=-3:3:30,y=-1:1:30 --quiet-notes').endswith("\n")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "expression", ["x*1e300", "x*1e-300", "abs(x)*1e-320", "x + 1e15", "floor(100*x)", "sin(1000*x)", "1e308*x"]
 )
@@ -567,6 +568,7 @@ def test_contour_levels(tmp_path: Path) -> None:
     assert len(bands) >= 4
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", ["", "--order 0", "--theme dark --width 400", "--levels 0.1,1,10 --order 0"])
 def test_nothing_of_a_picture_is_cut(options: str, tmp_path: Path) -> None:
     """The outermost pixels are paper: titles, labels and ticks end inside."""

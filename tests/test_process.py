@@ -77,6 +77,7 @@ def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -
     assert started(tmp_path, ["grad", "x", "--at", "x=3", "-q"], [str(script)]) == (0, b"1.0\n", b"")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("target", "module", "number", "code"),
     [
@@ -124,6 +125,7 @@ _BROKEN = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("command", "code"), _BROKEN)
 def test_messages_that_cannot_be_printed_change_nothing(command: str, code: int) -> None:
     text = "x\n0\nno\n" if command.startswith("map") else "lgo(1)\n"
@@ -135,6 +137,7 @@ def test_messages_that_cannot_be_printed_change_nothing(command: str, code: int)
         assert (cut.returncode, cut.stdout, cut.stderr) == (code, whole.stdout, ""), redirection
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("command", "code"),
     [

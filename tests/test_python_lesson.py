@@ -31,6 +31,7 @@ def operations(page: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
     return {line["name"]: (line["operation"], line["inputs"]) for line in page["lines"] if not line["leaf"]}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("program", TEXTS.values(), ids=TEXTS)
 def test_a_program_runs_as_without_a_lesson(program: Program, tmp_path: Path) -> None:
     file, lesson = FOLDER / f"{program.name}.txt", tmp_path / "lesson.html"

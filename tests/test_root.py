@@ -59,6 +59,7 @@ def test_a_multiple_root_is_recognised(expression: str, start: float, expected: 
     assert any(f"multiplicity {multiplicity}" in note["message"] for note in result.notes)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("expression", "at", "verdict"),
     [
@@ -183,6 +184,7 @@ NOT_ROOTS = [
 """Functions with a one-sided limit of 0 at a jump, or a limit of 0 at a hole or at the open end of a domain."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("expression", "verdict", "place", "start", "over"), NOT_ROOTS)
 def test_a_limit_of_0_is_not_a_root(expression: str, verdict: str, place: float, start: float, over: str | None) -> None:
     found = ad.root(expression, {"x": start})
@@ -209,6 +211,7 @@ CONTINUOUS = [
 """Functions with a root where an operation is not continuous, but the function is."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("expression", "start", "place", "multiplicity"), CONTINUOUS)
 def test_a_root_of_a_continuous_function_remains_one(expression: str, start: float, place: float, multiplicity: int | None) -> None:
     found = ad.root(expression, {"x": start}).require() or ad.root(expression, {"x": start})
@@ -216,6 +219,7 @@ def test_a_root_of_a_continuous_function_remains_one(expression: str, start: flo
     assert multiplicity in (None, found.multiplicity)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "expression",
     [
@@ -350,6 +354,7 @@ def test_the_sensitivity_of_rows_of_a_file(tmp_path: Path) -> None:
     assert "over rows names 'w', which is an array" in said
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("problem", [one for one in PROBLEMS if not one.name.startswith("Chebyquad")], ids=lambda one: one.name)
 def test_the_collection_of_more_garbow_and_hillstrom(problem: Problem, factor: float) -> None:

@@ -63,6 +63,7 @@ ENDLESS += [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("command", "code"), ENDLESS)
 def test_what_never_ends(command: str, code: int, tmp_path: Path) -> None:
     for suffix in ("npy", "csv", "json"):
@@ -73,6 +74,7 @@ def test_what_never_ends(command: str, code: int, tmp_path: Path) -> None:
     assert "hint: " in done.stderr or "is not a .npy file" in done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("begin", "command"), [("(", "autodiff repl"), ("1", "autodiff eval -"), ("1", "autodiff run -")])
 def test_a_pipe_that_never_ends(begin: str, command: str) -> None:
     done = bounded(f"yes '{begin}' | {command}; exit ${{PIPESTATUS[1]}}")

@@ -68,6 +68,7 @@ def test_values(op: FunctionInfo) -> None:
             _compare(op.function, choice, 1e-12)
 
 
+@pytest.mark.sampled(4)
 @EACH
 def test_gradients_of_each_example(op: FunctionInfo) -> None:
     for sample in op.samples:

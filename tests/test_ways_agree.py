@@ -199,6 +199,7 @@ def test_c_agrees(case: Case, compiler: str, tmp_path_factory: pytest.TempPathFa
     case.compare("C", by_position(case, value, gradient, np.reshape(hessian, (count, count))))
 
 
+@pytest.mark.exhaustive
 @needs_node
 @given(case=CASES)
 @settings(max_examples=10)
