@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.evaluation.trace import Trace
+    from autodiff_cli.precise.differences import Slope
 
     Array = NDArray[np.float64]
 
@@ -179,22 +180,35 @@ def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
 
     It is hidden in floats if the value is steep on one side, or the jump is small beside the values around it.
     """
+    for where, slope in _exact_slopes(evaluation) or []:
+        if slope.kind == "jump":
+            least = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance
+            left, right = (0.0 if abs(side) < least else float(side) for side in slope.sides)
+            return Discontinuity("jump", where, left, right)
+    return None
+
+
+def is_exactly_continuous(evaluation: Evaluation) -> bool:
+    """Return whether the value is continuous along each variable, as far as many digits show."""
+    found = _exact_slopes(evaluation)
+    return found is not None and all(slope.kind in ("smooth", "kink") for _, slope in found)
+
+
+def _exact_slopes(evaluation: Evaluation) -> list[tuple[str, Slope]] | None:
+    """Return the derivatives with many digits, with the variables and their values; ``None`` if they cannot be computed."""
     from autodiff_cli.precise.reference import Reference, in_time
 
+    found = []
     try:
         with in_time(_MOST_SECONDS):
             differences = (reference := Reference(evaluation)).differences
             for name, leaf in evaluation.variables.items():
                 elements = zip(reference.indices([name]), element_names(name, leaf.shape), np.ravel(leaf._data), strict=True)
                 for index, label, value in elements:
-                    for slope in differences.slopes(index):
-                        if slope.kind == "jump":
-                            least = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance
-                            left, right = (0.0 if abs(side) < least else float(side) for side in slope.sides)
-                            return Discontinuity("jump", f"{label} = {value:.6g}", left, right)
+                    found += [(f"{label} = {value:.6g}", slope) for slope in differences.slopes(index)]
     except AutodiffError:
-        pass
-    return None
+        return found if any(slope.kind == "jump" for _, slope in found) else None
+    return found
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:

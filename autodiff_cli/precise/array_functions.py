@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.errors import ArgumentError
+from autodiff_cli.errors import ArgumentError, LinAlgError
 from autodiff_cli.ops.loss import nll_of_rows
+from autodiff_cli.ops.matrices import is_vector
 from autodiff_cli.ops.reduce import count, dimensions, reduction
 from autodiff_cli.ops.sorting import ordered
 from autodiff_cli.precise.arithmetic import Number
@@ -190,25 +191,57 @@ def _nll_loss(x: Cells, target: Cells, how: str, ignored: int) -> Cells | Number
     return found
 
 
+def _eliminated(rows: Cells, right: Cells) -> tuple[Number | int, Cells]:
+    """Return the determinant of a matrix, and the solution for right-hand sides, by Gaussian elimination with partial pivoting.
+
+    If the matrix is singular, the determinant is 0 and there is no solution.  The arrays are overwritten.
+    """
+    n, sign = len(rows), 1
+    product: Number | int = rows.flat[0].math.of(1.0) if n else 1
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
+        if rows[pivot, k] == 0:
+            return rows[pivot, k], right
+        if pivot != k:
+            rows[[k, pivot]], right[[k, pivot]], sign = rows[[pivot, k]], right[[pivot, k]], -sign
+        product = product * rows[k, k]
+        for below in range(k + 1, n):
+            factor = rows[below, k] / rows[k, k]
+            rows[below, k:] = rows[below, k:] - rows[k, k:] * factor
+            right[below] = right[below] - right[k] * factor
+    for k in reversed(range(n)):
+        for later in range(k + 1, n):
+            right[k] = right[k] - right[later] * rows[k, later]
+        right[k] = right[k] / rows[k, k]
+    return product * sign if sign < 0 else product, right
+
+
 def _determinant(x: Cells) -> Cells:
-    """Return the determinants of a stack of matrices, computed by Gaussian elimination with partial pivoting."""
     stack = np.array(x).reshape(-1, *x.shape[-2:])
     found = np.empty(len(stack), object)
     for i, rows in enumerate(stack):
-        n, sign = len(rows), 1
-        product: Number | int = rows.flat[0].math.of(1.0) if n else 1
-        for k in range(n):
-            pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
-            if rows[pivot, k] == 0:
-                product = rows[pivot, k]
-                break
-            if pivot != k:
-                rows[[k, pivot]], sign = rows[[pivot, k]], -sign
-            product = product * rows[k, k]
-            for below in range(k + 1, n):
-                rows[below, k:] = rows[below, k:] - rows[k, k:] * (rows[below, k] / rows[k, k])
-        found[i] = product * sign if sign < 0 else product
+        found[i], _ = _eliminated(rows, np.empty((len(rows), 0), object))
     return found.reshape(x.shape[:-2])
+
+
+def _solve(x: Cells, y: Cells) -> Cells:
+    vector = is_vector(x.shape, y.shape)
+    right = y[..., None] if vector else y
+    batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
+    stack, found = (np.array(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (x, right))
+    for place in np.ndindex(batch):
+        determinant, _ = _eliminated(stack[place], found[place])
+        if determinant == 0:
+            raise LinAlgError("the matrix is singular")
+    return found[..., 0] if vector else found
+
+
+def _inverse(x: Cells) -> Cells:
+    if not x.size:
+        return x
+    of = next(iter(x.flat)).math.of
+    identity = np.array([[of(float(i == j)) for j in range(x.shape[-1])] for i in range(x.shape[-1])], object)
+    return _solve(x, np.broadcast_to(identity, x.shape))
 
 
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -230,5 +263,7 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cummax": _running(lambda one, other: one >= other),
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,
+    "inv": _inverse,
+    "solve": _solve,
 }
 """The implementations, keyed by the name of the declared function."""

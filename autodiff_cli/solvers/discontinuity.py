@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, jump
+from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, jump
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
@@ -88,15 +88,18 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     if system.tape is not None and enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
         # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
         return Discontinuity("undefined", where)
+    programs = [system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high}]
     for j in range(system.count if all(inside) else 0):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(each[j]) for each in here):
             found = jump(before, after, value)
             # Neighbouring floats may have different values of a continuous function.
-            if found is not None and abs(found[1] - found[0]) > 4 * steep * (high - low):
+            if found is None or abs(found[1] - found[0]) <= 4 * steep * (high - low):
+                continue
+            # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
+            if system.tape is not None or not all(map(is_exactly_continuous, programs)):
                 return Discontinuity("jump", where, *found)
     if enclosure is None or not all(inside):
         return None
-    programs = [system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high}]
     return next((hidden for each in programs if (hidden := exact_jump(each)) is not None), None)
