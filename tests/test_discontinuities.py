@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import polyroots
 
 from autodiff_cli.evaluation import compile
 from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
@@ -27,7 +26,7 @@ def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 
 
 def roots(*coefficients: float) -> list[float]:
     """The real roots of a polynomial, with the highest power first."""
-    return sorted(float(root) for root in polyroots(coefficients, maxsteps=100) if not root.imag)
+    return sorted(float(root.real) for root in np.roots(coefficients) if not root.imag)
 
 
 HALF = math.pi / 2

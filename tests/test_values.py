@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ TRUTHS: dict[str, Callable[..., Any]] = {
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "betainc_density": lambda a, b, x, i=0, j=0: _slope(lambda s, t: _beta_density(s, t, x), (a, b), (i, j)),
     "betainc_slope": lambda a, b, x, i=1, j=0: _slope(lambda s, t: mp.betainc(s, t, 0, x, regularized=True), (a, b), (i, j)),
-    "polyval": lambda c, x: mp.polyval(c, x),
+    "polyval": lambda c, x: reduce(lambda total, a: total * x + a, c),
     "interp": _interp,
     "bessel_partial": lambda v, x, kind, i=0, j=0: _slope(_bessel(kind), (v, x), (i, j)),
     **{kind: lambda v, x, kind=kind: _bessel(kind)(v, x) for kind in ("jv", "yv", "iv", "kv")},

@@ -78,7 +78,8 @@ def _cofactor_values(x: Array) -> Any:
     if n <= _FEW:  # the rounding error of a minor is relative to this minor; that of the decomposition, to the largest one
         rows, columns, signs = _others(n)
         minors = x[..., rows, columns]
-        return _nan_kept(x, signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors)))
+        found = signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors))
+        return np.where(np.any(np.isnan(x), (-2, -1))[..., None, None], x.dtype.type(np.nan), found)
     finite = np.all(np.isfinite(x), (-2, -1))[..., None, None]
     u, sizes, vh = converged("linalg.det", np.linalg.svd, np.where(finite, x, 0))
     others = np.ones_like(sizes)

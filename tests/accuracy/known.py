@@ -7,6 +7,7 @@ function that keeps 0 may be applied to it: neither moves a root or a break.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import operator
 import random
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mpmath
 
@@ -24,6 +25,14 @@ ZERO, ONE = Fraction(0), Fraction(1)
 DIGITS = 120
 WINDOW = 8
 """A function with infinitely many breaks is known between -8 and 8."""
+
+
+def _polyroots(ascending: list[Any]) -> list[Any]:
+    """The roots of a polynomial: mpmath 1.4 wants to be told the order of the coefficients, which mpmath 1.3 cannot be."""
+    told = "asc" in inspect.signature(mpmath.polyroots).parameters
+    order = {"asc": True} if told else {}
+    found: list[Any] = mpmath.polyroots(ascending if told else ascending[::-1], maxsteps=500, extraprec=600, **order)
+    return found
 
 
 def poly(*coefficients: Fraction | float) -> Poly:
@@ -89,7 +98,7 @@ def real_roots(p: Poly) -> list[tuple[Fraction, int]]:
     whole = p
     free = divided(p, common(p, slope(p)))[0]
     with mpmath.workdps(DIGITS):
-        for root in mpmath.polyroots([mpmath.mpf(c.numerator) / c.denominator for c in reversed(free)], 500, extraprec=600):
+        for root in _polyroots([mpmath.mpf(c.numerator) / c.denominator for c in free]):
             if abs(mpmath.im(root)) > mpmath.mpf(10) ** -60:
                 continue
             x = exactly(mpmath.re(root))
