@@ -54,6 +54,8 @@ def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
     order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
     order = order if order % 2 == 0 and sign > 0 else 0
     scaled = problem.hessian(x, np.zeros(len(problem.constraints))) * np.outer(size, size)
+    if not np.isfinite(scaled).all():
+        return Probe(None, False, order, nothing)
     values, vectors = np.linalg.eigh(scaled)
     null = values <= np.sqrt(EPS) * max(float(np.max(np.abs(values))), 1e-300)
     null[0] = True

@@ -167,7 +167,7 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
             check = _centered(problem, walk, check)
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
             if check.multiplicity > 1:
-                check = check._replace(error=_apart(problem, check, wide + np.abs(x - check.point.x)))
+                check = check._replace(error=_apart(problem, walk, check, wide + np.abs(x - check.point.x)))
             check = _signed(problem, check)
             if check.proof == "touching" and check.multiplicity % 2:  # a residual that changes its sign does not touch 0
                 found.unresolved.append(check.point.x)
@@ -191,13 +191,13 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     return np.stack([middle - reach, middle + reach])
 
 
-def _apart(problem: Problem, check: Check, wide: Vector) -> Vector:
+def _apart(problem: Problem, walk: Walk, check: Check, wide: Vector) -> Vector:
     """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
     x, error = check.point.x, check.error
     assert problem.enclosure is not None
-    while len(x) == 1 and error < wide:
+    while len(x) == 1 and error < wide and not walk.expired:
         ends = ((x - wide, x - error), (x + error, x + wide))
-        sides = [branch(problem.enclosure, problem.slopes, *side, 8, 0.1) for side in ends]
+        sides = [branch(problem.enclosure, problem.slopes, *side, 8, 0.02) for side in ends]
         if not any(side.proven or side.open or side.left for side in sides):
             return error
         error = 1.25 * error
