@@ -82,8 +82,9 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
             _add(found, check)
         waiting = _outside(waiting, np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)]))
+    end = time.thread_time() + MOST_SECONDS / 2
     for _ in range(MOST_PLACES):
-        if not len(waiting) or walk.expired:
+        if not len(waiting) or walk.expired or time.thread_time() > end:
             break
         box, waiting = waiting[0], waiting[1:]
         if problem.enclosure.excludes(*box):
