@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,8 @@ def without_addresses(text: str) -> str:
 def outcome(text: str) -> tuple[str, str | None]:
     """Run a program in Python with PyTorch; return what it prints, and the first line of the error that ends it."""
     written, raised = io.StringIO(), None
-    with contextlib.redirect_stdout(written):
+    with contextlib.redirect_stdout(written), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a program goes on after a warning, also where pytest makes errors of them
         try:
             exec(compile(text, "pasted", "exec"), {"__name__": "__main__"})
         except Exception as error:
