@@ -122,15 +122,20 @@ _SCIPY = (
     | _renamed("special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta", gammainc="gammainc", gammaincc="gammaincc")
     | {"betainc": "special.betainc({0}, {1}, {2})"}
 )
-_NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
 _OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
 _NUMPY_TWO = {name: name for name in (*_OF_TWO, "logical_and", "logical_or")}
+
+
+def _as_in_numpy(prefix: str) -> dict[str, str]:
+    """Return the functions that NumPy and JAX have under the same names."""
+    same = _same(prefix, f"{_ELEMENTARY} exp2 cbrt abs sign isnan isinf isfinite round logical_not")
+    return same | _renamed(prefix, **_INVERSE) | _renamed(prefix, _TWO, atan2="arctan2", **_NUMPY_TWO)
+
+
 NUMPY = Target(
     "numpy",
     "NumPy",
-    _same("np.", f"{_ELEMENTARY} {_NUMPY}")
-    | _renamed("np.", **_INVERSE)
-    | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
+    _as_in_numpy("np.")
     | _SCIPY
     | _same("special.", "erfcx dawsn k0 k1 y0 y1 ellipk ellipe")
     | {"bessel_j": "special.jv({1}, {0})"}
@@ -148,9 +153,7 @@ NUMPY = Target(
 JAX = Target(
     "jax",
     "JAX",
-    _same("jnp.", f"{_ELEMENTARY} {_NUMPY}")
-    | _renamed("jnp.", **_INVERSE)
-    | _renamed("jnp.", _TWO, atan2="arctan2", **_NUMPY_TWO)
+    _as_in_numpy("jnp.")
     | {name: text for name, text in _SCIPY.items() if name not in ("j0", "j1", "digamma", "log_ndtr", "zeta")}
     | {"sigmoid": "special.expit({0})"},
     where="jnp.where({c}, {x}, {y})",
