@@ -78,8 +78,7 @@ def _cofactor_values(x: Array) -> Any:
     if n <= _FEW:  # the rounding error of a minor is relative to this minor; that of the decomposition, to the largest one
         rows, columns, signs = _others(n)
         minors = x[..., rows, columns]
-        found = signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors))
-        return np.where(np.any(np.isnan(x), (-2, -1))[..., None, None], x.dtype.type(np.nan), found)
+        return _nan_kept(x, signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors)))
     finite = np.all(np.isfinite(x), (-2, -1))[..., None, None]
     u, sizes, vh = converged("linalg.det", np.linalg.svd, np.where(finite, x, 0))
     others = np.ones_like(sizes)
@@ -112,7 +111,8 @@ def _nan_kept(x: Array, found: Array) -> Any:
     """
     if not np.isnan(np.add.reduce(x, None)):  # one sum over all matrices is faster than a test of each
         return found
-    return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]
+    lost = np.any(np.isnan(x), (-2, -1), keepdims=np.ndim(found) == x.ndim)
+    return np.where(lost, x.dtype.type(np.nan), found)[()]
 
 
 def _det(x: Array) -> Any:

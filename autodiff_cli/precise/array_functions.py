@@ -191,17 +191,18 @@ def _nll_loss(x: Cells, target: Cells, how: str, ignored: int) -> Cells | Number
     return found
 
 
-def _eliminated(rows: Cells, right: Cells) -> tuple[Number | int, Cells]:
-    """Return the determinant of a matrix, and the solution for right-hand sides, by Gaussian elimination with partial pivoting.
+def _eliminate(rows: Cells, right: Cells) -> Number | int:
+    """Return the determinant of a matrix, and overwrite right-hand sides with their solutions unless the determinant is 0.
 
-    If the matrix is singular, the determinant is 0 and there is no solution.  The arrays are overwritten.
+    The method is Gaussian elimination with partial pivoting, which overwrites the matrix.
     """
     n, sign = len(rows), 1
     product: Number | int = rows.flat[0].math.of(1.0) if n else 1
     for k in range(n):
         pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
         if rows[pivot, k] == 0:
-            return rows[pivot, k], right
+            singular: Number = rows[pivot, k]
+            return singular
         if pivot != k:
             rows[[k, pivot]], right[[k, pivot]], sign = rows[[pivot, k]], right[[pivot, k]], -sign
         product = product * rows[k, k]
@@ -213,14 +214,14 @@ def _eliminated(rows: Cells, right: Cells) -> tuple[Number | int, Cells]:
         for later in range(k + 1, n):
             right[k] = right[k] - right[later] * rows[k, later]
         right[k] = right[k] / rows[k, k]
-    return product * sign if sign < 0 else product, right
+    return product * sign if sign < 0 else product
 
 
 def _determinant(x: Cells) -> Cells:
     stack = np.array(x).reshape(-1, *x.shape[-2:])
     found = np.empty(len(stack), object)
     for i, rows in enumerate(stack):
-        found[i], _ = _eliminated(rows, np.empty((len(rows), 0), object))
+        found[i] = _eliminate(rows, np.empty((len(rows), 0), object))
     return found.reshape(x.shape[:-2])
 
 
@@ -230,8 +231,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
     stack, found = (np.array(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (x, right))
     for place in np.ndindex(batch):
-        determinant, _ = _eliminated(stack[place], found[place])
-        if determinant == 0:
+        if _eliminate(stack[place], found[place]) == 0:
             raise LinAlgError("the matrix is singular")
     return found[..., 0] if vector else found
 
