@@ -151,7 +151,7 @@ def gradcheck(
                 entries = check.best(given, last - time.process_time())
             else:
                 entries = check.entries(FixedStep(evaluation, eps, atol, rtol))
-        broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
+            broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
         for entry in entries:
             if broken is not None and entry["verdict"] != "fail":
                 entry.update(verdict=broken.kind, reason=broken.sentence)

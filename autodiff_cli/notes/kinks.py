@@ -149,8 +149,7 @@ def _mask(step: Step, order: int) -> Mask | bool | None:
         return mask
     for predicate in (op.kink, op.second_kink if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
-            with np.errstate(all="ignore"):
-                mask = np.asarray(op.mask(predicate, *step.arrays()))
+            mask = np.asarray(op.mask(predicate, *step.arrays()))
     return mask
 
 

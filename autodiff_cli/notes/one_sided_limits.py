@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -180,35 +180,43 @@ def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
 
     It is hidden in floats if the value is steep on one side, or the jump is small beside the values around it.
     """
-    for where, slope in _exact_slopes(evaluation) or []:
-        if slope.kind == "jump":
-            least = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance
-            left, right = (0.0 if abs(side) < least else float(side) for side in slope.sides)
-            return Discontinuity("jump", where, left, right)
-    return None
+    try:
+        found = _first_exact(evaluation, ("jump",))
+    except AutodiffError:
+        return None
+    if found is None:
+        return None
+    where, (before, after) = found[0], found[1].sides
+    least = 1e-20 * max(abs(before), abs(after))  # the values are those at a small distance
+    left, right = (0.0 if abs(side) < least else float(side) for side in (before, after))
+    return Discontinuity("jump", where, left, right)
 
 
 def is_exactly_continuous(evaluation: Evaluation) -> bool:
     """Return whether the value is continuous along each variable, as far as many digits show."""
-    found = _exact_slopes(evaluation)
-    return found is not None and all(slope.kind in ("smooth", "kink") for _, slope in found)
+    try:
+        return _first_exact(evaluation, ("jump", "undefined", "unclear")) is None
+    except AutodiffError:
+        return False
 
 
-def _exact_slopes(evaluation: Evaluation) -> list[tuple[str, Slope]] | None:
-    """Return the derivatives with many digits, with the variables and their values; ``None`` if they cannot be computed."""
+def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, Slope] | None:
+    """Return the first derivative of one of some kinds, computed with many digits, with the place of its variable.
+
+    Raises:
+        AutodiffError: if derivatives cannot be computed with many digits, or not in time.
+    """
     from autodiff_cli.precise.reference import Reference, in_time
 
-    found = []
-    try:
-        with in_time(_MOST_SECONDS):
-            differences = (reference := Reference(evaluation)).differences
-            for name, leaf in evaluation.variables.items():
-                elements = zip(reference.indices([name]), element_names(name, leaf.shape), np.ravel(leaf._data), strict=True)
-                for index, label, value in elements:
-                    found += [(f"{label} = {value:.6g}", slope) for slope in differences.slopes(index)]
-    except AutodiffError:
-        return found if any(slope.kind == "jump" for _, slope in found) else None
-    return found
+    with in_time(_MOST_SECONDS):
+        differences = (reference := Reference(evaluation)).differences
+        for name, leaf in evaluation.variables.items():
+            elements = zip(reference.indices([name]), element_names(name, leaf.shape), np.ravel(leaf._data), strict=True)
+            for index, label, value in elements:
+                for slope in differences.slopes(index):
+                    if slope.kind in kinds:
+                        return f"{label} = {value:.6g}", slope
+    return None
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:

@@ -14,6 +14,9 @@ import numpy as np
 from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, jump
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
     from autodiff_cli.solvers.system import System, Vector
 
@@ -88,7 +91,10 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     if system.tape is not None and enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
         # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
         return Discontinuity("undefined", where)
-    programs = [system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high}]
+
+    def evaluations() -> Iterator[Evaluation]:
+        return (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high})
+
     for j in range(system.count if all(inside) else 0):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
@@ -98,8 +104,9 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
             if found is None or abs(found[1] - found[0]) <= 4 * steep * (high - low):
                 continue
             # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
-            if system.tape is not None or not all(map(is_exactly_continuous, programs)):
-                return Discontinuity("jump", where, *found)
+            if system.tape is None and all(map(is_exactly_continuous, evaluations())):
+                return None
+            return Discontinuity("jump", where, *found)
     if enclosure is None or not all(inside):
         return None
-    return next((hidden for each in programs if (hidden := exact_jump(each)) is not None), None)
+    return next((hidden for each in evaluations() if (hidden := exact_jump(each)) is not None), None)

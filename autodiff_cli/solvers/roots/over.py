@@ -28,6 +28,8 @@ _SAMPLES = 1_500
 """The number of points at which the signs of an equation without an enclosure are compared."""
 _MOST_GROUPS = 20
 """The maximum number of groups of intervals in which an equation that may not be continuous is examined."""
+_SECONDS_APART = 0.02
+"""The maximum processor time for one proof that a range beside a multiple root does not contain others."""
 _PIECES = {1: 64, 2: 8, 3: 4}
 """The number of parts of each side at first, by the number of unknowns."""
 
@@ -82,9 +84,8 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
             _add(found, check)
         waiting = _outside(waiting, np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)]))
-    end = time.thread_time() + MOST_SECONDS / 2
     for _ in range(MOST_PLACES):
-        if not len(waiting) or walk.expired or time.thread_time() > end:
+        if not len(waiting) or walk.expired:
             break
         box, waiting = waiting[0], waiting[1:]
         if problem.enclosure.excludes(*box):
@@ -198,7 +199,7 @@ def _apart(problem: Problem, walk: Walk, check: Check, wide: Vector) -> Vector:
     assert problem.enclosure is not None
     while len(x) == 1 and error < wide and not walk.expired:
         ends = ((x - wide, x - error), (x + error, x + wide))
-        sides = [branch(problem.enclosure, problem.slopes, *side, 8, 0.02) for side in ends]
+        sides = [branch(problem.enclosure, problem.slopes, *side, 8, _SECONDS_APART) for side in ends]
         if not any(side.proven or side.open or side.left for side in sides):
             return error
         error = 1.25 * error
@@ -307,7 +308,9 @@ def _sign_changes(problem: Problem, low: float, high: float) -> list[float]:
     end = time.thread_time() + MOST_SECONDS / 2
     grid = np.linspace(low, high, _SAMPLES)
     signs = np.sign(problem.system.columns(grid[None])[0])
-    found = [float(x) for x in grid[signs == 0][:20]]  # more of them are an interval of zeros
+    zero = signs == 0
+    zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
+    found = [float(x) for x in grid[zero]]
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
         a, b = float(grid[i]), float(grid[i + 1])
         while time.thread_time() < end and a < (middle := a / 2 + b / 2) < b:
