@@ -113,11 +113,13 @@ def test_a_shell_shows_what_the_command_prints(call: Call, command: str) -> None
     assert [line for line in err.splitlines() if line.startswith("note:")] == notes.splitlines()
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("call", [call for call, _ in CALLS], ids=IDS)
 def test_a_notebook_shows_every_result(call: Call) -> None:
-    formatters = pytest.importorskip("IPython.core.formatters")
+    from IPython.core.formatters import DisplayFormatter
+
     result = call()
-    shown, _ = formatters.DisplayFormatter().format(result)
+    shown, _ = DisplayFormatter().format(result)
     assert shown["text/plain"] == repr(result)
     picture = result.command in ("graph", "plot")
     assert shown["image/svg+xml" if picture else "text/html"].lstrip().startswith("<")
