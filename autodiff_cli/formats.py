@@ -240,4 +240,8 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
     if found is not None:
         suggested = f"{COMPRESSIONS[compression]} -dk {path}" if known == READ else f"name the file {plain}"
         raise UsageError(f"'{path}': {found} files are not compressed as a whole", hint=suggested)
-    raise UsageError(f"the name '{path}' does not determine a format", hint=f"set {setting(option)} to one of {', '.join(known)}")
+    hint = f"set {setting(option)} to one of {', '.join(known)}"
+    if known == READ:
+        sheet = plain.lower().endswith((".xlsx", ".xls", ".ods"))
+        hint = "save the sheet as CSV" if sheet else f"{hint}; set {setting('delimiter')} for cells that commas do not separate"
+    raise UsageError(f"the name '{path}' does not determine a format", hint=hint)

@@ -504,7 +504,14 @@ def test_files_that_cannot_be_read() -> None:
     refused(5, "cannot read 'none.csv': No such file or directory", "x", "none.csv")
     os.mkdir("folder")
     refused(5, "the folder 'folder' does not contain files of rows", "x", "folder")
-    refused(2, "does not determine a format", "x", write("data.dat", "x\n1\n"))
+    separated = "csv, tsv, npy, npz, parquet, arrow, feather; set --delimiter for cells that commas do not separate"
+    refused(
+        2,
+        f"'data.dat' does not determine a format\n  hint: set --input-format to one of ndjson, {separated}",
+        "x",
+        write("data.dat", "x\n1\n"),
+    )
+    refused(2, "'t.XLSX' does not determine a format\n  hint: save the sheet as CSV", "x", write("t.XLSX", ""))
     refused(5, "is not in gzip format", "x", write("data.csv.gz", "x\n1\n"))
     refused(2, "parquet files are not compressed as a whole", "x", write("data.parquet.gz", "x"))
     assert run_map("x", "data.dat", "--input-format", "csv", "-q").text == "1.0,1.0\n"

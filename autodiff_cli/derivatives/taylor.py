@@ -118,7 +118,7 @@ def taylor(
         evaluation = Evaluation(expression, at, const, wrt, dtype)
     except MissingValue as error:
         if len(error.names) == 1:
-            error.hint = f"add {setting('at', f'{error.names[0]}=0')} for the series around 0"
+            error.hint = f"add {setting('at', f'{error.names[0]}=VALUE')} for the series around this value"
         raise
     result = expand(evaluation, order)
     if verify or digits is not None:

@@ -200,5 +200,9 @@ def _curvature(result: Fit) -> list[str]:
     if result.curvature is None:
         return []
     parameters, intrinsic = (f"{value:.2g}" for value in result.curvature)
-    trusted = "linear intervals can be trusted" if result.curvature.linear else "linear intervals cannot be trusted"
+    trusted = (
+        "linear intervals can be trusted"
+        if result.curvature.linear
+        else "linear intervals cannot be trusted, profile intervals can"
+    )
     return [f"Curvature {parameters} (parameters), {intrinsic} (intrinsic): {trusted}."]
