@@ -412,3 +412,26 @@ def test_roots_that_rounding_makes_one_are_within_its_error(gap: str) -> None:
     found = ad.root(f"x**2 - 4.75*x + {constant!r}", over={"x": (-3.1, 3.2)}, all=True).roots
     for root in (2.375 - distance, 2.375 + distance):
         assert any(abs(one.solution["x"] - root) <= one.error_bound["x"] + 1e-15 for one in found)
+
+
+@pytest.mark.parametrize("power", [30, 38, 40, 42, 43, 44, 46, 48])
+def test_two_steep_roots_beside_each_other_are_both_found(power: int) -> None:
+    """(2**power*p)**2 - 1 has roots where p is -2**-power and 2**-power: two beside each root of p."""
+    p, scale = "(x - 2.5)*(x + 1)*((x + 0.875)**2 + 1.75)", 2.0**power
+    for expression in (f"norm([{scale!r}*{p}, 2])**2 - 5", f"({scale!r}*{p})**2 - 1"):
+        found = ad.root(expression, over={"x": (-3.1, 3.2)}, all=True)
+        for zero, slope in ((2.5, 3.5 * (3.375**2 + 1.75)), (-1.0, -3.5 * (0.125**2 + 1.75))):
+            for sign in (-1, 1):
+                root = zero + sign / scale / slope
+                known = any(abs(one.solution["x"] - root) <= one.error_bound["x"] + 5e-16 for one in found.roots)
+                assert known or "not decided" in str(found)
+        if power <= 40:
+            assert found.complete
+            assert [one.multiplicity for one in found.roots] == [1, 1, 1, 1]
+
+
+def test_two_roots_beside_each_other_of_a_badly_scaled_polynomial_are_not_one() -> None:
+    """The polynomial is 2**40*((x + 2.25)*((x + 0.125)**2 + 1.25)); the roots are where it is -1 and 1, near -2.25."""
+    polynomial = "1099511627776*x**3 + 2748779069440*x**2 + 2010044694528*x + 3131031158784"
+    found = ad.root(f"norm([{polynomial}, -3])**2 - 10", over={"x": (-3.1, 3.2)}, all=True)
+    assert len(found.roots) == 2 or not found.complete

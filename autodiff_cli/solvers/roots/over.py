@@ -12,10 +12,11 @@ from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.intervals.branch import branch
 from autodiff_cli.solvers.roots.iteration import Walk, newton_iteration
 from autodiff_cli.solvers.roots.problem import EPS, Problem
-from autodiff_cli.solvers.roots.verification import Check, verified
+from autodiff_cli.solvers.roots.verification import Check, krawczyk, verified
 
 if TYPE_CHECKING:
     from autodiff_cli.notes.one_sided_limits import Discontinuity
+    from autodiff_cli.solvers.intervals.enclosure import Enclosure
     from autodiff_cli.solvers.system import Vector
 
 MOST_SECONDS = 4.0
@@ -83,7 +84,8 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         check = _refined(problem, bounds)
         if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
             _add(found, check)
-        waiting = _outside(waiting, np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)]))
+        around = np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)])
+        waiting = _outside(problem.enclosure, waiting, around)
     for _ in range(MOST_PLACES):
         if not len(waiting) or walk.expired:
             break
@@ -91,7 +93,8 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         if problem.enclosure.excludes(*box):
             _note_excluded(problem, found, box, low, high)
         else:
-            waiting = _outside(waiting, _looked_at(problem, walk, box, low, high, found))
+            place = _looked_at(problem, walk, box, low, high, found)
+            waiting = _outside(problem.enclosure, np.concatenate([box[None], waiting]), place)
     found.unresolved += list(waiting.mean(axis=1))
     open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
     found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
@@ -124,10 +127,16 @@ def _note_excluded(problem: Problem, found: Roots, box: Vector, low: Vector, hig
         found.undefined.append(place)
 
 
-def _outside(boxes: Vector, place: Vector) -> Vector:
-    """Return the boxes, of shape (boxes, 2, n), that do not touch a place."""
-    apart = (boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])
-    return np.asarray(boxes[apart.any(axis=1)])
+def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
+    """Return the boxes, of shape (boxes, 2, n), that do not touch a place, and what may hold 0 of intervals that do."""
+    apart = ((boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])).any(axis=1)
+    parts = [boxes[apart]]
+    if boxes.shape[2] == 1:
+        for low, high in boxes[~apart]:
+            sides = ((low, np.nextafter(place[0], -np.inf)), (np.nextafter(place[1], np.inf), high))
+            left = [side for side in sides if side[0] <= side[1] and all(one.holds(0.0) for one in enclosure(*side))]
+            parts += [np.stack(side)[None] for side in left]
+    return np.concatenate(parts)
 
 
 def _refined(problem: Problem, bounds: Vector) -> Check:
@@ -170,8 +179,14 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
             if check.multiplicity > 1:
                 check = check._replace(error=_apart(problem, walk, check, wide + np.abs(x - check.point.x)))
+            elif check.multiplicity == 1:  # another simple root may be closer than the reach
+                wide = _alone(problem, check, box)
+                if np.any(box[0] > x + wide) or np.any(box[1] < x - wide):
+                    continue
             check = _signed(problem, check)
-            if check.proof == "touching" and check.multiplicity % 2:  # a residual that changes its sign does not touch 0
+            touches = check.proof == "touching"
+            crowded = check.multiplicity > 1 and any(_is_within(one, check) for one in found.checks if one.multiplicity == 1)
+            if (touches and check.multiplicity % 2) or crowded:  # a residual that changes its sign does not touch 0
                 found.unresolved.append(check.point.x)
             else:
                 _add(found, check)
@@ -191,6 +206,19 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     (found.unresolved if regular or hidden or _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
     return np.stack([middle - reach, middle + reach])
+
+
+def _is_within(one: Check, other: Check) -> bool:
+    """Return whether a root is within the error of another."""
+    return bool(np.all(np.abs(one.point.x - other.point.x) <= other.error))
+
+
+def _alone(problem: Problem, check: Check, box: Vector) -> Vector:
+    """Return how far around a simple root others do not exist, or its error."""
+    wide = 4 * check.error
+    if problem.system.count > 1:
+        return np.asarray(wide + box[1] - box[0])
+    return check.error if krawczyk(problem, check.point, wide) is None else wide
 
 
 def _apart(problem: Problem, walk: Walk, check: Check, wide: Vector) -> Vector:
