@@ -178,6 +178,10 @@ def test_the_command() -> None:
         ("abs(x) + abs(y - 1) + 0.1*abs(x - y)", {"x": 1, "y": 2}, "kink", True, {"x": 0, "y": 1}),
         ("x + 1/x", {"x": -0.9}, "unbounded", False, None),
         ("where(x > 1, x, 5 - x)", {"x": 3}, "jump", False, None),
+        ("expm1(max(3 - x, x - 0.5))", {"x": 30}, "kink", True, {"x": 1.75}),  # 28 equal steps lead to it
+        ("sinh(-100*(x + 2.5)*(x - 3)/(x + 0.25)**2)", {"x": 3}, "not_converged", False, None),  # it tends to sinh(-100)
+        ("-exp(x)", {"x": 3}, "unbounded", False, None),
+        ("-1/(x - 1)**2", {"x": 3}, "unbounded", False, None),
     ],
 )
 def test_verdicts(expression: str, at: dict[str, float], verdict: str, converged: bool, solution: dict[str, float] | None) -> None:

@@ -22,6 +22,9 @@ DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
 _FAR = 1e20
 _DEEP = 1e12
+"""The depth at which the value beside a point that steps cannot leave is that of a pole."""
+_DEEPEST = 1e200
+"""The depth at which a descent ends: ``sinh`` of a value near -100 is bounded, and far below any other."""
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
 _LEAST_SCALE = 1e-6
@@ -171,7 +174,7 @@ class _Descent:
                         radius = max(radius, float(np.linalg.norm(self.scale * step)))
                     if tiny:
                         return self._end("stationary")
-                    if np.abs(self.x).max() > far or self.value < -(_DEEP**2) * max(1.0, self.height):
+                    if np.abs(self.x).max() > far or self.value < -_DEEPEST * max(1.0, self.height):
                         return self._end("unbounded")
                 else:
                     radius = length / 4
@@ -186,7 +189,7 @@ class _Descent:
         return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
 
     def _end(self, ending: str) -> Descended:
-        deep = ending != "stationary" and self.value < -_DEEP * max(1.0, self.height)
+        deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
         return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:

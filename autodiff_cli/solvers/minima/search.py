@@ -356,15 +356,19 @@ class Search:
         lengths = done.lengths
         if len(lengths) < _MANY or self.problem.size > DENSE:
             return False
-        distance = float(np.linalg.norm(self.x - self.problem.start))
+        away = self.x - self.problem.start
         vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
-        return vanished and min(lengths[-_MANY:]) > 0.9 * max(lengths) / 4 and distance > 5 * max(lengths[-_MANY:])
+        far = min(lengths[-_MANY:]) > 0.9 * max(lengths) / 4 and float(np.linalg.norm(away)) > 5 * max(lengths[-_MANY:])
+        # The derivatives vanish at a kink, too, beyond which the value rises.
+        here, beyond = (self.problem.values(x)[0] for x in (self.x, np.clip(self.x + away, self.problem.low, self.problem.high)))
+        return vanished and far and not beyond > here
 
     def _unbounded(self) -> None:
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]
-        endless = abs(value) > 1e12 or self._goes_on()
+        near = abs(far) <= 1e6 * max(1.0, float(np.max(np.abs(self.problem.start))))
+        endless = np.isinf(value) or (abs(value) > 1e12 if near else self._goes_on())
         how = "without bound" if endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
         self._failed(
             f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
