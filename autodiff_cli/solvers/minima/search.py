@@ -359,9 +359,11 @@ class Search:
         away = self.x - self.problem.start
         vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
         far = min(lengths[-_MANY:]) > 0.9 * max(lengths) / 4 and float(np.linalg.norm(away)) > 5 * max(lengths[-_MANY:])
+        if not (vanished and far):
+            return False
         # The derivatives vanish at a kink, too, beyond which the value rises.
-        here, beyond = (self.problem.values(x)[0] for x in (self.x, np.clip(self.x + away, self.problem.low, self.problem.high)))
-        return vanished and far and not beyond > here
+        further = np.clip(self.x + away, self.problem.low, self.problem.high)
+        return not self.problem.values(further)[0] > self.problem.values(self.x)[0]
 
     def _unbounded(self) -> None:
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
