@@ -35,6 +35,13 @@ def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
     return head.rstrip() + dots + tail.lstrip()
 
 
+def two_lines(text: str, most: int) -> str:
+    """Return a text on one line of ``most`` characters, or on two that are cut between words or terms; the second is shortened."""
+    text = " ".join(text.split())
+    first = text if len(text) <= most else _uncut(text, most)
+    return "\n".join(filter(None, (first.rstrip(), shortened(text[len(first) :], most))))
+
+
 def _uncut(text: str, length: int) -> str:
     """Return the first ``length`` characters of a text, or fewer that do not end inside a term or a word."""
     for inside in (_IN_TERM, _IN_WORD):

@@ -10,11 +10,11 @@ import numpy as np
 from autodiff_cli.errors import setting
 from autodiff_cli.plotting.layout import ticks
 from autodiff_cli.plotting.model import PLAIN, Looks
-from autodiff_cli.plotting.picture import Theme, rendered
+from autodiff_cli.plotting.picture import WIDTH_OF_LETTER, Theme, rendered
 from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.table import console
-from autodiff_cli.wording import shortened
+from autodiff_cli.wording import shortened, two_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,7 +132,8 @@ def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()
     label = f"{100 * plot.level:g} %"
-    above.set_title(shortened(visible(plot.title)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+    title = two_lines(visible(plot.title), round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 12)
+    above.set_title(title, loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     if plot.new is not None:
         band = {"color": colors.curves[0], "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}
         above.plot(plot.curve[0], plot.curve[1] - plot.new, label=f"{label} band for a new measurement", **band)
