@@ -370,10 +370,10 @@ def test_the_scale_of_a_loss_is_blamed_for_its_overflow(tmp_path: Path) -> None:
 )
 def test_a_long_text_is_cut_between_terms_or_factors(text: str, most: int, expected: str) -> None:
     assert shortened(text, most) == expected
+    assert len(expected) <= most
 
 
 def test_a_long_title_takes_two_lines() -> None:
     assert two_lines("y = a*exp(-t/tau)", 20) == "y = a*exp(-t/tau)"
     assert two_lines("y = a*exp(-t/tau)*cos(w*t + phase) + offset", 40) == "y = a*exp(-t/tau)*cos(w*t + phase) +\noffset"
     assert two_lines("y = " + "a + " * 40 + "b", 20) == "y = a + a + a + a +\na + a + ... + a + b"
-    assert len(expected) <= most

@@ -292,3 +292,10 @@ def test_cofactors_of_a_badly_scaled_matrix_have_all_digits() -> None:
         "autodiff gradcheck 'det([[8.7e-19*(x - 2.6), -1.1], [3, -(x - 1.75)*(x - 2.4)*((x + 2.9)**2 + 1.6)]])' --at x=-30"
     )
     assert "pass" in printed
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-18])
+def test_small_cofactors_of_a_well_conditioned_matrix_have_all_digits(tiny: float) -> None:
+    x = _leaf([[5.0, -1.5, 0.0], [-1.5, -tiny, 0.0], [0.0, 0.0, 2.0]])
+    ad.det(x).backward()
+    np.testing.assert_allclose(x.grad.tolist(), [[-2 * tiny, 3, 0], [3, 10, 0], [0, 0, -5 * tiny - 2.25]], rtol=1e-14)

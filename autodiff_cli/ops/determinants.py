@@ -1,8 +1,8 @@
 """Determinants of matrices in batches, and their logarithms.
 
-The derivative of a determinant is the matrix of cofactors, which exists even for singular matrices.  The cofactors are computed
-as ``det(x)*inv(x).mT`` for well-conditioned matrices; for others from the minors, or from a singular value decomposition if
-they are large.  Higher derivatives of ill-conditioned matrices are computed from the cofactors of the minors.
+The derivative of a determinant is the matrix of cofactors, which exists even for singular matrices.  The cofactors of small
+matrices are computed from the minors.  Those of large matrices are ``det(x)*inv(x).mT`` if the matrix is well conditioned; if
+not, they are computed from a singular value decomposition, and higher derivatives from the cofactors of the minors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ declare = Declarations(__name__)
 
 _MOST_CONDITION = 1e5
 _FEW = 4
-"""Up to this number of rows, the cofactors of ill-conditioned matrices are the determinants of the minors."""
+"""Up to this number of rows, the cofactors are the determinants of the minors: small ones beside large ones keep their digits."""
 
 
 def _is_sound(x: Value) -> bool:
@@ -101,7 +101,7 @@ _cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": _cofac
 
 def cofactors(x: Value) -> Any:
     """Return the cofactors: the derivative of the determinant with respect to each element."""
-    return _lift(det(x)) * mT(inv(x)) if _is_sound(x) else _cofactors(x)
+    return _lift(det(x)) * mT(inv(x)) if x.shape[-1] > _FEW and _is_sound(x) else _cofactors(x)
 
 
 def _nan_kept(x: Array, found: Array) -> Any:
@@ -124,7 +124,7 @@ def _det(x: Array) -> Any:
 det: TensorFunction = declare(
     "det",
     _det,
-    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
+    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if x.shape[-1] > _FEW and _is_sound(x) else _cofactors(x))},
     node="LinalgDetBackward0",
     summary="determinant of each matrix",
     formula="the cofactors, which are det(x)*inv(x).mT where x is not singular",
