@@ -24,12 +24,11 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from tests.mutation.changes import Change, changes
+from tests.mutation.known import KNOWN, known
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = (
-    *("autograd/*.py", "autograd/primitives/*.py", "ops/*.py", "compiler/*.py", "script/statements.py"),
-    *("evaluation/compile.py", "evaluation/lowering.py", "language/parser.py", "language/grammar.py"),
-)
+MODULES = ("**/*.py",)
+GENERATED = ("language/_tables.py",)
 REFERENCE = ("tests/test_pages.py", "tests/behaviour/test_names.py")
 """Tests of what is declared when a module is imported."""
 FEW = 50
@@ -246,10 +245,17 @@ def mutants(modules: Iterable[str], folder: Path) -> list[Mutant]:
     """All mutants of modules, named by patterns below the package."""
     package = folder / "autodiff_cli"
     found = []
-    for path in sorted({path for pattern in modules for path in package.glob(pattern)}):
+    paths = {path for pattern in modules for path in package.glob(pattern)} - {package / name for name in GENERATED}
+    for path in sorted(paths):
         name = path.relative_to(package).as_posix()
         found += [Mutant(name, change) for change in changes(path.read_text(encoding="utf-8"))]
     return found
+
+
+def known_mutants(folder: Path) -> list[Mutant]:
+    """The mistakes that once passed all tests."""
+    package = folder / "autodiff_cli"
+    return [Mutant(module, known(name, (package / module).read_text(encoding="utf-8"))) for name, (module, *_) in KNOWN.items()]
 
 
 def modules(of: Iterable[Mutant]) -> set[str]:
@@ -263,6 +269,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="runs of the tests at a time")
     parser.add_argument("--limit", type=float, default=300, help="seconds; a mutant that takes longer is killed")
     parser.add_argument("--modules", nargs="+", default=MODULES, help="patterns below autodiff_cli")
+    parser.add_argument("--known", action="store_true", help="the mistakes of tests/mutation/known.py")
     parser.add_argument("--only", nargs="+", help="mutants by name, as the results have them")
     parser.add_argument("--tests", nargs="+", default=[], help="run these files of tests, on the tree as it is now")
     parser.add_argument("--scratch", type=Path, default=ROOT / ".mutants_cache", help="the folder to work in")
@@ -274,16 +281,18 @@ def main() -> None:
         shutil.rmtree(scratch / "now", ignore_errors=True)
         copy = copied(scratch / "now")
     entered = None if given.tests else Entered(scratch, given.jobs)
-    everything = mutants(given.modules, copy)
+    everything = known_mutants(copy) if given.known else mutants(given.modules, copy)
     if any(
         (ROOT / "autodiff_cli" / name).read_bytes() != (copy / "autodiff_cli" / name).read_bytes() for name in modules(everything)
     ):
         print(f"The program has changed since it was copied: delete {scratch} to begin anew.", file=sys.stderr)
     if given.only:
         chosen = [mutant for mutant in everything if mutant.name in given.only]
+    elif given.known:
+        chosen = everything
     else:
         chosen = random.Random(given.seed).sample(everything, min(given.count, len(everything)))
-    results = scratch / f"results-{given.seed}.jsonl"
+    results = scratch / f"results-{'known' if given.known else given.seed}.jsonl"
     known = {}
     if not given.only and results.exists():
         known = {one["mutant"]: one for one in map(json.loads, results.read_text(encoding="utf-8").splitlines())}
