@@ -47,3 +47,10 @@ def test_a_steep_element_of_an_inverse_does_not_jump() -> None:
     found = ad.root(f"inv({matrix})[0][0]", over={"x": (-3.1, 3.2)}, all=True)
     assert [one.solution["x"] for one in found.roots] == pytest.approx([-2.125, 0.875], abs=1e-14)
     assert not any(one["kind"] == "jump" for one in found.noted)
+
+
+def test_a_step_between_values_of_a_singular_system_is_not_a_root() -> None:
+    """The solution has a pole at 0.125, where the matrix is 0 but for one element: its hyperbolic tangent jumps from -1 to 1."""
+    matrix = "[[-(x + 2.25)*(x - 0.125)*((x + 1.375)**2 + 1.875), 0], [2.75, x**2 + 2.875*x - 0.375]]"
+    found = ad.root(f"tanh(solve({matrix}, [-0.75, 1])[0])", over={"x": (-3.1, 3.2)}, all=True)
+    assert (found.roots, found.complete) == ([], False)

@@ -143,6 +143,8 @@ def _singular(problem: Problem, point: Point, step: Vector, noise: Vector) -> Ch
         return Check(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
     proof = "residual" if point.f.any() else "zero residual"
     error, growth = reach
+    if point.f.any() and not _rises(problem, point, error):
+        return Check(point, "not_converged", "", step, np.full_like(step, np.inf), np.inf, noise)
     if is_excluded(problem, point.x, error):
         return Check(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
     return Check(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
@@ -218,6 +220,12 @@ def _falls(problem: Problem, point: Point, error: Vector) -> bool:
     size = norm(point.f)
     away = 1e3 * (error + EPS * np.abs(point.x))
     return any(norm(problem.system.values(point.x + sign * away)) < 0.1 * size for sign in (1.0, -1.0))
+
+
+def _rises(problem: Problem, point: Point, error: Vector) -> bool:
+    """Return whether the residuals are larger beyond the error of a root, unlike those on the steps of a jump."""
+    sides = [norm(problem.system.values(point.x + sign * 10 * error)) for sign in (1.0, -1.0)]
+    return not max(sides) <= 2 * norm(point.f)
 
 
 def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
