@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from tests.processes import completed
 from tests.shell import ROOT
@@ -57,36 +58,55 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAG
 BY_NAME = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
 
 
-@functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+class Source(NamedTuple):
+    """What one walk over a module finds.
 
-
-@functools.cache
-def _imports(path: Path, for_types: bool = True) -> frozenset[str]:
-    """The modules that a module imports, inside functions and by ``library`` too.
-
-    Args:
-        for_types: whether those count that only annotations need.
+    Attributes:
+        imports: the modules that it imports, inside functions and by ``library`` too.
+        needed: those that not only annotations need.
+        options: the lines of texts that name an option of the command line; docstrings are left out.
+        untyped: the number of parameters that may be anything.
+        called: the names of the functions that it calls by a name.
     """
-    tree = _tree(path)
-    typing = {id(part) for node in ast.walk(tree) if _is_for_types(node) for part in ast.walk(node)}
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in typing and not for_types:
-            continue
+
+    imports: set[str]
+    needed: set[str]
+    options: list[str]
+    untyped: int
+    called: set[str]
+
+
+@functools.cache
+def _source(path: Path) -> Source:
+    imports: set[str] = set()
+    needed: set[str] = set()
+    called: set[str] = set()
+    prose: set[int] = set()
+    options, untyped = [], 0
+    work: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    while work:
+        node, for_types = work.pop()
+        found: set[str] = set()
         if isinstance(node, ast.ImportFrom) and node.module:
             inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in BY_NAME else node.module for name in inside}
+            found = {name if name in BY_NAME else node.module for name in inside}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("library"):
-            found |= {name.value for name in node.args[:1] if isinstance(name, ast.Constant)}
-    return frozenset(found)
-
-
-def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            found = {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+            if node.func.id.startswith("library"):
+                found = {name.value for name in node.args[:1] if isinstance(name, ast.Constant) and isinstance(name.value, str)}
+        elif isinstance(node, ast.Expr):
+            prose.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            options += [f"{path}:{node.lineno} {node.value}"] if re.search(r"(?<![\w-])--[a-z]{2}", node.value) else []
+        elif isinstance(node, ast.arg):
+            untyped += isinstance(node.annotation, ast.Name) and node.annotation.id == "Any"
+        imports |= found
+        needed |= set() if for_types else found
+        for_types |= isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        work += [(each, for_types) for each in ast.iter_child_nodes(node)]
+    return Source(imports, needed, options, untyped, called)
 
 
 def test_no_module_reaches_up() -> None:
@@ -94,7 +114,7 @@ def test_no_module_reaches_up() -> None:
     for path in MODULES:
         room = path.relative_to(PACKAGE).parts[0]
         assert room in FLOORS, f"put the room {room} on its floor in FLOORS"
-        for name in _imports(path):
+        for name in _source(path).imports:
             parts = name.split(".")
             if parts[0] in OWNERS and room not in OWNERS[parts[0]]:
                 wrong.append(f"{path} imports {name}")
@@ -113,7 +133,7 @@ def test_no_room_hides_a_public_name() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    left = {name: {other for other in _imports(path, for_types=False) if other in BY_NAME} for name, path in BY_NAME.items()}
+    left = {name: {other for other in _source(path).needed if other in BY_NAME} for name, path in BY_NAME.items()}
     while free := [name for name, others in left.items() if not others & left.keys()]:
         for name in free:
             del left[name]
@@ -124,15 +144,8 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_only_the_command_line_names_its_options() -> None:
-    wrong = []
-    for path in [*MODULES, *PACKAGE.glob("*.py")]:
-        if path.relative_to(PACKAGE).parts[0] != "cli":
-            tree = _tree(path)
-            prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-                    wrong += [f"{path}:{node.lineno} {node.value}"] if re.search(r"(?<![\w-])--[a-z]{2}", node.value) else []
-    assert wrong == []
+    paths = [path for path in BY_NAME.values() if path.relative_to(PACKAGE).parts[0] != "cli"]
+    assert [line for path in paths for line in _source(path).options] == []
 
 
 def test_a_room_can_be_overlooked() -> None:
@@ -150,19 +163,13 @@ def test_a_room_can_be_overlooked() -> None:
 
 
 def test_parameters_say_what_they_take() -> None:
-    found = 0
-    for path in [*MODULES, *PACKAGE.glob("*.py")]:
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.arg) and node.annotation is not None:
-                found += ast.unparse(node.annotation) == "Any"
-    assert found < 300
+    assert sum(_source(path).untyped for path in BY_NAME.values()) < 300
 
 
 def test_nothing_evaluates_text_as_python() -> None:
-    for path in [*MODULES, *PACKAGE.glob("*.py")]:
-        names = {node.func.id for node in ast.walk(_tree(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        assert not names & {"eval", "exec", "compile", "__import__"}, path
-        outside = {name.split(".")[0] for name in _imports(path) - {"urllib.parse"}}
+    for path in BY_NAME.values():
+        assert not _source(path).called & {"eval", "exec", "compile", "__import__"}, path
+        outside = {name.split(".")[0] for name in _source(path).imports - {"urllib.parse"}}
         assert not outside & {"pickle", "socket", "urllib", "http", "requests"}, path
 
 
