@@ -423,3 +423,11 @@ def test_a_comparison_with_a_gradient_by_hand_is_constant() -> None:
     program = "f(a) = a < 1 with grad (3*a); f(x)*x"
     found = ad.compile(program, ["x"])(x=np.array([0.5, 2.0]))
     assert found["d_x"].tolist() == [ad.evaluate(program, at={"x": x}).grad["x"] for x in (0.5, 2.0)] == [1, 0]
+
+
+@pytest.mark.parametrize("condition", ["x > 0, 1 > 2", "1 > 2, x > 0", "x > 0, 2 > 1", "x < 0, 2 > 1", "2 > 1, x > 0"])
+def test_a_condition_and_a_constant(condition: str) -> None:
+    expression = f"where(bitwise_and({condition}), x, 2*x)"
+    found = ad.compile(expression)(x=3.0)
+    wanted = ad.evaluate(expression, {"x": 3.0})
+    assert (found["value"], found["d_x"]) == (wanted.value, wanted.grad["x"])

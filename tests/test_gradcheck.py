@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autodiff_cli as ad
@@ -13,6 +14,8 @@ from autodiff_cli.errors import LimitError, ShapeError, UsageError
 from autodiff_cli.gradient_checking.check import Report
 from autodiff_cli.gradient_checking.check import gradcheck as check
 from autodiff_cli.gradient_checking.points import At
+from autodiff_cli.gradient_checking.ridders import Quotient
+from autodiff_cli.gradient_checking.verdicts import Verdict, rounded
 from tests.accuracy.verdicts import triples
 from tests.accuracy.verdicts import verdict as said
 from tests.shell import run, streams
@@ -272,3 +275,16 @@ def test_no_warning_where_a_neighbour_is_outside_the_domain() -> None:
     z = [[1.98, 1.37, -0.782], [0.9, 2.7, 2.52], [0.5, 2, 2]]
     found = ad.gradcheck("deg2rad(power(x, x))*2/dawsn_slope(z, order=0)[2, 2]", at={"x": 0.0, "z": z})
     assert len(found.checks) == 2
+
+
+def test_large_steps_over_a_flat_function_do_not_decide() -> None:
+    """The function is 0 far from the point, so the quotients of large steps are 0 without an error."""
+    quotient = Quotient(lambda distance: np.array([distance * np.exp(-((1e5 * distance) ** 2))]), 0.0, 1)
+    assert quotient.value == pytest.approx([1.0], rel=1e-6)
+    assert quotient.judged(0, 1.0).verdict == "pass"
+
+
+@pytest.mark.parametrize(("error", "verdict"), [(1e-8, "pass"), (4e-7, "pass"), (1e-5, "undecided"), (0.1, "undecided")])
+def test_an_error_that_rounding_explains_passes_only_if_it_is_small(error: float, verdict: str) -> None:
+    assert rounded(Verdict("fail", 1.0, error, 1e-12), error).verdict == verdict
+    assert rounded(Verdict("fail", 1.0, error, 1e-12), error / 4).verdict == "fail"

@@ -22,8 +22,6 @@ KNOWN = {
         "(2 * math.pi) + 2 * logs",
     ),
     "the weights without an absolute scale": ("solvers/fitting/statistics.py", "+ 1) - 2 * logs", "+ 1) + 2 * logs"),
-    "proof beside an undetermined direction": ("solvers/fitting/engine/proof.py", "and not len(self.null) ", ""),
-    "no stop at a bound": ("solvers/fitting/inference/profile.py", "if trial == limit or abs", "if abs"),
     "large steps over flat functions": ("gradient_checking/ridders.py", "better = agrees & (off < error)", "better = off < error"),
     "a pass within noise": ("gradient_checking/verdicts.py", "tolerance <= 1e-6 * abs", "tolerance <= 1e-3 * abs"),
     "`false and c`": ("compiler/simplify.py", "return other if one else False", "return other"),
