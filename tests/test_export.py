@@ -333,6 +333,7 @@ def test_python_has_the_answers_far_out(expression: str) -> None:
 def test_what_overflows_in_a_choice_is_infinite() -> None:
     assert defined(export("max(exp(x), y)", "python"))(1000.0, 1.0) == (math.inf, (math.inf, 0))
     assert defined(export("min(x**3.0*1.5, pow(x, y))", "python"))(-9.0, 1001.0)[0] == -math.inf
+    assert defined(export("min(gamma(c), x)", "python", wrt=["x"]))(-1e-310, 1.0) == (-math.inf, (0,))
 
 
 def test_arrays_are_broadcast() -> None:

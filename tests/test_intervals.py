@@ -8,6 +8,7 @@ import pytest
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import branch
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
+from autodiff_cli.solvers.intervals.interval import increasing, point
 from autodiff_cli.solvers.system import System
 
 _EXPRESSIONS = """
@@ -132,3 +133,12 @@ def test_branch_and_bound_finds_every_root() -> None:
     found = branch(values, slopes, np.array([1.0]), np.array([100.0]), 16, 5.0)
     assert sorted(round(float(box.mean() / np.pi)) for box in found.proven) == list(range(1, 32))
     assert found.open == found.left == []
+
+
+@pytest.mark.parametrize("ulps", [-3, 3])
+def test_a_function_of_a_library_may_err_by_three_units_in_the_last_place(ulps: int) -> None:
+    """The libraries of C promise 4 units at most for the functions with a rule."""
+    for x in (0.3, 7.0):
+        found = increasing(point(x), lambda x: np.exp(x) + ulps * np.spacing(np.exp(x)))
+        assert found.low <= np.exp(x) <= found.high
+        assert found.high - found.low < 20 * np.spacing(np.exp(x))

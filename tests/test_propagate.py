@@ -11,6 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, ShapeError, UnknownName, UsageError
+from autodiff_cli.solvers.uncertainty.law import coverage_factor
 from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.solvers.uncertainty.written import concise, tolerance
 from tests.shell import streams
@@ -362,3 +363,8 @@ def test_an_output_file_whose_name_has_no_suffix() -> None:
     out, err, code = streams("autodiff propagate x --at x=1(1) --output 1")
     assert (out, code) == ("", 2)
     assert "use a name that ends in one of .txt, .json" in err
+
+
+def test_rounding_does_not_take_a_degree_of_freedom() -> None:
+    assert coverage_factor(0.95, 9 * (1 - 1e-15)) == coverage_factor(0.95, 9.0)
+    assert coverage_factor(0.95, 8.99) == coverage_factor(0.95, 8.0) > coverage_factor(0.95, 9.0)
