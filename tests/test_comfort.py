@@ -206,6 +206,17 @@ def test_columns_limits_tables_in_a_pipe(width: int, monkeypatch: pytest.MonkeyP
     assert run("autodiff eval 'log(x**3)' --at x=5") == whole
 
 
+def test_a_table_that_just_fits_is_not_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns with their names and values, and expressions of the least width, take 69 columns."""
+    titles = []
+    for width in (68, 69):
+        monkeypatch.setenv("COLUMNS", str(width))
+        found = run("autodiff eval 'sin(x)*exp(-x**2) + cos(x)*log(x + 2)' --at x=5")
+        assert max(map(len, found.splitlines())) <= width
+        titles.append(len(re.findall("^name ", found, re.MULTILINE)))
+    assert titles == [2, 1]
+
+
 def test_a_list_of_functions_in_a_pipe_has_lines_for_reading() -> None:
     assert max(map(len, run("autodiff functions").splitlines())) <= 120
     assert max(map(len, run("autodiff functions einsum").splitlines())) <= 120
