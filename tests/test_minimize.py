@@ -37,6 +37,7 @@ _MGH = {1, 2, 4, 5, 7, 8, 9, 13, 14, 15, 16, 34}
 _HS = {5, 7, 13, 19, 20, 24, 33, 44, 62, 71, 77, 83, 104, 108}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("problem", [each for each in mgh_minima.PROBLEMS if each.number in _MGH], ids=lambda each: each.name)
 def test_problems_without_constraints(problem: mgh_minima.Residuals) -> None:
     found = ad.minimize(problem.objective, at=problem.start)
@@ -311,3 +312,10 @@ def test_the_suffix_of_a_file_selects_its_format(command: str, monkeypatch: pyte
     assert Path("a.txt").read_text() == run(f"autodiff {command} -q")
     names = ", ".join(f".{suffix}" for suffix in ("txt", "json", "ndjson", "csv", "tsv", "md", "tex"))
     assert f"use a name that ends in one of {names}\n" in run(f"autodiff {command} -o a.zip")
+
+
+def test_a_value_that_is_level_for_its_rounding_only_is_not_flat_at_a_bound() -> None:
+    """The hyperbolic tangent is 1 in floats between the bounds, and falls towards the upper one."""
+    found = ad.minimize("tanh(1099511627776*(x - 2.625)**4)", at={"x": -2.7}, bounds={"x": (-2, 2)})
+    assert (found.verdict, found.converged) == ("underflow", False)
+    assert ad.minimize("relu(x)", at={"x": -3}, bounds={"x": (-2, 2)}).verdict == "flat"

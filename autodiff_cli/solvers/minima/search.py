@@ -92,7 +92,7 @@ class Search:
         again = f"use another start with {setting('at')}"
         if broken is not None:
             self._failed(f"no {self._kind} found: {broken.sentence}", again, broken.kind)
-        elif self._is_free and (self.verdict == "flat" or self._is_tiny) and has_hidden_slope(self.problem, self.x):
+        elif (self.verdict == "flat" or self._is_tiny) and self._is_free and has_hidden_slope(self.problem, self.x):
             place = ", ".join(f"{label} = {value:.6g}" for label, value in list(zip(system.labels, self.x, strict=True))[:3])
             hidden = "the value changes by less than its rounding errors"
             self._failed(f"no {self._kind} found: at {place}, {hidden}", again, "underflow")
@@ -104,8 +104,10 @@ class Search:
 
     @property
     def _is_free(self) -> bool:
-        """Whether neither a constraint nor a bound holds the last point."""
-        return self.found is not None and not (self.found.active.constraints.any() or self.found.active.fixed.any())
+        """Whether neither a constraint nor a bound holds the last point; a bound does not hold a flat one."""
+        if self.found is None or self.found.active.constraints.any():
+            return False
+        return self.verdict == "flat" or not self.found.active.fixed.any()
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
