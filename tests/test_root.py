@@ -414,7 +414,8 @@ def test_roots_that_rounding_makes_one_are_within_its_error(gap: str) -> None:
         assert any(abs(one.solution["x"] - root) <= one.error_bound["x"] + 1e-15 for one in found)
 
 
-@pytest.mark.parametrize("power", [30, 38, 40, 42, 43, 44, 46, 48])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("power", [40, 30, 38, 42, 46, 43, 44, 48])
 def test_two_steep_roots_beside_each_other_are_both_found(power: int) -> None:
     """(2**power*p)**2 - 1 has roots where p is -2**-power and 2**-power: two beside each root of p."""
     p, scale = "(x - 2.5)*(x + 1)*((x + 0.875)**2 + 1.75)", 2.0**power
@@ -435,3 +436,7 @@ def test_two_roots_beside_each_other_of_a_badly_scaled_polynomial_are_not_one() 
     polynomial = "1099511627776*x**3 + 2748779069440*x**2 + 2010044694528*x + 3131031158784"
     found = ad.root(f"norm([{polynomial}, -3])**2 - 10", over={"x": (-3.1, 3.2)}, all=True)
     assert len(found.roots) == 2 or not found.complete
+
+
+def test_an_equation_may_have_a_function_of_the_program_on_its_left() -> None:
+    assert ad.root("f(x) = x**2; f(x) = 2", at={"x": 1}).solution["x"] == pytest.approx(2**0.5, abs=1e-15)

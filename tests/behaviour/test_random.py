@@ -90,6 +90,7 @@ MOMENTS: dict[str, tuple[Any, float, float]] = {
     "bernoulli of p": (lambda n: torch.bernoulli(torch.empty(n), 0.2), 0.2, 0.4),
     "poisson": (lambda n: torch.poisson(torch.full((n,), 4.0)), 4.0, 2.0),
     "uniform_": (lambda n: torch.empty(n).uniform_(-1, 3), 1.0, 4 / 12**0.5),
+    "uniform_ between 0 and 1": (lambda n: torch.empty(n).uniform_(), 0.5, 12**-0.5),
     "normal_": (lambda n: torch.empty(n).normal_(1, 2), 1.0, 2.0),
     "exponential_": (lambda n: torch.empty(n).exponential_(4.0), 0.25, 0.25),
     "geometric_": (lambda n: torch.empty(n).geometric_(0.5), 2.0, 2**0.5),
