@@ -26,6 +26,7 @@ LOSING = {"beta(x, y)", "norm([x, y])", "norm([x, y], 3)", "norm([x, y], 1.5)", 
 """Whose second derivatives are differences that lose digits: docs/accuracy.md says where."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("expression", ONE)
 def test_a_function_of_one_number(expression: str) -> None:
     assert list(scan(expression, KNOWN, sample_of(expression))) == []
@@ -48,6 +49,7 @@ def test_the_digits_near_0_and_1(expression: str, truth: Any, x: float) -> None:
         assert found[index] == pytest.approx(wanted, rel=1e-12), index
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("expression", sorted({*TWO} - LOSING))
 def test_a_function_of_two_numbers(expression: str) -> None:
     assert list(scan(expression, KNOWN, sample_of(expression))) == []

@@ -118,6 +118,7 @@ def check(answer: dict[str, Any], tolerance: float = 1e-12) -> int:
     return formulas
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: f"{r['expr']} at {r['at']}")
 def test_golden(record: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     given = [f"--at={name}={json.dumps(value)}" for name, value in record["at"].items()]

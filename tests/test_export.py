@@ -348,9 +348,9 @@ def test_arrays_are_broadcast() -> None:
 
 @pytest.mark.parametrize("to", ["python", "numpy", "torch", "jax", "c", "javascript"])
 def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
-    short, long = (len(export("sin(x*" * n + "x" + ")" * n, to)) for n in (100, 400))
+    short, long = (len(export("sin(x*" * n + "x" + ")" * n, to)) for n in (50, 200))
     assert long < 6 * short
-    longest = max(export("sin(x*" * 100 + "x" + ")" * 100, to).splitlines()[12:], key=len)
+    longest = max(export("sin(x*" * 50 + "x" + ")" * 50, to).splitlines()[12:], key=len)
     assert len(longest) < 160
 
 

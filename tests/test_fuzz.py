@@ -30,6 +30,7 @@ def test_a_command_depends_on_its_number_only() -> None:
     assert len(set(first)) > 55
 
 
+@pytest.mark.exhaustive
 def test_the_number_of_processes_changes_nothing() -> None:
     tasks = [pool.command_of(pool.Setting(), 3, i) for i in range(12)]
 

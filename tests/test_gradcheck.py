@@ -97,6 +97,7 @@ def test_derivatives_are_judged_at_any_scale(expression: str, at: dict[str, Any]
     assert verdicts(check(expression, at)) == [verdict]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("at", SCALES)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_verdict_does_not_depend_on_units(at: float, scale: float) -> None:

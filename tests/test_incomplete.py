@@ -190,6 +190,7 @@ BETA_POINTS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_gammainc_has_derivatives_with_respect_to_a(order: int) -> None:
     found = ad.gammainc_slope(*map(np.array, GAMMA_POINTS), order)

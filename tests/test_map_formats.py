@@ -99,6 +99,7 @@ def load(path: str) -> dict[str, list[Any]]:
         return pa.ipc.open_file(source).read_all().to_pydict()  # type: ignore[no-any-return]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("into", [*PLAIN, "json", *ARROW])
 @pytest.mark.parametrize("out_of", [*PLAIN, *ARROW])
 def test_every_pair_of_formats(out_of: str, into: str) -> None:

@@ -143,6 +143,7 @@ def test_conditions_on_text(condition: str, chosen: str) -> None:
     assert {len(row) for row in rows} == {6}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("style", ["csv", "ndjson", "parquet", "arrow", "npy"])
 @pytest.mark.parametrize("rows", [8, 60_000])
 def test_text_of_every_format(style: str, rows: int) -> None:
@@ -369,6 +370,7 @@ def save_table(path: str) -> None:
         Path(path).write_text("\n".join([",".join(TABLE), *(",".join(map(str, row.values())) for row in rows), ""]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("condition", ["x < 5 and y > k", "g == 'b' and x > 2 or 'a' >= g", "not (u_x < w/10)", "x >= w and w"])
 @pytest.mark.parametrize("style", ["csv", "ndjson", "parquet"])
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ def test_poles_have_a_dotted_line_and_kinks_a_circle() -> None:
     assert "".join(terminal('"abs(x)" --over x=-3:3 --quiet-notes')).count("●") == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("expression", "circles"),
     [
@@ -287,6 +288,7 @@ def test_themes_and_transparency(tmp_path: Path) -> None:
     assert b"#ffffff" in picture(tmp_path, '"sin(x)" --over x=-3:3')
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "expression", ["x*y", "2", "log(-1 - x**2 - y**2)", "floor(x) + y", "1/(x - y)", "x*1e-300*y", "1e308*x*y"]
 )

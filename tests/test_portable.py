@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def test_what_posix_alone_has_is_asked_for_first() -> None:
 
 def _asks_first(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
+    if not re.search(rf"\b(os|signal)\.|import ({'|'.join(MODULES)})\b", text):
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal"):
             alone = node.attr in (CALLS if node.value.id == "os" else SIGNALS)

@@ -59,6 +59,7 @@ def _compare(function: Callable[..., Any], choice: Sequence[tuple[Any, int | Non
         np.testing.assert_allclose(part.detach().numpy(), expected, rtol=rtol, atol=1e-13)
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_values(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -80,6 +81,7 @@ def test_gradients_of_each_example(op: FunctionInfo) -> None:
                 _compare(lambda *given, inner=inner: ad.func.grad(lambda *a: _scalar(op.function(*a)), inner)(*given), choice, 1e-9)
 
 
+@pytest.mark.sampled(3)
 @EACH
 def test_backward_passes_with_a_batch_of_cotangents(op: FunctionInfo) -> None:
     for sample in op.samples:
