@@ -440,3 +440,8 @@ def test_two_roots_beside_each_other_of_a_badly_scaled_polynomial_are_not_one() 
 
 def test_an_equation_may_have_a_function_of_the_program_on_its_left() -> None:
     assert ad.root("f(x) = x**2; f(x) = 2", at={"x": 1}).solution["x"] == pytest.approx(2**0.5, abs=1e-15)
+
+
+def test_roots_that_are_close_are_told_apart_by_their_digits() -> None:
+    printed = run("autodiff root '(x - 2.5)**2 - 1e-20' --over x=-3:3.2 --all")
+    assert [line.split()[0] for line in printed.splitlines()[2:4]] == ["2.4999999999", "2.5000000001"]

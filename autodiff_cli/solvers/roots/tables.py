@@ -62,9 +62,15 @@ def _listed(roots: Sequence[Root], precision: int) -> Renderable:
         table.add_column(f"d{x}/d{a}", style="cyan", justify="right", overflow="fold")
     for header in ("error", "multiplicity", "proof"):
         table.add_column(header, justify="left" if header == "proof" else "right", no_wrap=True)
+
+    def solution(one: Root, digits: int) -> list[str]:
+        return [human(value, digits) for value in one.solution.values()]
+
+    # Roots that are close to each other are told apart by more digits.
+    digits = next((n for n in range(precision, 18) if len({(*solution(one, n),) for one in roots}) == len(roots)), precision)
     for one in roots:
         record = one.record()
-        cells = [human(value, precision) for value in one.solution.values()]
+        cells = solution(one, digits)
         cells += [human(one.sensitivity[x][a], precision) for x, a in slopes]
         table.add_row(*cells, human(_shown(record["error_bound"]), 2), str(one.multiplicity), one.proof)
     return table
