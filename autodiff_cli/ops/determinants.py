@@ -41,6 +41,11 @@ def _is_sound(x: Value) -> bool:
     return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
 
 
+def _uses_inverse(x: Value) -> bool:
+    """Return whether the cofactors are those of the inverse, not of the minors or of a decomposition."""
+    return x.shape[-1] > _FEW and _is_sound(x)
+
+
 def _lift(g: Value) -> Any:
     """Append two dimensions of length 1, so that one number for each matrix broadcasts against the matrices."""
     return unsqueeze(unsqueeze(g, -1), -1)
@@ -101,7 +106,7 @@ _cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": _cofac
 
 def cofactors(x: Value) -> Any:
     """Return the cofactors: the derivative of the determinant with respect to each element."""
-    return _lift(det(x)) * mT(inv(x)) if x.shape[-1] > _FEW and _is_sound(x) else _cofactors(x)
+    return _lift(det(x)) * mT(inv(x)) if _uses_inverse(x) else _cofactors(x)
 
 
 def _nan_kept(x: Array, found: Array) -> Any:
@@ -124,7 +129,7 @@ def _det(x: Array) -> Any:
 det: TensorFunction = declare(
     "det",
     _det,
-    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if x.shape[-1] > _FEW and _is_sound(x) else _cofactors(x))},
+    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _uses_inverse(x) else _cofactors(x))},
     node="LinalgDetBackward0",
     summary="determinant of each matrix",
     formula="the cofactors, which are det(x)*inv(x).mT where x is not singular",
