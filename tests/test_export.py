@@ -421,3 +421,21 @@ def test_a_sign_before_a_quotient_is_not_that_of_its_first_factor() -> None:
         lines = export("exp(z)*x**(-y/2)", target, wrt=["z"]).splitlines()
         (code,) = [line for line in lines if line.strip().startswith(("value = ", "const double value = "))]
         assert text in code
+
+
+def test_a_choice_between_numbers_has_the_type_of_the_inputs() -> None:
+    for target, text in (
+        ("torch", "torch.where(x > 0, x.new_tensor(1), x.new_tensor(2))"),
+        ("jax", "jnp.where(x > 0, 1, 2)"),
+        ("python", "1 if x > 0 else 2"),
+        ("c", "x > 0.0 ? 1.0 : 2.0"),
+    ):
+        assert f" = {text}" in export("where(x > 0, 1, 2)*y", target)
+    assert "torch.where(v1, y, 2)" in export("where(x > 0, y, 2)", "torch")
+
+
+@pytest.mark.parametrize("decimals", [-2, 1])
+def test_rounding_to_decimals_is_that_of_the_engine(decimals: int) -> None:
+    function = defined(export(f"round(x, {decimals})", "python"))
+    at = np.random.default_rng(1).normal(scale=1e4, size=500)
+    assert [function(x)[0] for x in at.tolist()] == np.round(at, decimals).tolist()

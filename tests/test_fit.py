@@ -181,6 +181,8 @@ def test_a_trace_has_a_row_for_every_step(line_csv: str) -> None:
     assert lines[0] == "step,a,b,objective,length,damping,done"
     assert lines[1].startswith("0,1.0,0.1,")
     assert lines[-1].endswith("newton")
+    table, _, _ = streams(f"autodiff fit 'y = a*exp(b*x)' {line_csv} --at a=1,b=0.1 --trace")
+    assert table.split()[:7] == lines[0].split(",")
     values = [float(line.split(",")[3]) for line in lines[1:] if not line.endswith("rejected")]
     assert values == pytest.approx(sorted(values, reverse=True), rel=1e-12)  # Newton steps end in rounding
 

@@ -21,6 +21,7 @@ from autodiff_cli.errors import FileError
 from autodiff_cli.plotting import layout
 from autodiff_cli.plotting.layout import arrows, clipped
 from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.plotting.picture import THEMES
 from autodiff_cli.plotting.plot import plot, with_levels
 from tests.shell import run
 
@@ -240,6 +241,17 @@ def picture(tmp_path: Path, options: str, name: str = "p.svg") -> bytes:
     path = tmp_path / name
     assert run(f"autodiff plot {options} --quiet-notes -o {path}") == ""
     return path.read_bytes()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_colour_is_one_of_the_theme(tmp_path: Path, theme: str) -> None:
+    found = THEMES[theme]
+    known = {found.paper, found.ink, found.dim, found.grid, *found.curves}
+    for options in ('"1/x, abs(x), floor(x), sin(x)/x" --over x=-3:3', '"x**2" --over x=-3:3 --path {path}'):
+        path = tmp_path / "path.csv"
+        path.write_text("x\n3\n1\n0\n")
+        svg = picture(tmp_path, f"{options.format(path=path)} --theme {theme}").decode()
+        assert set(re.findall("#[0-9a-f]{6}", svg)) <= known
 
 
 def line_pieces(svg: bytes, name: str) -> list[list[tuple[float, float]]]:
@@ -500,6 +512,14 @@ def test_labels_of_several_curves_are_never_cut() -> None:
     lines = terminal(f'"{", ".join(labels)}" --over x=-3:3 --width 60 --quiet-notes')
     assert max(map(len, lines)) <= 60
     assert all(label in "\n".join(lines) for label in labels)
+
+
+def test_labels_share_a_line_as_long_as_they_fit() -> None:
+    """A label takes 8 columns more than its letters: the sample before it, and space around both."""
+    labels = "sin(x), 2*cos(x)"
+    for width, together in ((30, True), (29, False)):
+        lines = terminal(f'"{labels}" --over x=-3:3 --width {width} --order 0 --quiet-notes')
+        assert any("sin(x)" in line and "2*cos(x)" in line for line in lines) is together
 
 
 def test_expressions_that_are_not_drawn_are_named() -> None:

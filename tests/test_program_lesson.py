@@ -132,6 +132,13 @@ def test_hooks_loops_and_changes_in_place() -> None:
     ]
 
 
+def test_a_statement_that_changes_no_tensor_says_what_it_does() -> None:
+    recorder = recorded("x = tensor(2.0, requires_grad=true)\ny = x*3\nh = y.register_hook(lambda g: g*10)\nh.remove()\nn = 3\n")
+    words = [scene["words"] for scene in scenes(recorder)]
+    assert [text.partition(":")[0] for text in words if "hook" in text] == ["The hook is kept", "The hook is removed."]
+    assert words[-2] == "The statement changes no tensor."
+
+
 def test_saved_values_are_freed_or_kept() -> None:
     kept, freed = recorded(PROGRAMS["code07"]), recorded(PROGRAMS["code06"])
     assert statement(kept, "z.backward(retain_graph=true)").freed == []

@@ -25,6 +25,8 @@ HOMES = ("nn.functional", "linalg", "special", "", "Tensor")
 LISTS = {"stack", "cat", "vstack", "hstack", "dstack", "column_stack", "index_put"}
 """Functions that take a list of tensors in PyTorch, and several arguments in the language."""
 V, M, N = [0.5, -1.0, 2.0], [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [3, 0, -5]
+BLOCK = [[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[1.3, 0.9, -0.4], [-2.0, 0.3, 0.6]]]
+"""An array whose dimensions differ, in no order: a wrong dimension gives another answer."""
 PAIRS = ((V, [0.5, 1.0, -2.0]), (N, [3, 1, -6]), (2.0, V))
 TRUTHS = (([True, False, True], [True, True, False]), (V, [0.0, 1.0, 0.0]))
 FURTHER: dict[str, Sequence[tuple[Any, ...]]] = {
@@ -54,6 +56,10 @@ FURTHER: dict[str, Sequence[tuple[Any, ...]]] = {
     "poisson_nll_loss": (([0.3, 1.2, 0.4, 2.0], [0.5, 1.0, 1.5, 7.0], True, True), ([0.3, 1.2], [1.0, 1.7], False, True)),
     "embedding": (([1, 0, 1, 2], [[0.5, -1.0], [0.1, 0.7], [2.0, 3.0]], -1), ([1, 0], [[0.5, -1.0], [0.1, 0.7]], 0)),
     "exp": (([3, -2],), ([True, False],)),
+    "scaled_dot_product_attention": (
+        ([[[[0.5, -1.0]], [[2.0, 0.3]]]], [[[[0.1, 0.7], [-1.5, 0.4]]]], [[[[1.0, -2.0], [0.2, 3.0]]]], None, False, None, True),
+    ),
+    "round": (([1234.5, -1250.0, 0.126], -2), ([1.25, -0.126], 2)),
 }
 """Further calls: of functions without derivatives, and where a branch or an option begins."""
 
@@ -82,7 +88,8 @@ def calls() -> Iterator[Call]:
     """The samples of all functions and further calls, as they are and with one option changed at a time."""
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         seen: set[str] = set()
-        for given in (*op.samples, *FURTHER.get(op.name, ())):
+        along = [(BLOCK,)] if op.required == 1 and {"dim", "axis"} & set(op.parameters) else []
+        for given in (*op.samples, *along, *FURTHER.get(op.name, ())):
             varied = [Call(op, given), *(Call(op, given, (option,)) for option in _options(op, given))]
             for call in varied:
                 if call.key not in seen:
