@@ -199,7 +199,7 @@ def diag(x: Value, diagonal: int = 0) -> Any:
 
 
 _diagonal_of = diagonal
-describe(diag, tensors=("x",), formula="diag(g)", samples=((_V,), (_M,), (_V, -1), (_M, 1)))
+describe(diag, formula="diag(g)", samples=((_V,), (_M,), (_V, -1), (_M, 1)))
 
 # Repeat and pad
 
@@ -324,7 +324,7 @@ def expand_as(x: Value, other: Value) -> Any:
 
 
 describe(broadcast_to, tensors=("x",), samples=(([1.0, 2.0], [3, 2]),))
-describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]]),))
+describe(expand_as, samples=(([1.0, 2.0], [[0.5, -1.0]]),))
 
 
 def _at_least(x: Value, ndim: int) -> Any:
@@ -391,12 +391,11 @@ def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
     return tuple(grids)
 
 
-describe(broadcast_tensors, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=(([1.0, 2.0], [[3.0], [4.0]]),))
+describe(broadcast_tensors, parameters=("tensors",), variadic=True, samples=(([1.0, 2.0], [[3.0], [4.0]]),))
 describe(
     meshgrid,
     parameters=("tensors", "indexing"),
     defaults=("ij",),
-    tensors=("tensors",),
     variadic=True,
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
 )
@@ -418,6 +417,4 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
     return x
 
 
-describe(
-    diff, tensors=("x",), formula="g of the previous difference - g of the next difference", samples=((_V,), (_M, 2), (_M, 1, 0))
-)
+describe(diff, formula="g of the previous difference - g of the next difference", samples=((_V,), (_M, 2), (_M, 1, 0)))

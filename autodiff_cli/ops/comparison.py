@@ -168,8 +168,8 @@ def allclose(x: Value, y: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_n
     return bool(np.all(array_of(isclose(x, y, rtol, atol, equal_nan))))
 
 
-describe(equal, tensors=("x", "y"))
-describe(allclose, tensors=("x", "y"))
+describe(equal)
+describe(allclose)
 
 
 def _over(truth: np.ufunc) -> Callable[..., Any]:
@@ -416,7 +416,6 @@ def clamp_max(x: Value, max: Operand) -> Any:
 
 describe(
     clamp_min,
-    tensors=("x", "min"),
     formula="1 where x > min else 0",
     smooth="x != min",
     convention=_AT_BOUNDS,
@@ -426,7 +425,6 @@ describe(
 )
 describe(
     clamp_max,
-    tensors=("x", "max"),
     formula="1 where x < max else 0",
     smooth="x != max",
     convention=_AT_BOUNDS,

@@ -389,12 +389,11 @@ def _cheapest(parts: list[Any]) -> Any:
     return product(0, n)
 
 
-describe(baddbmm, tensors=("x", "batch1", "batch2"), samples=(([_A, _B], [_A, _B], [_B, _A], 2, 3),))
+describe(baddbmm, samples=(([_A, _B], [_A, _B], [_B, _A], 2, 3),))
 describe(linear, tensors=("x", "weight", "bias"), methods=(), samples=((_A, _B, _V), (_V, _A), ([_A, _B], _A, _V)))
 describe(
     chain_matmul,
     parameters=("matrices",),
-    tensors=("matrices",),
     variadic=True,
     aliases=("multi_dot",),
     formula="products of g with the other matrices",

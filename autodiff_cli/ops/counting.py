@@ -71,7 +71,7 @@ def nonzero(x: Value, as_tuple: bool = False) -> Any:
     return unbind(argwhere(x if x.shape else reshape(x, (1,))), 1)
 
 
-describe(nonzero, tensors=("x",))
+describe(nonzero)
 
 
 def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:
@@ -115,8 +115,8 @@ def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bo
     return _search(boundaries, x, right)
 
 
-describe(searchsorted, parameters=("sorted_sequence", "x"), defaults=(), tensors=("sorted_sequence", "x"), methods=())
-describe(bucketize, parameters=("x", "boundaries"), defaults=(), tensors=("x", "boundaries"), methods=())
+describe(searchsorted, parameters=("sorted_sequence", "x"), defaults=(), methods=())
+describe(bucketize, parameters=("x", "boundaries"), defaults=(), methods=())
 
 # Sets and counts
 
@@ -159,8 +159,8 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     return _isin(elements, test_elements, invert)
 
 
-describe(bincount, parameters=("x", "weights", "minlength"), defaults=(None, 0), tensors=("x",))
-describe(isin, parameters=("x", "test_elements"), defaults=(), tensors=("x", "test_elements"), methods=("isin",))
+describe(bincount, parameters=("x", "weights", "minlength"), defaults=(None, 0))
+describe(isin, parameters=("x", "test_elements"), defaults=(), methods=("isin",))
 
 _PARTS = {"values": 0, "inverse": 1, "counts": 2}
 
@@ -210,8 +210,8 @@ def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bo
     return _with_parts(_consecutive, x, dim, return_inverse, return_counts)
 
 
-describe(unique, tensors=("x",))
-describe(unique_consecutive, tensors=("x",))
+describe(unique)
+describe(unique_consecutive)
 
 # Writing to places
 
@@ -374,13 +374,12 @@ def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str
 
 describe(
     masked_scatter,
-    tensors=("x", "mask", "source"),
     formula="g where mask is false",
     samples=((_V, [True, False, True], [5.0, 6.0]),),
 )
 describe(select_scatter, tensors=("x", "src"), formula="g without the slice", samples=((_M, [7.0, 8.0], 1, 2),))
-describe(slice_scatter, tensors=("x", "src"), formula="g without the slices", samples=((_V, [7.0, 8.0], 0, 1),))
-describe(diagonal_scatter, tensors=("x", "src"), formula="g without the diagonal", samples=((_M, [7.0, 8.0]),))
+describe(slice_scatter, formula="g without the slices", samples=((_V, [7.0, 8.0], 0, 1),))
+describe(diagonal_scatter, formula="g without the diagonal", samples=((_M, [7.0, 8.0]),))
 describe(
     scatter_reduce,
     tensors=("x", "index", "src"),

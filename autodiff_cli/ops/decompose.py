@@ -268,7 +268,6 @@ def matrix_norm(
 
 describe(
     matrix_norm,
-    tensors=("x",),
     formula="x/norm(x) for 'fro', U @ Vh for 'nuc'",
     smooth="the extreme column sum, row sum or singular value is unique and not 0",
     samples=tuple((_WIDE, ord) for ord in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
@@ -312,7 +311,6 @@ def cond(x: Value, p: Number | str | None = None) -> Any:
 
 describe(
     cond,
-    tensors=("x",),
     kinds={"p": optional(either(NUMBER, TEXT))},
     domain="x is a matrix; square unless p is none, 2 or -2",
     smooth="the extreme singular values are unique and not 0; for other p, as for matrix_norm",
@@ -349,4 +347,4 @@ def matrix_rank(
     return _rank(x, atol, rtol, hermitian) if tol is None else _rank(x, tol, 0.0, hermitian)
 
 
-describe(matrix_rank, parameters=("x", "tol", "hermitian", "atol", "rtol"), defaults=(None, False, None, None), tensors=("x",))
+describe(matrix_rank, parameters=("x", "tol", "hermitian", "atol", "rtol"), defaults=(None, False, None, None))

@@ -296,7 +296,6 @@ def _at_half(x: Array, decimals: int | None) -> Any:
 
 describe(
     round,
-    tensors=("x",),
     formula="0",
     smooth="x is not halfway between two rounded numbers",
     convention="the derivative at a jump is 0 (PyTorch)",

@@ -172,7 +172,6 @@ def solve(A: Value, B: Value, left: bool = True) -> Any:
 
 describe(
     solve,
-    tensors=("A", "B"),
     formula="-solve(A.mT, g) @ X.mT, solve(A.mT, g)",
     domain="A is not singular",
     samples=((A, [1.0, -2.0]), (A, SINGULAR), (BATCH, [SINGULAR, A]), (A, SINGULAR, False), (BATCH, [1.0, 2.0])),
@@ -233,7 +232,6 @@ def cholesky(x: Value, upper: bool = False) -> Any:
 _P = [[4.0, 1.0], [1.0, 3.0]]
 describe(
     cholesky,
-    tensors=("x",),
     formula="the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal",
     domain="x is symmetric and positive definite",
     convention="only the symmetric part of x is used, and the derivative is symmetric (PyTorch)",

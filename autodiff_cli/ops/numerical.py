@@ -45,7 +45,6 @@ def polyval(c: Value, x: Value) -> Any:
 
 describe(
     polyval,
-    tensors=("c", "x"),
     methods=(),
     formula="powers of x; with respect to x, the sum of k*c*x**(k - 1)",
     samples=(([2.0, -1.0, 3.0], 0.7), ([2.0, -1.0, 0.5, 3.0], [0.7, -1.2])),
@@ -130,7 +129,6 @@ _MOST_SELECTED = 1000
 _POINTS = ([0.0, 1.0, 3.0], [2.0, -1.0, 0.5])
 describe(
     interp,
-    tensors=("x", "xp", "fp"),
     methods=(),
     formula="slope of the segment; for fp, the weights of its two points; for xp, -slope times these weights",
     smooth="x is not one of the points xp",
@@ -180,7 +178,6 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
 
 describe(
     quantile,
-    tensors=("x", "q"),
     formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
     smooth="no two elements are equal, and q*(n - 1) is not a whole number",
     convention="where q*(n - 1) is whole, the derivative is that on the right, where PyTorch and JAX return 0 with respect to q; "
@@ -261,7 +258,6 @@ describe(
     gradient,
     parameters=("x",),
     defaults=(),
-    tensors=("x",),
     methods=(),
     samples=(([1.0, -2.0, 3.0, 7.0],), (_MATRIX,)),
 )

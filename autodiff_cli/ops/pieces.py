@@ -208,8 +208,8 @@ def adjoint(x: Value) -> Any:
     return transpose(x, -2, -1) if x.shape else x
 
 
-describe(rot90, tensors=("x",), formula="rot90(g, -k)", samples=((_M,), (_M, 3), (_M, 2, [1, 0])))
-describe(adjoint, tensors=("x",), formula="transpose(g)", samples=((_M,),))
+describe(rot90, formula="rot90(g, -k)", samples=((_M,), (_M, 3), (_M, 2, [1, 0])))
+describe(adjoint, formula="transpose(g)", samples=((_M,),))
 
 # Joined
 
@@ -317,9 +317,9 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
     return stack([x**power for power in powers], 1)
 
 
-describe(column_stack, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_V, [4.0, 5.0, 6.0]),))
-describe(block_diag, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_M, [[7.0]]),))
-describe(cartesian_prod, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=((_V, [4.0, 5.0]),))
-describe(combinations, tensors=("x",), samples=((_V,), (_V, 2, True)))
-describe(diagflat, tensors=("x",), formula="diagonal of g", samples=((_V,), (_M, 1)))
-describe(vander, tensors=("x",), formula="k*x**(k - 1) in each column", samples=((_V,), (_V, 4, True)))
+describe(column_stack, parameters=("tensors",), variadic=True, samples=((_V, [4.0, 5.0, 6.0]),))
+describe(block_diag, parameters=("tensors",), variadic=True, samples=((_M, [[7.0]]),))
+describe(cartesian_prod, parameters=("tensors",), variadic=True, samples=((_V, [4.0, 5.0]),))
+describe(combinations, samples=((_V,), (_V, 2, True)))
+describe(diagflat, formula="diagonal of g", samples=((_V,), (_M, 1)))
+describe(vander, formula="k*x**(k - 1) in each column", samples=((_V,), (_V, 4, True)))

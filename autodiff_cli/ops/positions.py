@@ -196,12 +196,11 @@ describe(
 )
 describe(
     take_along_dim,
-    tensors=("x", "indices"),
     aliases=("take_along_axis",),
     formula="sums of g at the positions, 0 elsewhere",
     samples=((_M, [[2, 0]], 1), (_M, [4, 4])),
 )
-describe(take, tensors=("x", "index"), formula="sums of g at the positions, 0 elsewhere", samples=((_M, [[4, 4], [0, -1]]),))
+describe(take, formula="sums of g at the positions, 0 elsewhere", samples=((_M, [[4, 4], [0, -1]]),))
 describe(index_select, tensors=("x", "index"), formula="sums of g at the positions, 0 elsewhere", samples=((_M, 1, [2, 2, 0]),))
 
 # Masks
@@ -257,10 +256,9 @@ def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
     return _fill_tensor(x, value, mask)
 
 
-describe(masked_select, tensors=("x", "mask"), formula="g where mask is true, else 0", samples=((_V, [True, False, True]),))
+describe(masked_select, formula="g where mask is true, else 0", samples=((_V, [True, False, True]),))
 describe(
     masked_fill,
-    tensors=("x", "mask", "value"),
     formula="0 where mask is true, else g",
     samples=((_V, [True, False, True], 5.0), (_M, [True, False, True], 2.0)),
 )
@@ -415,14 +413,12 @@ describe(
 describe(index_fill, tensors=("x", "index", "value"), formula="g, but 0 at the positions", samples=((_M, 1, [2, 0], 7.0),))
 describe(
     put,
-    tensors=("x", "index", "source"),
     formula="g, but 0 at the positions; g at the positions",
     samples=((_M, [5, 0], [7.0, 8.0]), (_V, [1, 1], [5.0, 6.0], True)),
     **_PUT,
 )
 describe(
     index_put,
-    tensors=("x", "indices", "values"),
     formula="g, but 0 at the positions; g at the positions",
     samples=((_V, [1], 7.0), (_V, [1, 1], [5.0, 6.0], True)),
     **_PUT,

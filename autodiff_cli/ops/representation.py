@@ -70,7 +70,6 @@ def copysign(x: Operand, y: Operand) -> Any:
 
 describe(
     copysign,
-    tensors=("x", "y"),
     formula="sign(x)*sign(y), 0",
     smooth="x != 0 and y != 0",
     convention="the derivative with respect to x is 0 at x = 0, and the derivative with respect to y is 0 (PyTorch)",
@@ -130,4 +129,4 @@ def float_power(input: Operand, exponent: Operand) -> Any:
     )
 
 
-describe(float_power, tensors=("x", "y"), kinds={}, **POWER)
+describe(float_power, kinds={}, **POWER)

@@ -106,7 +106,7 @@ def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
 
 
-describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+describe(flatten, samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 
 
 def _permute(x: Array, dims: Sequence[int]) -> Any:
@@ -215,7 +215,7 @@ def squeeze(x: Value, dim: Dims = None) -> Any:
     return _squeeze_all(x) if dim is None else _squeeze_one(x, dim)
 
 
-describe(squeeze, tensors=("x",), samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],)))
+describe(squeeze, samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],)))
 clone = declare(
     "clone", lambda x: x.copy(), {"x": lambda g: g}, series="linear", summary="copy of x", formula="g", samples=(([1.0, 2.0],),)
 )

@@ -109,9 +109,9 @@ def kthvalue(x: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 _CHOSEN: dict[str, Any] = {**ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}
 _EITHER = "one of several equal elements receives the derivative (PyTorch)"
 _STABLE = "equal elements keep their order; nan is last (PyTorch)"
-describe(sort, tensors=("x",), convention=_STABLE, samples=((FIVE,), (FIVE, 0, True)), **ORDER)
-describe(msort, tensors=("x",), convention=_STABLE, samples=((FIVE,),), **ORDER)
-describe(argsort, tensors=("x",))
+describe(sort, convention=_STABLE, samples=((FIVE,), (FIVE, 0, True)), **ORDER)
+describe(msort, convention=_STABLE, samples=((FIVE,),), **ORDER)
+describe(argsort)
 describe(
     topk,
     tensors=("x",),

@@ -92,7 +92,7 @@ def aminmax(x: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extremes(amin(x, dim, keepdim), amax(x, dim, keepdim))
 
 
-describe(aminmax, tensors=("x",), samples=((_V,), (_M, 1)))
+describe(aminmax, samples=((_V,), (_M, 1)))
 
 # Without nan
 
@@ -188,8 +188,8 @@ def mode(x: Value, dim: int = -1, keepdim: bool = False) -> Any:
 
 for _function in (nansum, nanmean):
     describe(_function, tensors=("x",), samples=((_V,), (_M, 1), (_M, 0, True)))
-describe(nanmedian, tensors=("x",), samples=((_V,), (_M, 1)))
-describe(mode, tensors=("x",), samples=((_V,), (_M, 1)))
+describe(nanmedian, samples=((_V,), (_M, 1)))
+describe(mode, samples=((_V,), (_M, 1)))
 
 # Covariance
 
@@ -232,8 +232,8 @@ def corrcoef(x: Value) -> Any:
     return found / reshape(size, (-1, 1)) / size
 
 
-describe(cov, parameters=("x",), defaults=(), tensors=("x",), samples=((_V,), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],)))
-describe(corrcoef, tensors=("x",), samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
+describe(cov, parameters=("x",), defaults=(), samples=((_V,), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],)))
+describe(corrcoef, samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
 
 
 @takes(y=TENSOR, x=optional(TENSOR), dx=NUMBER, dim=DIMENSION)

@@ -148,29 +148,24 @@ def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Numb
 
 describe(
     solve_triangular,
-    tensors=("A", "B"),
     domain="the diagonal of A has no zeros",
     methods=(),
     samples=((_U, [[1.0], [2.0]]), (_L, [[1.0, 2.0]], False, False)),
 )
 describe(
     cholesky_solve,
-    tensors=("B", "L"),
     domain="the diagonal of L has no zeros",
     samples=(([[1.0], [2.0]], _L), ([[1.0], [2.0]], _U, True)),
 )
-describe(cholesky_inverse, tensors=("L",), domain="the diagonal of L has no zeros", samples=((_L,), (_U, True)))
-describe(vecdot, tensors=("x", "y"), methods=(), formula="y, x", samples=((_V, _W), (_M, _M, 0)))
+describe(cholesky_inverse, domain="the diagonal of L has no zeros", samples=((_L,), (_U, True)))
+describe(vecdot, methods=(), formula="y, x", samples=((_V, _W), (_M, _M, 0)))
 describe(
     cdist,
-    tensors=("x1", "x2"),
     methods=(),
     convention="the derivative is 0 where a distance is 0 (PyTorch)",
     samples=((_M, [[0.5, 0.25], [4.0, 1.0]]), (_M, [[0.5, 0.25]], 1.0)),
 )
-describe(
-    dist, tensors=("x", "y"), convention="the derivative is 0 where the distance is 0 (PyTorch)", samples=((_V, _W), (_V, _W, 3.0))
-)
-describe(addmv, tensors=("x", "mat", "vec"), samples=((_V, [[1.0, 2.0], [3.0, 4.0]], _W),))
-describe(addr, tensors=("x", "vec1", "vec2"), samples=(([[1.0, 2.0], [3.0, 4.0]], _V, _W, 2.0, 0.5),))
-describe(addbmm, tensors=("x", "batch1", "batch2"), samples=(([[1.0, 2.0], [3.0, 4.0]], [_L, _U], [_U, _L]),))
+describe(dist, convention="the derivative is 0 where the distance is 0 (PyTorch)", samples=((_V, _W), (_V, _W, 3.0)))
+describe(addmv, samples=((_V, [[1.0, 2.0], [3.0, 4.0]], _W),))
+describe(addr, samples=(([[1.0, 2.0], [3.0, 4.0]], _V, _W, 2.0, 0.5),))
+describe(addbmm, samples=(([[1.0, 2.0], [3.0, 4.0]], [_L, _U], [_U, _L]),))

@@ -161,8 +161,8 @@ def contiguous(x: Value) -> Any:
 
 describe(movedim, aliases=("moveaxis",), tensors=("x",), samples=((_MATRIX, 0, 1),))
 describe(unflatten, tensors=("x",), samples=((_MATRIX, 1, [3, 1]),))
-describe(ravel, tensors=("x",), samples=((_MATRIX,),))
-describe(contiguous, tensors=("x",), samples=((_MATRIX,),))
+describe(ravel, samples=((_MATRIX,),))
+describe(contiguous, samples=((_MATRIX,),))
 
 
 def _taken_apart(x: Array, dim: int) -> list[Any]:
