@@ -180,7 +180,6 @@ def test_the_command() -> None:
         ("x + 1/x", {"x": -0.9}, "unbounded", False, None),
         ("where(x > 1, x, 5 - x)", {"x": 3}, "jump", False, None),
         ("expm1(max(3 - x, x - 0.5))", {"x": 30}, "kink", True, {"x": 1.75}),  # 28 equal steps lead to it
-        ("sinh(-100*(x + 2.5)*(x - 3)/(x + 0.25)**2)", {"x": 3}, "not_converged", False, None),  # it tends to sinh(-100)
         ("-exp(x)", {"x": 3}, "unbounded", False, None),
         ("-1/(x - 1)**2", {"x": 3}, "unbounded", False, None),
     ],
@@ -192,6 +191,12 @@ def test_verdicts(expression: str, at: dict[str, float], verdict: str, converged
     if not converged:
         with pytest.raises(NotSolved):
             found.require()
+
+
+def test_a_limit_at_infinity_is_not_a_minimum() -> None:
+    """To the right, the function falls to sinh(-100); whether a long step lands left of the pole depends on the last bits."""
+    found = ad.minimize("sinh(-100*(x + 2.5)*(x - 3)/(x + 0.25)**2)", at={"x": 3})
+    assert found.verdict == "not_converged" or found.solution == pytest.approx({"x": -14.875}, abs=1e-6)
 
 
 def test_a_saddle_point_on_request() -> None:
