@@ -52,7 +52,7 @@ CASES: dict[str, tuple[tuple[float, ...], tuple[Callable[[Any], Any], ...]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "x"), [(name, x) for name, (points, _) in CASES.items() for x in points])
 def test_against_mpmath(name: str, x: float) -> None:
     result = ad.evaluate(f"{name}(x)", {"x": x}, order=2)

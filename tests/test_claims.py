@@ -49,6 +49,7 @@ def test_a_steep_element_of_an_inverse_does_not_jump() -> None:
     assert not any(one["kind"] == "jump" for one in found.noted)
 
 
+@pytest.mark.exhaustive
 def test_a_step_between_values_of_a_singular_system_is_not_a_root() -> None:
     """The solution has a pole at 0.125, where the matrix is 0 but for one element: its hyperbolic tangent jumps from -1 to 1."""
     matrix = "[[-(x + 2.25)*(x - 0.125)*((x + 1.375)**2 + 1.875), 0], [2.75, x**2 + 2.875*x - 0.375]]"

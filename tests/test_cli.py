@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from tests.processes import LIMIT, completed, started, until
+from tests.shell import streams
 
 AUTODIFF = [sys.executable, "-m", "autodiff_cli"]
 
 
-def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {k: v for k, v in os.environ.items() if k not in ("AUTODIFF_FORMAT", "NO_COLOR", "FORCE_COLOR")}
-    return completed([*AUTODIFF, *arguments], input=stdin, env={**clean, **environment}, check=False)
+SETTINGS = ("AUTODIFF_FORMAT", "NO_COLOR", "FORCE_COLOR")
+
+
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def run(*arguments: str, stdin: str = "", **environment: str) -> Done:
+    """What the command prints in a pipe, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in SETTINGS:
+            patch.delenv(name, raising=False)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        return Done(*streams(shlex.join(["autodiff", *arguments]), stdin))
+
+
+def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if k not in SETTINGS}
+    return completed([*AUTODIFF, *arguments], stdin=subprocess.DEVNULL, env={**clean, **environment}, check=False)
 
 
 def test_expression_from_standard_input_and_file(tmp_path: Path) -> None:
@@ -65,7 +87,7 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
 
 
 def test_results_and_notes_use_their_own_streams() -> None:
-    done = run("eval", "x**2", "--at", "x=3", "--const", "k=1", "--json")
+    done = run_process("eval", "x**2", "--at", "x=3", "--const", "k=1", "--json")
     assert json.loads(done.stdout)["notes"][0]["kind"] == "unused"
     assert done.stderr == "note: 'k' does not occur in the expression\n"
 
@@ -187,20 +209,20 @@ def test_the_reader_went_away() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str) -> None:
-    assert "autodiff" in run(_AUTODIFF_COMPLETE=f"{shell}_source").stdout
-    offered = run(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff gr", COMP_CWORD="1").stdout
+    assert "autodiff" in run_process(_AUTODIFF_COMPLETE=f"{shell}_source").stdout
+    offered = run_process(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff gr", COMP_CWORD="1").stdout
     assert "grad" in offered
-    options = run(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff eval x --re", COMP_CWORD="3").stdout
+    options = run_process(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff eval x --re", COMP_CWORD="3").stdout
     assert "--retain-grad" in options
 
 
 def test_without_arguments_and_help() -> None:
     for arguments in ((), ("--help",), ("-h",)):
-        done = run(*arguments)
+        done = run_process(*arguments)
         assert done.returncode == 0
         assert 'autodiff eval "log(x**3)" --at x=5' in done.stdout
     for command in ("eval", "grad", "gradcheck", "functions"):
-        assert f"autodiff {command}" in run(command, "--help").stdout
+        assert f"autodiff {command}" in run_process(command, "--help").stdout
 
 
 def test_streams_that_cannot_be_written_or_read() -> None:
@@ -222,9 +244,9 @@ def test_streams_that_cannot_be_written_or_read() -> None:
 
 
 def test_an_encoding_without_the_letters() -> None:
-    done = run("eval", "é**2", "--at", "é=2", "--json", PYTHONIOENCODING="ascii")
+    done = run_process("eval", "é**2", "--at", "é=2", "--json", PYTHONIOENCODING="ascii")
     assert json.loads(done.stdout)["grad"] == {"é": 4.0}
-    assert run("eval", "é**2", "--at", "é=2", PYTHONIOENCODING="ascii").returncode == 0
+    assert run_process("eval", "é**2", "--at", "é=2", PYTHONIOENCODING="ascii").returncode == 0
 
 
 def test_many_variables_in_one_option() -> None:

@@ -124,6 +124,7 @@ PAIRS = [(read, WRITTEN[(i + k) % len(WRITTEN)]) for i, read in enumerate(STYLES
 """Each format that is read with four that are written, its own among them; each that is written comes three times or more."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("read", "written"), PAIRS)
 def test_the_same_as_on_one_machine(read: str, written: str) -> None:
     files = [save(read, name, rows, seed) for seed, (name, rows) in enumerate([("a", 40), ("b", 3), ("c", 21)])]
@@ -309,6 +310,7 @@ def test_after_an_error_there_is_nothing(target: str) -> None:
 # Errors
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("style", ["csv", "ndjson", "parquet"])
 @pytest.mark.parametrize("switches", ["", "--on-error nan", "--on-error skip", "--on-error nan --strict"])
 def test_the_first_error_in_the_order_of_rows(style: str, switches: str) -> None:

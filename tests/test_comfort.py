@@ -150,6 +150,7 @@ def test_search_without_a_result() -> None:
     assert "did you mean 'sqrt'?" in run("autodiff functions sqr")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal cannot be opened")
 def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
     def printed(arguments: str, **variables: str) -> str:

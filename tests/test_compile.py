@@ -65,6 +65,7 @@ def assert_same(
 SCALARS = [r for r in RECORDS if all(isinstance(value, (int, float)) for value in r["at"].values())]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("record", SCALARS, ids=lambda record: f"{record['expr']} at {record['at']}")
 def test_recorded_expressions(record: dict[str, Any]) -> None:
     """Those of PyTorch, kinks among them."""
@@ -134,7 +135,7 @@ def scalar_cases() -> dict[str, list[tuple[float, ...]]]:
     return cases
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "samples"), scalar_cases().items(), ids=scalar_cases())
 def test_every_function(name: str, samples: list[tuple[float, ...]]) -> None:
     """All that take numbers, at their samples and at their edges."""
@@ -188,6 +189,7 @@ def test_a_function_that_calls_itself_is_done_row_by_row() -> None:
 # One result for every way of computing it
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rows", [1, 2, 7, 1000, 4097, 10_001])
 def test_blocks_and_threads_do_not_matter(rows: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,6 +317,7 @@ def test_columns_of_other_types(dtype: Any) -> None:
         assert np.array_equal(found[name], values)
 
 
+@pytest.mark.exhaustive
 def test_a_long_chain() -> None:
     depth = 2_000
     chain = ad.compile("; ".join(["y = x", *["y = y*1.0001 + 0.5"] * depth, "y"]))

@@ -154,6 +154,7 @@ def test_they_are_what_click_finds(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert {get_completion_class(shell) for shell in ("bash", "zsh", "fish")} == {Bash, Zsh, Fish}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(shutil.which("bash") is None or sys.platform == "win32", reason="bash is not installed")
 @pytest.mark.parametrize("line", ['autodiff eval "2*sq', "autodiff eval 'sin(x)*2*sq", 'autodiff grad "-sq'])
 def test_bash_on_a_terminal_lists_what_completes_a_quoted_expression(tmp_path: Path, line: str) -> None:
@@ -188,6 +189,7 @@ def test_bash_on_a_terminal_lists_what_completes_a_quoted_expression(tmp_path: P
         os.close(master)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("line", "word", "expected"),

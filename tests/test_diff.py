@@ -152,6 +152,7 @@ SINGLE_POINTS = {"x**q", "sinc(x)", "atan2(y, x)", "hypot(x, y)"}
 """Their rules say what to answer at a point where the formula is 0/0."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("record", SCALAR, ids=lambda r: f"{r['expr']} at {r['at']}")
 @pytest.mark.parametrize("order", [1, 2])
 def test_golden_expressions(record: dict[str, Any], order: int) -> None:
@@ -162,6 +163,7 @@ def test_golden_expressions(record: dict[str, Any], order: int) -> None:
         assert different == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("order", [1, 2])
 def test_models_of_nist(name: str, order: int) -> None:
@@ -300,6 +302,7 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
 # Long ones
 
 
+@pytest.mark.exhaustive
 def test_a_long_chain_is_written_in_as_many_statements() -> None:
     count = 2_000
     found = derivative("sin(" * count + "x" + ")" * count)
@@ -313,6 +316,7 @@ def test_a_long_chain_is_written_in_as_many_statements() -> None:
     assert ad.evaluate(found, at={"x": 0.5}).value == pytest.approx(slope, rel=1e-9)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("step", ["x*sin({})", "relu({})", "tanh(x*{})", "1/(1 + {})", "sqrt({} + y)", "acos({}/2)", "max({}, y)"])
 def test_the_text_grows_in_proportion(step: str) -> None:
     left, right = step.split("{}")
@@ -326,6 +330,7 @@ def test_derivatives_that_get_too_long_are_refused(monkeypatch: pytest.MonkeyPat
         differentiate("x*y*exp(x*y*z)*sin(z)", order=60)
 
 
+@pytest.mark.exhaustive
 def test_sums_of_many_terms_are_one_sum() -> None:
     assert derivative(" + ".join(f"{k}*x" for k in range(1000))) == str(sum(range(1000)))
     assert derivative(" + ".join(f"y{k}*x" for k in range(1000))).count("+") == 999

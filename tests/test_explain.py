@@ -192,7 +192,7 @@ def _call(name: str, sample: tuple[Any, ...], tensors: tuple[str, ...], paramete
     return f"{name}({', '.join(words)})", given
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", TENSORS)
 def test_every_function(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for sample in TENSORS[name].samples:
@@ -333,6 +333,7 @@ def test_shared_gradients(capsys: pytest.CaptureFixture[str]) -> None:
 # Size and shape of the page
 
 
+@pytest.mark.exhaustive
 def test_large_programs_and_vectors(capsys: pytest.CaptureFixture[str]) -> None:
     program = "y = x; " + "; ".join(["y = sin(y) + x"] * 300) + "; sum(y)"
     given = ["-a", "x=linspace(0, 1, 50)"]
@@ -484,6 +485,7 @@ def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str
     assert "dz/d%1*(x + 1) = [3, 4]" in capsys.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_a_long_derivative_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     program = f"f(a) = a**2 with grad ({'sin(a)*0 + ' * 3000}2*a); f(x)"
     answer = explained(capsys, program, "-a", "x=3")

@@ -40,7 +40,7 @@ def _part(label: str) -> dict[str, np.ndarray]:
     return {name: column[DATA["g"] == label] for name, column in DATA.items() if name != "g"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "options",
     [

@@ -47,6 +47,7 @@ def test_a_suffix_of_data_writes_the_rows_of_the_result() -> None:
     assert Path("g.tsv").read_text().startswith("S\ta\t")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf", "html"])
 def test_a_suffix_of_a_picture_writes_the_picture(suffix: str) -> None:
     """``--plot`` writes the same file, and the result on standard output as well."""

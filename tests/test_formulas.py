@@ -67,6 +67,7 @@ def wrong(way: str) -> list[str]:
     return places
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", ["diff", "python", "numpy"])
 def test_every_function_has_its_numbers(way: str) -> None:
     assert wrong(way) == []
@@ -77,6 +78,7 @@ def test_every_function_has_its_numbers_in_c() -> None:
     assert wrong("c") == []
 
 
+@pytest.mark.exhaustive
 @needs_node
 def test_every_function_has_its_numbers_in_javascript() -> None:
     assert wrong("javascript") == []
@@ -126,6 +128,7 @@ TRUTHS: list[tuple[str, Any, tuple[float, ...]]] = [
 POINTS = [(expression, truth, x) for expression, truth, points in TRUTHS for x in points]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("way", ["diff", "python", "numpy", "c", "javascript"])
 def test_against_mpmath(way: str) -> None:
     if way == "c" and formulas.compiler() is None:

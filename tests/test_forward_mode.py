@@ -75,7 +75,7 @@ def _inputs(arguments: list[Any]) -> list[Tensor]:
     return [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @EACH
 def test_tangents(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -86,7 +86,7 @@ def test_tangents(op: FunctionInfo) -> None:
             _compare(op, arguments, [x], 1e-10)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @EACH
 def test_tangents_without_recording(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -175,7 +175,7 @@ def test_the_jacobian_for_the_gradient_check() -> None:
 ELEMENTWISE = [op for op in OPS if op.samples and op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
     """The product of the second derivatives with a vector: the gradient of a dual tensor, and two backward passes."""
@@ -202,7 +202,7 @@ def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
             np.testing.assert_allclose(ours + 0 * theirs, theirs + 0 * ours, rtol=1e-9, atol=1e-10 * scale)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @EACH
 def test_tangents_in_float32(op: FunctionInfo) -> None:
     for sample in op.samples:

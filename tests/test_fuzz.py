@@ -164,6 +164,7 @@ def test_a_short_command_still_has_the_defect() -> None:
     assert group.command.args == ("raises",)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "command",
     [

@@ -231,6 +231,7 @@ def test_a_range_and_values_of_one_name_are_refused() -> None:
     assert "only one end" in err
 
 
+@pytest.mark.exhaustive
 def test_verdicts_on_random_functions_and_units_are_right() -> None:
     asked = list(triples(60, seed=7))
     assert [said(triple) for triple in asked] == [triple.verdict for triple in asked]

@@ -233,6 +233,7 @@ def test_functions_collapse_backward_too() -> None:
     assert [(node.label, node.count) for node in graph.nodes if node.count > 1] == [("f(u)", 5)]
 
 
+@pytest.mark.exhaustive
 def test_a_long_chain() -> None:
     nodes = [GraphNode("variable", "x", "x")]
     nodes += [GraphNode("operation", "sin", f"%{i}", "", [i - 1]) for i in range(1, 30_000)]

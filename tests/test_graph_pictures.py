@@ -119,6 +119,7 @@ def test_boxes_stand_apart_and_edges_lead_from_box_to_box(choices: list[list[int
         assert faults(to_svg(graph, 6), graph) == []
 
 
+@pytest.mark.exhaustive
 def test_the_graphs_of_the_fuzzer(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz.main(40) == 0, capsys.readouterr().out
 
@@ -181,6 +182,7 @@ def test_boxes_too_near_are_seen() -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_picture_is_the_same_every_time() -> None:
     code = (
         "from tests.drawn import *\nfrom autodiff_cli.graph_drawing.svg import to_svg\n"
@@ -241,6 +243,7 @@ def test_edges_of_a_variable_share_their_line() -> None:
         assert passed >= 15
 
 
+@pytest.mark.exhaustive
 def test_a_graph_of_thousands_of_nodes_is_laid_out_without_recursion() -> None:
     for text in ("x" + "+1" * 1000, "sin(" * 1000 + "x" + ")" * 1000):
         graph = graph_of_text(text)

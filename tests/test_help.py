@@ -51,7 +51,7 @@ def test_it_has_two_examples(name: str) -> None:
     assert all(f"autodiff {name}" in example for example in examples)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "example"), [pytest.param(name, e, id=e) for name in COMMANDS for e in examples_of(_command(name))]
 )

@@ -113,7 +113,7 @@ ZETA: list[tuple[list[float], list[float]]] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("x", "q"), ZETA)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_zeta_has_derivatives_with_respect_to_its_exponent(x: list[float], q: list[float], order: int) -> None:
@@ -242,6 +242,7 @@ def test_the_ends_of_the_incomplete_functions() -> None:
 WEIRD = [5e-324, 1e-300, 1e-17, 0.4, 5.0, 1000.0, 2.0**53 + 1, 1e100, 1e300, -2.07, 0.0, math.nan, math.inf, 1.0]
 
 
+@pytest.mark.exhaustive
 def test_every_argument_has_an_answer() -> None:
     a, x = map(np.array, zip(*itertools.product(WEIRD, WEIRD), strict=True))
     value, slope = ad.gammainc(a, x), ad.gammainc_slope(a, x, 1)

@@ -64,6 +64,7 @@ def test_an_empty_range() -> None:
     assert _numbers("prod(i=3..1, x) + x", 2.0) == [3, 1, 0]
 
 
+@pytest.mark.exhaustive
 def test_many_terms_have_one_body() -> None:
     result = ad.evaluate("sum(i=1..10000, x/i**2)", {"x": 1.0})
     assert result.value == pytest.approx(float(mpmath.pi**2 / 6 - mpmath.zeta(2, 10001)), rel=1e-12)

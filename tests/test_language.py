@@ -236,6 +236,7 @@ def test_any_text_is_evaluated_or_refused(text: str) -> None:
         assert 0 <= start <= end <= len(refused.source or "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "make",
     [
@@ -273,6 +274,7 @@ def test_limits() -> None:
         evaluate("sum(x**3)", {"x": np.ones(1000)}, order=2)
 
 
+@pytest.mark.exhaustive
 def test_endless_recursion_is_refused() -> None:
     with pytest.raises(LimitError, match="nested more than 100,000 deep"):
         evaluate("f(x) = f(x); f(1)")

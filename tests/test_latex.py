@@ -85,6 +85,7 @@ def test_what_is_no_expression_is_an_error() -> None:
         latex("2x")
 
 
+@pytest.mark.exhaustive
 def test_long_chains() -> None:
     assert latex("+".join(["x"] * 20_000)).count("x") == 20_000
     assert latex("-" * 8_000 + "x").count("x") == 1

@@ -56,6 +56,7 @@ def test_what_is_too_large_is_refused_before_memory_is_taken(command: str, messa
     assert peak < 2**29 + 2**26, "of which the output that is not printed takes most"
 
 
+@pytest.mark.exhaustive
 def test_the_bytes_of_all_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     monkeypatch.setattr(limits, "MOST_BYTES", limits.held() + 10 * 2**20)
@@ -87,6 +88,7 @@ def test_notes_look_at_a_sample_of_a_large_tensor(expression: str) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.exhaustive
 def test_many_small_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     monkeypatch.setattr(limits, "MOST_BYTES", limits.held() + 2 * 2**20)

@@ -80,7 +80,7 @@ def by_numpy(name: str) -> Callable[..., np.ndarray]:
     return lambda *given: program(**dict(zip("xy", given, strict=False)))["value"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_unit_in_the_last_place(name: str) -> None:
     given = arguments(name, 200 if name in ("erf", "erfc", "ndtr") else 1_000)
@@ -137,6 +137,7 @@ def test_edges(name: str) -> None:
     assert np.all(np.abs(found[finite] - right[finite]) <= 4 * np.spacing(np.abs(right[finite])))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_lane_depends_on_its_own_argument(name: str) -> None:
     """Not on its neighbours, whose argument may need the slow path, nor on the number of lanes."""

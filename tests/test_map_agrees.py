@@ -114,6 +114,7 @@ ENGINES: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @given(expressions=outputs(OPERATIONS), rows=ROWS, order=st.sampled_from([1, 2]))
 @settings(max_examples=40)
@@ -123,6 +124,7 @@ def test_derivatives(engine: str, expressions: list[str], rows: list[Row], order
         check(way(program(*expressions), rows, "--order", order, engine), right, (expressions, rows, way))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @given(expressions=outputs((*OPERATIONS, *ROUNDED_ONCE)), rows=ROWS)
 @settings(max_examples=40)

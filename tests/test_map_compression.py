@@ -85,6 +85,7 @@ def test_another_format_than_the_suffix() -> None:
     assert (done.code, done.err.splitlines()[0]) == (5, "error: 'rows.csv.gz' is not in gzip format")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="a system without /dev/stdout")
 def test_outputs_that_are_not_files() -> None:
     right = run_map("x", stdin=ROWS).out

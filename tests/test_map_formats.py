@@ -393,6 +393,7 @@ def test_which_results_are_missing() -> None:
         assert np.isnan(load("out.parquet")["x"]).all()
 
 
+@pytest.mark.exhaustive
 def test_missing_numbers_of_long_files() -> None:
     """Whole blocks are converted in another way than few rows."""
     cells = ["" if i % 3 == 0 else str(i / 4) for i in range(70_000)]
@@ -571,7 +572,7 @@ def mapped_alike(monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes)
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("options", [[], ["--no-keep"], ["--on-error", "skip"], ["--on-error", "nan"]])
 @pytest.mark.parametrize("odd", [None, *ODD_LINES])
 def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,7 @@ def test_standard_output_that_is_the_input(tmp_path: Path) -> None:
     assert file.read_text() == "x\n1\n"
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_and_a_closed_stream(tmp_path: Path) -> None:
     file = tmp_path / "d.csv"
     file.write_text("x\n" + "1\n" * 100_000)

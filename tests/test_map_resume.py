@@ -294,6 +294,7 @@ def test_a_killed_run_is_continued(engine: str, name: str) -> None:
     assert sorted(os.listdir("out")) == sorted(parts("right"))
 
 
+@pytest.mark.exhaustive
 def test_two_runs_do_not_write_to_one_folder() -> None:
     save(2000)
     with run_of("-o", "out/", "--partition-rows", "50") as process:

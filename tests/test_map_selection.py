@@ -143,7 +143,7 @@ def test_conditions_on_text(condition: str, chosen: str) -> None:
     assert {len(row) for row in rows} == {6}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("style", ["csv", "ndjson", "parquet", "arrow", "npy"])
 @pytest.mark.parametrize("rows", [8, 60_000])
 def test_text_of_every_format(style: str, rows: int) -> None:

@@ -268,6 +268,7 @@ def test_groups_of_arrays(style: str) -> None:
     assert found["value"].tolist() == [7.0, 5.0, 3.0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("switches", [[], ["--threads", 1], ["--engine", "dask"]])
 @pytest.mark.parametrize("by", [[], ["--by", "g"], ["--by", "w,g"]])
 def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, switches: list[Any], by: list[str]) -> None:
@@ -300,6 +301,7 @@ def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, switche
     assert [tuple(row[:-2]) for row in table(whole)[1:]] == list(dict.fromkeys(keys))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("by", ["g", "s", "g,s"])
 def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     pa = pytest.importorskip("pyarrow")

@@ -220,6 +220,7 @@ def test_constrained_problems_without_a_solution(expression: str, subject: list[
     assert (found.verdict, found.converged) == (verdict, False)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [300, 10_000])
 def test_many_variables(n: int) -> None:
     found = ad.minimize("sum(100*(x[1::2]-x[::2]**2)**2 + (1-x[::2])**2)", at={"x": np.tile([-1.2, 1], n // 2)})

@@ -219,6 +219,7 @@ def test_graphs_that_cannot_be_drawn() -> None:
         ad.graph("lgo(x)")
 
 
+@pytest.mark.exhaustive
 def test_a_deep_graph_is_drawn_in_part() -> None:
     x = ad.tensor(1.0, requires_grad=True)
     y = x

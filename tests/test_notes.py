@@ -216,6 +216,7 @@ def test_exact_cancellation_is_no_loss(expression: str) -> None:
     assert "cancellation" not in _kinds(expression, {"x": 3, "y": 3})
 
 
+@pytest.mark.exhaustive
 @given(FORMULAS, POINTS, POINTS)
 @settings(max_examples=40, deadline=None)
 def test_no_kink_away_from_kinks(formula: Formula, x: float, y: float) -> None:
@@ -406,6 +407,7 @@ def test_a_sample_of_a_large_array_is_enough() -> None:
     assert "in 1,000 of 1,000 elements looked at, first at [0]" in note["message"]
 
 
+@pytest.mark.exhaustive
 def test_long_programs_have_notes_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the lines, twice the calls; not with sys.setprofile, in which Python 3.11 hangs once in a while."""
     count = 0

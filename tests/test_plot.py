@@ -278,6 +278,7 @@ def test_svg_joins_a_kink_but_not_its_derivative(tmp_path: Path) -> None:
     assert len({y for _, y in below}) == len({y for _, y in above}) == 1
 
 
+@pytest.mark.exhaustive
 def test_svg_is_the_same_every_time(tmp_path: Path) -> None:
     for options in ('"sin(x)" --over x=-3:3 --order 2', '"x*y" --over x=-3:3:20,y=-1:1:20'):
         first = picture(tmp_path, options)
@@ -300,7 +301,7 @@ def test_themes_and_transparency(tmp_path: Path) -> None:
     assert b"#ffffff" in picture(tmp_path, '"sin(x)" --over x=-3:3')
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "expression", ["x*y", "2", "log(-1 - x**2 - y**2)", "floor(x) + y", "1/(x - y)", "x*1e-300*y", "1e308*x*y"]
 )

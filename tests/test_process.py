@@ -52,6 +52,7 @@ def shell(command: str, stdin: str = "", before: str = "") -> subprocess.Complet
     return subprocess.run(["bash", "-c", script], input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=ROOT)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "module",
     [
@@ -69,6 +70,7 @@ def test_an_interruption_while_modules_are_imported(module: str, tmp_path: Path)
     assert started(tmp_path, ["eval", "x**2", "--at", "x=3"], INTERRUPT_AT=module) == (130, b"", b"")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("module", ["autodiff_cli.signals", "autodiff_cli.cli.main", "numpy"])
 def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -> None:
     script = tmp_path / "autodiff"
@@ -77,7 +79,7 @@ def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -
     assert started(tmp_path, ["grad", "x", "--at", "x=3", "-q"], [str(script)]) == (0, b"1.0\n", b"")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("target", "module", "number", "code"),
     [
@@ -125,7 +127,7 @@ _BROKEN = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("command", "code"), _BROKEN)
 def test_messages_that_cannot_be_printed_change_nothing(command: str, code: int) -> None:
     text = "x\n0\nno\n" if command.startswith("map") else "lgo(1)\n"
@@ -137,7 +139,7 @@ def test_messages_that_cannot_be_printed_change_nothing(command: str, code: int)
         assert (cut.returncode, cut.stdout, cut.stderr) == (code, whole.stdout, ""), redirection
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -238,6 +240,7 @@ def test_an_installation_that_is_not_whole(tmp_path: Path) -> None:
     assert started(tmp_path, ["eval", "x"]) == (70, b"", b"error: autodiff cannot start: no click here\n")
 
 
+@pytest.mark.exhaustive
 def test_memory_that_the_shell_does_not_give() -> None:
     done = shell("eval 'ones(2**27) + ones(2**27) + 1' -q", before="ulimit -v 1500000; ")
     assert done.returncode == 71

@@ -197,6 +197,7 @@ def test_functions_and_their_hidden_operations() -> None:
     assert sum(float(event.part.value) for event in parts if event.part.to == "x") == 2 * 3 + 8 * 3
 
 
+@pytest.mark.exhaustive
 def test_a_program_that_is_too_long() -> None:
     text = "x = tensor(1.0, requires_grad=true)\nfor i in range(100000):\n    y = x*2"
     long = recorded(f"{text.replace('100000', '1100')}\nprint(x)")

@@ -168,6 +168,7 @@ def test_only_the_time_of_many_operations_is_limited(monkeypatch: pytest.MonkeyP
     assert interpreter.names["x"] == 599
 
 
+@pytest.mark.exhaustive
 def test_a_loop_of_many_cheap_turns_runs() -> None:
     interpreter = Interpreter({})
     list(interpreter.run("for i in range(101000):\n    x = i\n"))  # more than 200,000 operations

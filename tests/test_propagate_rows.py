@@ -18,7 +18,7 @@ DATA = "x,y,u_x,u_y,note\n1,2,0.1,0.2,a\n3,0.5,0.05,0.01,b\n-2,4,0,0.3,c\n"
 SOURCE = "x**2*y + sin(y)/x"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("corr", [{}, {"x,y": -0.6}, {"x,y": 0.3, "z,y": 0.5}])
 def test_rows_are_as_single_results(order: int, corr: dict[str, float]) -> None:

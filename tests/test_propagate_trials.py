@@ -27,6 +27,7 @@ def test_the_moments_of_the_draws(spread: Spread) -> None:
         assert np.mean(drawn**4) == pytest.approx((3 + spread.excess) * variance**2, rel=0.02)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("u", "first", "trials", "agrees"),
     [

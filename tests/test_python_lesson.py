@@ -31,7 +31,7 @@ def operations(page: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
     return {line["name"]: (line["operation"], line["inputs"]) for line in page["lines"] if not line["leaf"]}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("program", TEXTS.values(), ids=TEXTS)
 def test_a_program_runs_as_without_a_lesson(program: Program, tmp_path: Path) -> None:
     file, lesson = FOLDER / f"{program.name}.txt", tmp_path / "lesson.html"
@@ -193,6 +193,7 @@ def test_a_program_without_a_lesson(tmp_path: Path) -> None:
     assert data_of((tmp_path / "l.html").read_text())["scenes"][-1]["phase"] == "end"
 
 
+@pytest.mark.exhaustive
 def test_a_long_program_goes_on_after_its_lesson(tmp_path: Path) -> None:
     text = "import torch\nx = torch.tensor(1.0)\nfor i in range(1500):\n    y = x * 2\nprint(i)\n"
     before = sys.gettrace()

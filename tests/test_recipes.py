@@ -49,7 +49,7 @@ def recipes(page: Path) -> Iterator[Recipe]:
 RECIPES = [recipe for page in PAGES for recipe in recipes(page)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_recipe(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OPTIONAL:

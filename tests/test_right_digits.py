@@ -66,6 +66,7 @@ def _given(math: Arithmetic | None, op: FunctionInfo, sample: tuple[Any, ...]) -
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", names())
 def test_functions_with_many_digits_are_those_of_floats(name: str) -> None:
     op = FUNCTIONS[name]

@@ -184,7 +184,7 @@ NOT_ROOTS = [
 """Functions with a one-sided limit of 0 at a jump, or a limit of 0 at a hole or at the open end of a domain."""
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("expression", "verdict", "place", "start", "over"), NOT_ROOTS)
 def test_a_limit_of_0_is_not_a_root(expression: str, verdict: str, place: float, start: float, over: str | None) -> None:
     found = ad.root(expression, {"x": start})
@@ -211,7 +211,7 @@ CONTINUOUS = [
 """Functions with a root where an operation is not continuous, but the function is."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("expression", "start", "place", "multiplicity"), CONTINUOUS)
 def test_a_root_of_a_continuous_function_remains_one(expression: str, start: float, place: float, multiplicity: int | None) -> None:
     found = ad.root(expression, {"x": start}).require() or ad.root(expression, {"x": start})
@@ -219,7 +219,7 @@ def test_a_root_of_a_continuous_function_remains_one(expression: str, start: flo
     assert multiplicity in (None, found.multiplicity)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "expression",
     [
@@ -354,7 +354,7 @@ def test_the_sensitivity_of_rows_of_a_file(tmp_path: Path) -> None:
     assert "over rows names 'w', which is an array" in said
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("problem", [one for one in PROBLEMS if not one.name.startswith("Chebyquad")], ids=lambda one: one.name)
 def test_the_collection_of_more_garbow_and_hillstrom(problem: Problem, factor: float) -> None:
@@ -370,6 +370,7 @@ def test_a_table_for_latex() -> None:
     assert "${v}_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
 
 
+@pytest.mark.exhaustive
 def test_functions_without_an_interval_rule_are_sampled() -> None:
     assert ad.root("det([[x, 1], [1, x]])", over="x=-3:3", all=True).complete is True
     result = ad.root("prod(eigvalsh([[x, 1], [1, x]]))", over="x=-3:3", all=True)
@@ -414,7 +415,7 @@ def test_roots_that_rounding_makes_one_are_within_its_error(gap: str) -> None:
         assert any(abs(one.solution["x"] - root) <= one.error_bound["x"] + 1e-15 for one in found)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("power", [40, 30, 38, 42, 46, 43, 44, 48])
 def test_two_steep_roots_beside_each_other_are_both_found(power: int) -> None:
     """(2**power*p)**2 - 1 has roots where p is -2**-power and 2**-power: two beside each root of p."""

@@ -222,6 +222,7 @@ def test_names_stay_between_runs_and_after_errors() -> None:
     assert caught.value.line == 1  # where the function was defined
 
 
+@pytest.mark.exhaustive
 def test_deep_programs_do_not_recurse() -> None:
     nested = "".join(f"{' ' * i}with no_grad:\n" for i in range(2000)) + " " * 2000 + "x = 1"
     (node,) = read(nested)

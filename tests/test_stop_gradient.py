@@ -59,6 +59,7 @@ def at_of(text: str) -> dict[str, float]:
     return {name: value for name, value in POINT.items() if name in text.replace("exp", "")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["detach", "no_grad"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_all_ways_treat_it_as_a_constant(case: tuple[str, str | None], name: str) -> None:

@@ -259,7 +259,7 @@ def _swept(total: Any, t: Tensor, order: int) -> list[float]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
 def test_against_sweeps(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -302,6 +302,7 @@ def test_random_expressions(formula: Formula, x: float) -> None:
 HARD = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("x", [-2.3, -0.5, 0.0, 1e-3, 0.7, 3.1, 11.0])
 def test_order_30(x: float) -> None:
     derivatives = ad.evaluate(HARD, {"x": x}, order=30).derivatives
@@ -312,6 +313,7 @@ def test_order_30(x: float) -> None:
             assert abs(derivatives[("x",) * k] - truth) <= 1e-10 * abs(truth)
 
 
+@pytest.mark.exhaustive
 def test_a_long_chain_does_not_recurse() -> None:
     depth = 3000
     result = ad.evaluate("sin(" * depth + "x" + ")" * depth, {"x": 1.0}, order=3)

@@ -96,6 +96,7 @@ def test_an_expression_has_none(command: str, capsys: pytest.CaptureFixture[str]
         assert "unexpected character" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_pictures_too_small_for_their_labels(tmp_path: Path) -> None:
     """matplotlib warns of it; a warning would be an error here."""
     for arguments in (["x", "--over", "x=-1:1"], ["x*y", "--over", "x=-1:1,y=-1:1"], ["数**2 # \u202e", "--over", "数=-1:1"]):

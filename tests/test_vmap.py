@@ -59,7 +59,7 @@ def _compare(function: Callable[..., Any], choice: Sequence[tuple[Any, int | Non
         np.testing.assert_allclose(part.detach().numpy(), expected, rtol=rtol, atol=1e-13)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @EACH
 def test_values(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -69,7 +69,7 @@ def test_values(op: FunctionInfo) -> None:
             _compare(op.function, choice, 1e-12)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @EACH
 def test_gradients_of_each_example(op: FunctionInfo) -> None:
     for sample in op.samples:
@@ -81,7 +81,7 @@ def test_gradients_of_each_example(op: FunctionInfo) -> None:
                 _compare(lambda *given, inner=inner: ad.func.grad(lambda *a: _scalar(op.function(*a)), inner)(*given), choice, 1e-9)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @EACH
 def test_backward_passes_with_a_batch_of_cotangents(op: FunctionInfo) -> None:
     for sample in op.samples:

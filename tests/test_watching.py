@@ -90,6 +90,7 @@ def test_errors_and_missing_files_are_shown_and_repaired() -> None:
         assert found.end(signal.SIGTERM) in (143, -signal.SIGTERM)
 
 
+@pytest.mark.exhaustive
 def test_a_program_of_statements_and_a_lesson() -> None:
     Path("p.ad").write_text("y = x**2\ny.backward()\nx.grad\n")
     with watching("run", "--watch", "p.ad", "--at", "x=3") as found:
