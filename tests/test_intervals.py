@@ -70,17 +70,16 @@ def test_an_enclosure_knows_that_a_function_is_not_continuous_or_not_defined_at_
         assert not values(np.array([[-below]]), np.array([[above]]))[0].regular[0]
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("expression", _EXPRESSIONS.split())
 def test_an_enclosure_contains_all_values_and_derivatives(expression: str) -> None:
     system, values, slopes = _enclosures(expression)
     generator = np.random.default_rng(0)
-    low = generator.uniform(-5, 5, 200)
-    width = 10 ** generator.uniform(-9, 1, 200)
+    low = generator.uniform(-5, 5, 40)
+    width = 10 ** generator.uniform(-9, 1, 40)
     value, slope = values(low[None], low[None] + width)[0], slopes(low[None], low[None] + width)[0]
     for part in (0.0, 0.1, 0.5, 0.77, 1.0):
         x = low + part * width
-        for i in range(200):
+        for i in range(40):
             given = system.values(x[i : i + 1])[0]
             if np.isfinite(given):
                 assert value.low[i] <= given <= value.high[i]

@@ -363,6 +363,14 @@ def test_the_collection_of_more_garbow_and_hillstrom(problem: Problem, factor: f
     assert np.max(np.abs(result.residual)) <= 1e-9
 
 
+def test_a_start_that_is_not_finite_is_named_with_its_place() -> None:
+    assert run('autodiff root "y = 2*x; x + log(y) = 1" --at x=-1') == (
+        "error: the equation is not finite at the start: log(-2.0) is nan: log is defined for x > 0\n"
+        "  y = 2*x; x + log(y) = 1\n               ^^^^^^\n"
+        "  hint: start at values where the equation is finite, with --at\n[exit code 1]\n"
+    )
+
+
 def test_a_table_for_latex() -> None:
     text = run('autodiff root "x**2 + y**2 = 4; x*y = 1" --over x=-3:3,y=-3:3 --all --format latex')
     assert text.startswith("\\begin{tabular}{rrr}\n\\hline\n$x$ & $y$ & error \\\\\n")

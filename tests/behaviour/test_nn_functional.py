@@ -127,6 +127,16 @@ def test_group_norm() -> None:
     compare(lambda x, w: F.group_norm(x, 1, w), lambda x, w: _standard(x, (1, 2)) * w.reshape(2, 1), _images(), [1.5, 0.5])
 
 
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("function", [F.instance_norm, F.batch_norm], ids=["instance_norm", "batch_norm"])
+def test_what_belongs_to_channels_has_as_many_numbers(function: Any, which: int) -> None:
+    given = [const([0.1, 0.2]), const([1.0, 0.5]), const([1.0, 2.0]), const([0.3, 0.4])]
+    function(const(_images()), *given, True)
+    given[which] = const([1.0, 2.0, 3.0])
+    with pytest.raises(RuntimeError):
+        function(const(_images()), *given, True)
+
+
 def test_instance_norm() -> None:
     compare(F.instance_norm, lambda x: _standard(x, 2), _images())
     compare(
