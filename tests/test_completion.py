@@ -28,6 +28,13 @@ def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
     return [item.value for item in answers]
 
 
+@pytest.mark.parametrize("command", ["diff", "export", "graph", "explain", "plot", "minimize"])
+def test_nothing_follows_the_last_argument(command: str) -> None:
+    line = f"{command} 'sin(x)*y'"
+    assert [offered(line, begin) for begin in ("x", "f", "s")] == [[], [], []]
+    assert all(one.startswith("--") for one in offered(line, ""))
+
+
 @pytest.mark.parametrize(
     ("line", "incomplete", "expected"),
     [

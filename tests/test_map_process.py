@@ -148,5 +148,6 @@ def test_the_bar(tmp_path: Path) -> None:
     assert b"10 rows" not in shown
     assert b"123,456 rows" in shown
     assert b"left" in shown
+    assert "\u2578" in shown.decode() or "\u257a" in shown.decode()  # the end of the part that is done
     done = completed([sys.executable, "-c", script], env=ENVIRONMENT)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
