@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff_cli.cli.cluster_options import Cluster
+from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data import leftovers
 from autodiff_cli.data.parts import coordinator, job
 from autodiff_cli.errors import ClusterError
@@ -120,6 +122,7 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
         (("x*a", "d.csv", "--no-keep"), "--no-keep was different"),
         (("x*a", "d.csv", "-q"), "was different"),
         (("x*a", "d.csv", "--partition-rows", 9), "its partitions have another size"),
+        (("x*a", "d.csv", "--value-name", "v"), "--value-name was different"),
     ],
 )
 def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: tuple[Any, ...], message: str) -> None:
@@ -134,6 +137,26 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
     assert "hint: repeat the command of this run with the same input files, or write to another folder" in done.err
     assert parts("out") == before
     well(run_map("x*a", os.path.abspath("d.csv"), *same, "--resume"))
+
+
+def test_all_processors_are_used_unless_their_number_is_given() -> None:
+    def numbers(engine: str, *given: int | None) -> tuple[int, int]:
+        settings = Cluster(engine, None, *given, None, None, False).settings("out/", False)
+        assert settings is not None
+        return settings.workers, settings.threads
+
+    count = processors()
+    assert numbers("auto", None, None) == (count, count)
+    assert numbers("auto", None, count + 1) == (count, count + 1)
+    assert numbers("dask", None, None) == (count, 1)
+    assert numbers("dask", count + 1, 3) == (count + 1, 3)
+
+
+def test_rows_with_and_without_a_header_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    same = ("x", save(), "-o", "out/", *SMALL)
+    interrupted(monkeypatch, *same, "--no-keep")
+    assert "its output has another format or other columns" in run_map(*same, "-q", "--resume").err
+    well(run_map(*same, "--no-keep", "--resume"))
 
 
 def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
