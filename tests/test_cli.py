@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -127,6 +128,13 @@ def test_color() -> None:
     assert "\x1b[" not in run("eval", "x**2", "--at", "x=3", "--color", "never", FORCE_COLOR="1").stdout
 
 
+def test_computed_columns_stand_out(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("x,y\n3,2\n5,4\n")
+    table = run("root", "z = x*y", str(tmp_path / "d.csv"), "--at", "z=1", "--format", "table", "--color", "always").stdout
+    rows = [line for line in table.splitlines() if line.startswith(("3", "5"))]
+    assert [re.findall(r"\x1b\[1;36m *([\d.]+)", row) for row in rows] == [["6", "0", "1"], ["20", "0", "1"]]
+
+
 def test_a_wide_table_is_whole_in_a_pipe() -> None:
     out = run("eval", "y = x + 1; y", "--at", "x=[1.23456, 2.34567, 3.45678, 4.56789, 5.67891]", "--gradient", "ones(5)").stdout
     assert "[1.23456, 2.34567, 3.45678, 4.56789, 5.67891]" in out
@@ -159,8 +167,6 @@ def _in_a_terminal(columns: int, *arguments: str) -> str:
 
 
 def test_the_readme_example_fits_80_columns() -> None:
-    import re
-
     shown = re.sub(r"\x1b\[[0-9;]*m", "", _in_a_terminal(80, "eval", "log(x**3)", "--at", "x=5")).replace("\r", "")
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 80

@@ -129,6 +129,26 @@ def test_edges_are_evaluated_and_documented() -> None:
             assert all(f is not None and f.shape == a.shape for f, a in zip(found, inputs, strict=True)), (op.name, edge)
 
 
+INFINITE = {("logit", (0.0,)), ("logit", (1.0,)), ("ellipk", (1.0,)), ("voigt", (0.0, 0.0, 0.0))}
+"""Edges that belong to the domain of a function, where its limit is infinite."""
+
+
+def test_inside_its_domain_a_function_is_finite() -> None:
+    outside = 0
+    for op, edge in EDGES:
+        if op.inside is None:
+            continue
+        given = dict(zip(op.parameters, edge, strict=False))
+        with np.errstate(all="ignore"):
+            inside = [given[name] if name in given else op.default(name) for name in argument_names(op.inside)]
+            value = op.function(*_arguments(op, edge)).detach().numpy()
+        if np.all(op.inside(*[np.asarray(one) if isinstance(one, (float, list)) else one for one in inside])):
+            assert np.isfinite(value).all() or (op.name, edge) in INFINITE, (op.name, edge)
+        else:
+            outside += 1
+    assert outside > 80
+
+
 WITHOUT_DERIVATIVE = {
     *("all", "allclose", "any", "equal", "isclose"),
     *("lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),

@@ -29,7 +29,13 @@ from tests.mutation.known import KNOWN, known
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("**/*.py",)
 GENERATED = ("language/_tables.py",)
-REFERENCE = ("tests/test_pages.py", "tests/behaviour/test_names.py")
+REFERENCE = (
+    "tests/test_pages.py",
+    "tests/behaviour/test_names.py",
+    "tests/test_declarations.py::test_each_says",
+    "tests/test_declarations.py::test_inside",
+    "tests/test_bad_arguments.py::test_the_kind",
+)
 """Tests of what is declared when a module is imported."""
 FEW = 50
 """So many tests of one function are enough."""
