@@ -34,6 +34,7 @@ def test_a_simple_root_does_not_touch() -> None:
     assert not found.complete
 
 
+@pytest.mark.exhaustive
 def test_a_root_beside_a_pole_of_a_function_of_arrays_is_not_denied() -> None:
     """The root -1.75 is within 1e-13 of a pole of the element of the inverse."""
     matrix = "[[1099511627776*(x - 2.375)*((x + 2.625)**2 + 1.125), 0.375], [0.625, 3*x**2 + 9.375*x + 7.21875]]"

@@ -256,9 +256,9 @@ def test_an_encoding_without_the_letters() -> None:
 
 
 def test_many_variables_in_one_option() -> None:
-    names = [f"a{i}" for i in range(3000)]
+    names = [f"a{i}" for i in range(1000)]
     answer = run("grad", "+".join(names), "--at", ",".join(f"{n}=[1, 2][0]" for n in names), "-q")
-    assert answer.stdout == "1.0\n" * 3000
+    assert answer.stdout == "1.0\n" * 1000
 
 
 def test_commas_in_brackets_do_not_separate_variables() -> None:

@@ -80,7 +80,7 @@ def by_numpy(name: str) -> Callable[..., np.ndarray]:
     return lambda *given: program(**dict(zip("xy", given, strict=False)))["value"]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_unit_in_the_last_place(name: str) -> None:
     given = arguments(name, 200 if name in ("erf", "erfc", "ndtr") else 1_000)

@@ -34,7 +34,7 @@ def right(rows: np.ndarray, engine: str, fast: bool = False) -> np.ndarray:
     return np.column_stack([rows, *found.values()])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("options", "engine", "fast"), [((), "llvm", False), (("--no-compile",), "numpy", False), (("--fast",), "llvm", True)]
 )

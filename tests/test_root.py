@@ -59,7 +59,7 @@ def test_a_multiple_root_is_recognised(expression: str, start: float, expected: 
     assert any(f"multiplicity {multiplicity}" in note["message"] for note in result.notes)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("expression", "at", "verdict"),
     [
@@ -164,11 +164,11 @@ def test_all_roots_of_a_range(expression: str, over: str, expected: list) -> Non
 
 
 NOT_ROOTS = [
+    ("where(x < 1, x - 1, 1)", "jump", 1, 0.2, "0:3"),
     ("x % 2 - 2", "jump", 2, 1, "0.5:2.5"),
     ("fmod(x, 1) - 1", "jump", 1, 0.5, "0.5:1.5"),
     ("x - floor(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
     ("frac(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
-    ("where(x < 1, x - 1, 1)", "jump", 1, 0.2, "0:3"),
     ("where(x < 1, (x - 1)*1e12, 1)", "jump", 1, 0.2, "0:3"),
     ("(0.5*(x + 2.875)) % 1.5 - 1.5", "jump", 0.125, 2, "-1:1"),  # rounding moves the jump by several floats
     ("(x - 1) if x < 1 else 5", "jump", 1, 0.2, "0:3"),
@@ -199,8 +199,8 @@ def test_a_limit_of_0_is_not_a_root(expression: str, verdict: str, place: float,
 
 
 CONTINUOUS = [
-    ("where(x != 0, sin(x)/x, 1) - 1", 0.5, 0, 2),
     ("where(x < 1, x - 1, 2*x - 2)", 0.2, 1, 1),
+    ("where(x != 0, sin(x)/x, 1) - 1", 0.5, 0, 2),
     ("abs(x - 1.1)", 0.5, 1.1, 1),
     ("x*sign(x)", 0.5, 0, 1),
     ("floor(x/10)*1e9 + x - 3", 1, 3, 1),

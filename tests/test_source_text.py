@@ -216,6 +216,7 @@ def test_hints_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert "name a file in this folder" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_an_expression_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "e.txt"
     file.write_text("x+" * 2_200_000 + "x", encoding="utf-8")
