@@ -63,6 +63,19 @@ def test_a_formula_of_an_array_encloses_the_function(expression: str) -> None:
     assert values(np.array([[1.0]]), np.array([[1.0]]))[0].holds(0.0)
 
 
+@pytest.mark.parametrize(
+    ("expression", "at", "exact"),
+    [
+        *(("exp(x)", 0, 1), ("exp2(x)", 0, 1), ("log(x)", 1, 0), ("log2(x)", 1, 0), ("log10(x)", 1, 0), ("sinh(x)", 0, 0)),
+        *(("expm1(x)", 0, 0), ("log1p(x)", 0, 0), ("sin(x)", 0, 0), ("tanh(x)", 0, 0), ("atan(x)", 0, 0)),
+    ],
+)
+def test_an_exact_value_is_enclosed_without_a_margin(expression: str, at: float, exact: float) -> None:
+    _, values, _ = _enclosures(expression)
+    (found,) = values(np.array([[float(at)]]), np.array([[float(at)]]))
+    assert abs(found.low[0] - exact) <= 5e-324 >= abs(found.high[0] - exact)
+
+
 @pytest.mark.parametrize("expression", _BROKEN.split())
 def test_an_enclosure_knows_that_a_function_is_not_continuous_or_not_defined_at_0(expression: str) -> None:
     _, values, _ = _enclosures(expression)

@@ -93,6 +93,18 @@ def test_text_of_cells_stays(rows: int) -> None:
     assert found[-1] == f'{line[:-1].rstrip()}, "k": 2, "value": 3.0, "d_x": 2.0, "d_k": 1.5}}'
 
 
+def test_a_dictionary_of_a_file_stays_one() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"x": [1.0, 2.0], "kind": pa.array(["u", "v"]).dictionary_encode()})
+    Path("ds/k=1").mkdir(parents=True)
+    with pa.ipc.new_file("ds/k=1/part.arrow", table.schema) as file:
+        file.write_table(table)
+    assert run_map("x*k", "ds", "-o", "o.arrow").code == 0
+    found = pa.ipc.open_file("o.arrow").read_all()
+    assert found.schema.field("kind").type == table.schema.field("kind").type
+    assert found["kind"].to_pylist() == ["u", "v"]
+
+
 def test_which_folders_name_columns() -> None:
     save(PARTITIONS, "csv")
     for name in ("ds", "ds/", "ds/*/*/*.csv", "ds/year=2023/*/*.csv", "ds/year=2023", str(Path("ds").resolve()), "ds/**/*.csv"):

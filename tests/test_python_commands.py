@@ -13,7 +13,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.cli.mistakes import option
 from autodiff_cli.command_result import CommandResult
-from autodiff_cli.errors import ArgumentError, AutodiffError
+from autodiff_cli.errors import ArgumentError, AutodiffError, GraphError
 from tests.shell import ROOT, streams
 
 Call = Callable[[], CommandResult]
@@ -248,3 +248,9 @@ def test_the_names_of_version_0_2_are_aliases() -> None:
     assert ad.draw_graph is ad.graph
     assert ad.explain_gradient is ad.explain
     assert ad.check_gradient is ad.gradcheck
+
+
+def test_a_tensor_without_a_graph_is_not_drawn() -> None:
+    with pytest.raises(GraphError, match="^the tensor does not have a graph, because it does not require grad") as caught:
+        ad.graph(ad.tensor(1.0))
+    assert "requires_grad=True" in caught.value.hint
