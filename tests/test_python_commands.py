@@ -251,6 +251,6 @@ def test_the_names_of_version_0_2_are_aliases() -> None:
 
 
 def test_a_tensor_without_a_graph_is_not_drawn() -> None:
-    with pytest.raises(GraphError, match="^the tensor does not have a graph, because it does not require grad") as caught:
+    with pytest.raises(GraphError, match="does not have a graph, because it does not require grad") as caught:
         ad.graph(ad.tensor(1.0))
     assert "requires_grad=True" in caught.value.hint
