@@ -193,6 +193,13 @@ def test_verdicts(expression: str, at: dict[str, float], verdict: str, converged
             found.require()
 
 
+@pytest.mark.parametrize("order", [4, 6])
+def test_the_first_derivative_that_is_not_zero_proves_a_minimum(order: int) -> None:
+    found = str(ad.minimize(f"(x - 1)**{order}", {"x": 3}))
+    assert f"the first derivative that is not zero, of order {order}, is positive" in found
+    assert ad.minimize(f"(x - 1)**{order - 1}", {"x": 1}).verdict == "unbounded"
+
+
 def test_a_limit_at_infinity_is_not_a_minimum() -> None:
     """To the right, the function falls to sinh(-100); whether a long step lands left of the pole depends on the last bits."""
     found = ad.minimize("sinh(-100*(x + 2.5)*(x - 3)/(x + 0.25)**2)", at={"x": 3})
