@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import isfunction
 from typing import Any
 
 import pytest
@@ -17,10 +18,14 @@ import pytest
 torch: Any = import_module(os.environ.get("AUTODIFF_PEER", "autodiff_cli"))
 
 
+def precedes(version: str) -> bool:
+    """Whether the tests run on a PyTorch that is older than a version, such as ``2.14``."""
+    return torch.__name__ == "torch" and int(torch.__version__.split(".")[1]) < int(version.split(".")[1])
+
+
 def since(version: str) -> pytest.MarkDecorator:
-    """The mark of a test of what PyTorch does from a version on, such as ``2.14``: an older PyTorch skips it."""
-    minor = int(torch.__version__.split(".")[1])
-    return pytest.mark.skipif(torch.__name__ == "torch" and minor < int(version.split(".")[1]), reason=f"new in PyTorch {version}")
+    """The mark of a test of what PyTorch does from a version on: an older PyTorch skips it."""
+    return pytest.mark.skipif(precedes(version), reason=f"new in PyTorch {version}")
 
 
 def leaf(values: Any) -> Any:
@@ -31,6 +36,15 @@ def leaf(values: Any) -> Any:
 def const(values: Any) -> Any:
     """A float64 tensor that does not."""
     return torch.tensor(values, dtype=torch.float64)
+
+
+class Function(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    """A custom function whose methods are static without saying so."""
+
+    def __init_subclass__(cls) -> None:
+        for name, method in list(vars(cls).items()):
+            if isfunction(method):
+                setattr(cls, name, staticmethod(method))
 
 
 def shape(tensor: Any) -> list[int]:

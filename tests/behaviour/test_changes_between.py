@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.behaviour import leaf, torch
-from tests.behaviour.test_functions import Square
 
 func: Any = import_module(f"{torch.__name__}.func")
 functional: Any = import_module(f"{torch.__name__}.autograd.functional")
@@ -18,6 +17,19 @@ functional: Any = import_module(f"{torch.__name__}.autograd.functional")
 Function = Callable[[Any], Any]
 Program = Callable[[Function, Any, Any], Any]
 """A program computes a tensor from a function, its argument and a vector of the same shape."""
+
+
+class Square(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
 
 PROGRAMS: dict[str, Program] = {
     "grad": lambda f, x, v: func.grad(lambda z: f(z).sum())(x),
