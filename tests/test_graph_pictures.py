@@ -480,6 +480,17 @@ def test_graphviz_that_fails_is_one_error() -> None:
         run_graphviz("digraph {", "plain")
 
 
+def test_what_graphviz_writes_is_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\nread graph; echo \"$1 $graph\"; echo words >&2; exit ${CODE:-0}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert run_graphviz("digraph {}\n", "png") == b"-Tpng digraph {}\n"
+    monkeypatch.setenv("CODE", "1")
+    with pytest.raises(ProgramError, match="Graphviz could not draw this graph: words"):
+        run_graphviz("digraph {}\n", "png")
+
+
 def test_a_program_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dot.subprocess, "run", lambda *_, **__: (_ for _ in ()).throw(PermissionError()))
     with pytest.raises(MissingPackage):
