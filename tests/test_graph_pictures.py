@@ -482,7 +482,7 @@ def test_graphviz_that_fails_is_one_error() -> None:
 
 def test_what_graphviz_writes_is_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "dot"
-    program.write_text("#!/bin/sh\nread graph; echo \"$1 $graph\"; echo words >&2; exit ${CODE:-0}\n", encoding="utf-8")
+    program.write_text('#!/bin/sh\nread graph; echo "$1 $graph"; echo words >&2; exit ${CODE:-0}\n', encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert run_graphviz("digraph {}\n", "png") == b"-Tpng digraph {}\n"

@@ -59,6 +59,12 @@ FURTHER: dict[str, Sequence[tuple[Any, ...]]] = {
     "scaled_dot_product_attention": (
         ([[[[0.5, -1.0]], [[2.0, 0.3]]]], [[[[0.1, 0.7], [-1.5, 0.4]]]], [[[[1.0, -2.0], [0.2, 3.0]]]], None, False, None, True),
     ),
+    "prod": (([2.0, 0.0, 3.0],), ([0.0, 0.0, 3.0],)),
+    "cumprod": (([2.0, 0.0, 3.0, 0.0, 5.0], 0),),
+    "scatter_reduce": (
+        *(([1.0, -2.0, 3.0], 0, [0, 0, 2], src, "prod") for src in ([0.0, 6.0, 7.0], [0.0, 0.0, 7.0])),
+        *(([1.0, -2.0, 3.0], 0, [0, 0, 2], [1.0, 6.0, 3.0], reduce) for reduce in ("amax", "amin")),
+    ),
     "round": (([1234.5, -1250.0, 0.126], -2), ([1.25, -0.126], 2)),
 }
 """Further calls: of functions without derivatives, and where a branch or an option begins."""
