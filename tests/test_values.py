@@ -25,6 +25,9 @@ AGREED = {
     "det([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])": "the same",
     "svd([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], False)": "the signs of singular vectors are free",
     "svd([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], False)": "the same",
+    "scatter_reduce([1.0, -2.0, 3.0], 0, [0, 0, 2], [1.0, 6.0, 3.0], 'amax', include_self=False)": "PyTorch shares the gradient of "
+    "a tie with the element that is left out",
+    "scatter_reduce([1.0, -2.0, 3.0], 0, [0, 0, 2], [1.0, 6.0, 3.0], 'amin', include_self=False)": "the same",
     "poisson_nll_loss([0.5, -1.0, 2.0], [0.0, 2.0, 3.0], full=True)": "PyTorch's gradient with respect to a target of 0 is nan",
 }
 """Calls whose answers are not PyTorch's, with the reason."""
