@@ -83,7 +83,11 @@ def test_constant_values() -> None:
     ("initialize", "deviation"),
     [
         (lambda w: nn.init.uniform_(w, -1, 1), math.sqrt(1 / 3)),
+        (lambda w: nn.init.uniform_(w).sub_(0.5), math.sqrt(1 / 12)),
         (lambda w: nn.init.normal_(w, 0, 0.5), 0.5),
+        (lambda w: nn.init.normal_(w), 1.0),
+        (lambda w: nn.init.xavier_normal_(w), math.sqrt(2 / 300)),
+        (lambda w: nn.init.kaiming_normal_(w), math.sqrt(2 / 100)),
         (lambda w: nn.init.xavier_uniform_(w), math.sqrt(2 / 300)),
         (lambda w: nn.init.xavier_normal_(w, gain=2.0), 2 * math.sqrt(2 / 300)),
         (lambda w: nn.init.kaiming_uniform_(w, nonlinearity="relu"), math.sqrt(2 / 100)),
@@ -93,7 +97,8 @@ def test_constant_values() -> None:
 )
 def test_the_spread_of_random_values(initialize: Any, deviation: float) -> None:
     torch.manual_seed(0)
-    w = initialize(nn.Parameter(torch.empty(200, 100)))
+    with torch.no_grad():
+        w = initialize(nn.Parameter(torch.empty(200, 100)))
     assert w.is_leaf
     assert w.std().item() == pytest.approx(deviation, rel=0.03)
     assert abs(w.mean().item()) < 0.05 * deviation
