@@ -13,6 +13,7 @@ from scipy import optimize, stats
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.solvers.fitting.arguments import problem_of
+from autodiff_cli.solvers.fitting.starts import ROWS
 from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
 
@@ -233,6 +234,12 @@ def test_starts_are_found_without_any(name: str) -> None:
     found = ad.fit(known.model, known.columns)
     assert found.converged
     assert found.residual["rss"] == pytest.approx(known.rss, rel=1e-9)
+
+
+def test_starts_of_many_rows_are_found_from_some_of_them() -> None:
+    x = np.linspace(0, 5, 2 * ROWS + 1)
+    found = ad.fit("y = a*exp(-b*x) + c", {"x": x, "y": 3 * np.exp(-2 * x) + 0.5}, at={"a": (0.1, 10), "b": (0.01, 20), "c": 0})
+    assert found.values == pytest.approx({"a": 3, "b": 2, "c": 0.5}, rel=1e-9)
 
 
 def test_a_range_tries_several_starts() -> None:

@@ -286,6 +286,13 @@ def test_large_steps_over_a_flat_function_do_not_decide() -> None:
     assert quotient.judged(0, 1.0).verdict == "pass"
 
 
+def test_at_a_kink_every_slope_between_the_sides_is_one_of_a_kink() -> None:
+    quotient = Quotient(lambda distance: np.array([abs(distance) + distance]), 0.0, 1)
+    verdicts = {value: quotient.judged(0, value) for value in (-0.1, 0.0, 1.0, 2.0, 2.1)}
+    assert [one.verdict for one in verdicts.values()] == ["fail", "kink", "kink", "kink", "fail"]
+    assert [one.error == 0 for one in verdicts.values()] == [False, True, True, True, False]
+
+
 @pytest.mark.parametrize(("error", "verdict"), [(1e-8, "pass"), (4e-7, "pass"), (1e-5, "undecided"), (0.1, "undecided")])
 def test_an_error_that_rounding_explains_passes_only_if_it_is_small(error: float, verdict: str) -> None:
     assert rounded(Verdict("fail", 1.0, error, 1e-12), error).verdict == verdict

@@ -117,6 +117,8 @@ def test_an_enclosure_contains_all_values_and_derivatives(expression: str) -> No
         ("floor(x)", 0.5, 1.5, (0, 1), False),
         ("where(x > 1, 5, x)", 0, 2, (0, 5), False),
         ("where(x > 1, 5, x)", 0, 0.5, (0, 0.5), True),
+        ("(-2)**x", 0.5, 1.5, (-np.inf, np.inf), False),
+        ("0.5**x", -1, 2, (0.25, 2), True),
         ("atan2(x, -1)", -1, 1, (-np.pi, np.pi), False),
         ("exp(x)", 800, 900, (np.finfo(float).max, np.inf), True),
     ],
