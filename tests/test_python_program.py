@@ -60,6 +60,7 @@ print(torch.tensor(1 / 3).dtype, type(torch.ones(1)), type(torch.ones(1).shape),
 def test_torch_is_this_package_with_the_default_type_of_pytorch(tmp_path: Path) -> None:
     shown = "<class 'torch.Tensor'> <class 'torch.Size'> <class 'torch.dtype'>\n"
     assert run(tmp_path, IMPORTS) == (f"torch.float32 {shown}", "", 0)
+    assert ad.get_default_dtype() is ad.float64
     assert run(tmp_path, IMPORTS, "--dtype float64") == (f"torch.float64 {shown}", "", 0)
     assert "torch" not in sys.modules
     assert ad.get_default_dtype() is ad.float64

@@ -88,7 +88,7 @@ class Minimizer:
     Args:
         objective: the objective.
         start: the first point.
-        box: the bounds; ``None`` for none.
+        box: the bounds.
         most: the maximum number of steps, accepted or not.
         watch: a function that is called with every step.
     """
@@ -97,14 +97,13 @@ class Minimizer:
         self,
         objective: Objective,
         start: Vector,
-        box: Box | None = None,
+        box: Box,
         most: int = 10_000,
         watch: Callable[[Step], None] | None = None,
     ) -> None:
-        n = len(start)
         self.objective = objective
-        self.box = box or Box(np.full(n, -np.inf), np.full(n, np.inf))
-        self.point = self.box.inside(np.asarray(start, float))
+        self.box = box
+        self.point = box.inside(np.asarray(start, float))
         self.most = most
         self.steps = self.tried = 0
         self._watch = watch or (lambda _: None)
