@@ -19,6 +19,7 @@ from autodiff_cli.compiler.identities import EXACT, Pattern, Replacement
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
+from tests.accuracy.explained import call_of
 from tests.expressions import FORMULAS, Formula
 from tests.test_golden import RECORDS
 
@@ -123,6 +124,17 @@ def test_powers_of_what_is_not_needed_afterwards(power: float, order: int) -> No
 
 def test_a_division_by_minus_zero_is_not_one_by_zero() -> None:
     assert_same("where(x > 0, x/0.0, x/(-0.0))", {"x": [1.0, -1.0]}, 0)
+
+
+def test_functions_of_numbers_are_traced() -> None:
+    traced, others = set(), set()
+    for op in {op.name: op for op in FUNCTIONS.values()}.values():
+        for sample in op.samples[:2]:
+            expression, at = call_of(op, sample)
+            if at and all(isinstance(value, (int, float)) for value in at.values()):
+                (others if ad.compile(expression).engine == "rows" else traced).add(op.name)
+    assert len(traced) > 150
+    assert others == {"binary_cross_entropy", "stack"}
 
 
 def scalar_cases() -> dict[str, list[tuple[float, ...]]]:

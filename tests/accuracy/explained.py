@@ -40,7 +40,7 @@ def calls(start: int = 0, step: int = 1) -> Iterator[tuple[str, dict[str, Any]]]
     """Every function at its samples and edges: an expression whose result is one number, and the values of its variables."""
     for op in [*{op.name: op for op in FUNCTIONS.values()}.values()][start::step]:
         for sample in (*op.samples, *op.edges):
-            expression, at = _call(op, sample)
+            expression, at = call_of(op, sample)
             for wrapped in (expression, f"sum({expression})", f"sum({expression}[0])"):
                 try:
                     session = Evaluation(wrapped, at)
@@ -51,7 +51,7 @@ def calls(start: int = 0, step: int = 1) -> Iterator[tuple[str, dict[str, Any]]]
                     break
 
 
-def _call(op: FunctionInfo, sample: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+def call_of(op: FunctionInfo, sample: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     at: dict[str, Any] = {}
     parts = []
     for i, value in enumerate(sample):
