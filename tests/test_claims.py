@@ -13,7 +13,7 @@ from tests.accuracy.claims import claims, roots
 @pytest.mark.exhaustive
 def test_no_claim_is_false() -> None:
     """``python -m tests.accuracy.claims`` judges 2,000 functions."""
-    judged = list(claims(16, seed=0))
+    judged = list(claims(8, seed=0))
     assert [f"{one.reason}: {one.line}" for one in judged if one.said == "FALSE"] == []
     right = Counter(one.command for one in judged if one.said == "right")
     assert set(right) == {"root --at", "root --over", "minimize", "gradcheck"}
@@ -23,7 +23,7 @@ def test_no_claim_is_false() -> None:
 @pytest.mark.exhaustive
 def test_no_simple_root_is_missed() -> None:
     """``python -m tests.accuracy.claims --roots 10000`` judges polynomials, determinants and piecewise functions."""
-    assert [f"{one.reason}: {one.line}" for one in roots(12, seed=1) if one.said == "FALSE"] == []
+    assert [f"{one.reason}: {one.line}" for one in roots(6, seed=1) if one.said == "FALSE"] == []
 
 
 def test_a_simple_root_does_not_touch() -> None:

@@ -94,6 +94,12 @@ def test_functions_fold_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(any(piece in run for run in longer) for piece in set(re.findall(r"[a-z]+", narrow)) - words)
 
 
+def test_a_matrix_without_room_for_aligned_columns_is_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["grad", "sum(A**2)/2", "--at", "A=[[1,22222],[33333,4]]"]
+    assert "[[    1, 22222]," in shown(60, arguments, monkeypatch)
+    assert "[[1, 22222]," in shown(24, arguments, monkeypatch)
+
+
 def test_rows_of_a_matrix() -> None:
     assert _matrix_lines("[[1, -20], [3.5, 4]]") == ["[[  1, -20],", " [3.5,   4]]"]
     assert _matrix_lines("[[1, -20], [3.5, 4]]", aligned=False) == ["[[1, -20],", " [3.5, 4]]"]

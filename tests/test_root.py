@@ -167,7 +167,6 @@ NOT_ROOTS = [
     ("where(x < 1, x - 1, 1)", "jump", 1, 0.2, "0:3"),
     ("x % 2 - 2", "jump", 2, 1, "0.5:2.5"),
     ("fmod(x, 1) - 1", "jump", 1, 0.5, "0.5:1.5"),
-    ("x - floor(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
     ("frac(x) - 1", "jump", 1, 0.5, "0.5:1.5"),
     ("where(x < 1, (x - 1)*1e12, 1)", "jump", 1, 0.2, "0:3"),
     ("(0.5*(x + 2.875)) % 1.5 - 1.5", "jump", 0.125, 2, "-1:1"),  # rounding moves the jump by several floats

@@ -137,6 +137,14 @@ def test_what_belongs_to_channels_has_as_many_numbers(function: Any, which: int)
         function(const(_images()), *given, True)
 
 
+def test_instance_norm_follows_the_statistics_of_channels() -> None:
+    x, mean, variance = const(_images()), const([0.0, 0.0]), const([1.0, 1.0])
+    F.instance_norm(x, mean, variance, momentum=0.5)
+    flat = x.flatten(2)
+    assert mean.tolist() == pytest.approx((0.5 * flat.mean((0, 2))).tolist(), rel=1e-12)
+    assert variance.tolist() == pytest.approx((0.5 + 0.5 * flat.var(2).mean(0)).tolist(), rel=1e-12)
+
+
 def test_instance_norm() -> None:
     compare(F.instance_norm, lambda x: _standard(x, 2), _images())
     compare(
