@@ -79,11 +79,12 @@ def test_vmap_is_a_loop_over_the_examples(function: Callable[[Any], Any]) -> Non
     assert close(torch.vmap(function)(X).double(), loop(function, X).double())
 
 
-def test_a_tensor_made_inside_vmap_has_the_type_that_is_asked_for() -> None:
+def test_a_tensor_like_another_has_the_type_that_is_asked_for() -> None:
     for make in (torch.zeros_like, torch.ones_like, lambda x, **options: torch.full_like(x, 2, **options)):
         made = torch.vmap(lambda x, make=make: make(x, dtype=torch.float32))(X)
         assert (made.dtype, shape(made)) == (torch.float32, shape(X))
-        assert torch.vmap(make)(X).dtype == X.dtype
+        assert torch.vmap(make)(X).dtype == make(X).dtype == X.dtype
+        assert make(X, dtype=torch.float32).dtype == torch.float32
 
 
 def test_vmap_of_two_arguments() -> None:

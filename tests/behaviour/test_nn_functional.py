@@ -133,7 +133,7 @@ def test_what_belongs_to_channels_has_as_many_numbers(function: Any, which: int)
     given = [const([0.1, 0.2]), const([1.0, 0.5]), const([1.0, 2.0]), const([0.3, 0.4])]
     function(const(_images()), *given, True)
     given[which] = const([1.0, 2.0, 3.0])
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match=r"should contain|one number for each of the 2 channels"):
         function(const(_images()), *given, True)
 
 
