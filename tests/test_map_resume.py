@@ -298,8 +298,10 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.extras)])
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [("local", "SIGKILL"), ("local", "SIGINT"), pytest.param("dask", "SIGKILL", marks=pytest.mark.extras), ("local", "SIGTERM")],
+)
 def test_a_killed_run_is_continued(engine: str, name: str) -> None:
     save(2000)
     arguments = ("--partition-rows", "50", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
