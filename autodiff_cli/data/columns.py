@@ -22,9 +22,9 @@ from autodiff_cli.wording import plural
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.data.selection import Condition
 
-    Vector = NDArray[np.float64]
     Data = Inputs | Mapping[str, ArrayLike] | Sequence[str] | str | os.PathLike[str]
     """Input files, or arrays by name."""
 

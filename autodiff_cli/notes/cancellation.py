@@ -24,8 +24,9 @@ from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Mask
+
     Array = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
     Error = Array | float
     """The errors of the elements of a value, or one error for all elements."""
     Sample = tuple[NDArray[np.int64], ...] | None

@@ -21,12 +21,10 @@ from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw, rea
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Mask
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.notes.one_sided_limits import Change, Discontinuity, Line
 
-    Mask = NDArray[np.bool_]
 
 MOST_LINES = 24
 """The largest number of variable elements along which the expression is examined."""

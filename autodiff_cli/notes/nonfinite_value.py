@@ -18,9 +18,9 @@ from autodiff_cli.notes.step_descriptions import described
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Mask
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-    Mask = NDArray[np.bool_]
 
 MOST_BACK = 1_000
 """The largest number of earlier results that are searched for a non-finite one."""

@@ -16,9 +16,10 @@ from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
-    from autodiff_cli.solvers.system import System, Vector
+    from autodiff_cli.solvers.system import System
 
 _MOST_LINES = 24
 """The maximum number of variables along which a system is examined."""

@@ -30,12 +30,11 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
     Results = Callable[[list[Instruction], list[Operand]], list[Operand]]
     """A function that appends results to a tape, given the variables and the functions."""
 

@@ -23,13 +23,11 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.data.columns import Data, Dataset, Source
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
 
-    Vector = NDArray[np.float64]
     Start = Value | Interval
     """The start of a parameter: a number, an expression, or a range as a text or a pair of numbers."""
 

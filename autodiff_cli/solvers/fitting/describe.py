@@ -22,9 +22,8 @@ from autodiff_cli.solvers.fitting.undetermined import all_determined, undetermin
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from autodiff_cli.arrays import Vector
 
-    Vector = NDArray[np.float64]
 
 MOST_CURVED = 50_000_000
 """The maximum number of operations for the curvature; for longer data, it is small."""

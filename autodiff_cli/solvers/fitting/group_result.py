@@ -12,13 +12,9 @@ from autodiff_cli.solvers.fitting.inference.derived import derived_in_groups
 from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Matrix, Stack
     from autodiff_cli.command_result import Named, Record
     from autodiff_cli.solvers.fitting.problem import Problem
-
-    Matrix = NDArray[np.float64]
-    Stack = NDArray[np.float64]
 
 
 STATISTICS = ("std", "rss", "dof", "rows", "converged", "verdict")

@@ -13,10 +13,7 @@ from autodiff_cli.solvers.fitting.model import Model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from autodiff_cli.arrays import Matrix, Vector
 
 
 class LeastSquares:

@@ -26,8 +26,8 @@ from autodiff_cli.solvers.system import second_along
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from autodiff_cli.arrays import Matrix, Vector
+
     Rows = tuple[slice, Matrix]
     """The range of rows of a block, and one row of numbers for each result."""
 

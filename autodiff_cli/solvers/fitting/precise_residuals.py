@@ -23,7 +23,8 @@ from autodiff_cli.solvers.fitting.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from autodiff_cli.arrays import Vector
+
 
 DIGITS = 34
 """The decimal digits of the residuals; certified values of reference data are computed with as many."""

@@ -23,9 +23,8 @@ from autodiff_cli.wording import listed, plural
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.bounds import Interval
-
-    Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,9 @@ from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.fitting.inference.prediction import Prediction
     from autodiff_cli.solvers.fitting.inference.profile import Ends
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 
 class Fit(Solution):

@@ -23,14 +23,8 @@ from autodiff_cli.solvers.fitting.statistics import covariance, quantile
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
     from autodiff_cli.solvers.fitting.problem import Problem
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
-    Stack = NDArray[np.float64]
 
 
 class Joint:

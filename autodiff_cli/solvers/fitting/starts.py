@@ -19,12 +19,9 @@ from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.solvers.bounds import Interval
 
-    Vector = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 TRIALS = 600
 """The number of points at which the objective is compared."""

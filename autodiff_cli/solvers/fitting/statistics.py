@@ -13,10 +13,7 @@ from autodiff_cli.solvers.fitting.engine.proof import Proof
 from autodiff_cli.solvers.fitting.problem import Problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from autodiff_cli.arrays import Matrix, Vector
 
 
 def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:

@@ -15,7 +15,8 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from autodiff_cli.arrays import Vector
+
 
 PART = 1e-4
 """The smallest relative change of a parameter along a direction that counts."""

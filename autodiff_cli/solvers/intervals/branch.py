@@ -18,8 +18,9 @@ from autodiff_cli.solvers.intervals.interval import Interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.arrays import Mask
+
     Boxes = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 MOST_BOXES = 400_000
 """The maximum number of boxes that are examined."""

@@ -16,8 +16,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Mask
+
     Bounds = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
     Pair = tuple[float, float]
     Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -31,7 +31,8 @@ from autodiff_cli.solvers.intervals.interval import (
 from autodiff_cli.solvers.intervals.special_rules import SPECIAL, SPECIAL_RULES
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.intervals.interval import Bounds, Function, Mask, Pair
+    from autodiff_cli.arrays import Mask
+    from autodiff_cli.solvers.intervals.interval import Bounds, Function, Pair
 
 Rule = Callable[["Call", "tuple[Interval, ...]"], Interval]
 """A function that returns the interval of a call, given the intervals of its operands."""

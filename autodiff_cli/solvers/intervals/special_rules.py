@@ -10,7 +10,8 @@ import numpy as np
 from autodiff_cli.solvers.intervals.interval import Interval, chosen, decreasing, hull, increasing, outward, unbounded
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.intervals.interval import Bounds, Mask, Pair
+    from autodiff_cli.arrays import Mask
+    from autodiff_cli.solvers.intervals.interval import Bounds, Pair
     from autodiff_cli.solvers.intervals.rules import Call, Rule
 
 _INF = np.inf

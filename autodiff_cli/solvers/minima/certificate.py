@@ -15,12 +15,9 @@ from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Mask, Matrix, Vector
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Matrix, Vector
 
-    Mask = NDArray[np.bool_]
 
 _MOST_WALLS = 10
 """The maximum number of bounds and constraints with multiplier 0 between which the curvature is examined."""

@@ -11,9 +11,9 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.certificate import Certificate
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 _HIGHEST = 12
 """The highest order of derivative that is examined."""

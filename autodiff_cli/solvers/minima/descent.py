@@ -10,11 +10,8 @@ import numpy as np
 from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from autodiff_cli.arrays import Mask, Matrix, Vector
 
-    from autodiff_cli.solvers.system import Matrix, Vector
-
-    Mask = NDArray[np.bool_]
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
 

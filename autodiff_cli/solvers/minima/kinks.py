@@ -14,8 +14,8 @@ from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 _MOST_STEPS = 300
 _MOST_BISECTIONS = 120

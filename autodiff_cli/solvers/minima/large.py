@@ -12,10 +12,10 @@ from autodiff_cli.solvers.minima.descent import Descended, descend, outward, pro
 from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.minima.descent import Mask, Report, Smooth
+    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.solvers.minima.descent import Report, Smooth
     from autodiff_cli.solvers.minima.problem import Problem
     from autodiff_cli.solvers.minima.steps import Product
-    from autodiff_cli.solvers.system import Vector
 
 _MEMORY = 20
 _TRIALS = 3

@@ -23,8 +23,8 @@ from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.system import Vector
 
 _MOST_NAMED = 5
 MOST_STEPS = 1_000

@@ -14,9 +14,9 @@ from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify
 from autodiff_cli.solvers.minima.descent import descend
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.minima.descent import Descended, Mask, Report
+    from autodiff_cli.arrays import Mask, Matrix, Vector
+    from autodiff_cli.solvers.minima.descent import Descended, Report
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Matrix, Vector
 
 _FACTORS = (1.0, 100.0, 1e4)
 """The factors of the first penalty in successive attempts."""

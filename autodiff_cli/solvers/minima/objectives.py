@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Matrix, Vector
 
 
 class Objective:

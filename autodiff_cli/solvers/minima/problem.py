@@ -14,8 +14,8 @@ from autodiff_cli.solvers.equations import Equation, Equations, equations
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.system import Matrix, Vector
 
 _GREATER = {">=": 1, ">": 1, "<=": -1, "<": -1}
 """The sign with which left minus right is not negative, for each inequality."""

@@ -19,8 +19,8 @@ from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""

@@ -12,10 +12,10 @@ from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.minima.certificate import Certificate
     from autodiff_cli.solvers.minima.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 VALUE = "value"
 """The name of the minimal value among the derivatives."""

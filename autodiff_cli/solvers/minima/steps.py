@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.arrays import Matrix, Vector
 
     Product = Callable[[Vector], Vector]
     Within = Callable[[Vector, "NDArray[np.bool_]", float], Vector]

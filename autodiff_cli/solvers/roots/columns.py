@@ -28,11 +28,10 @@ from autodiff_cli.solvers.system import System
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.autograd.dtypes import Array
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.system import Vector
 
-    Mask = NDArray[np.bool_]
 
 MOST_STEPS = 60
 """The maximum number of steps of all rows of a block together."""

@@ -17,7 +17,7 @@ from autodiff_cli.solvers.roots.problem import Point, Problem
 from autodiff_cli.solvers.roots.steps import damped, newton, norm
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import Vector
+    from autodiff_cli.arrays import Vector
 
 SMALLEST_FACTOR = 1e-9
 """The smallest part of a Newton step."""

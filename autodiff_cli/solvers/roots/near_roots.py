@@ -13,9 +13,9 @@ import numpy as np
 from autodiff_cli.errors import AutodiffError, NotPrecise
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.solvers.roots.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 _SECONDS = 0.5
 _STEPS = 130

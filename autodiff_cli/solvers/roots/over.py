@@ -15,9 +15,9 @@ from autodiff_cli.solvers.roots.problem import EPS, Problem
 from autodiff_cli.solvers.roots.verification import Check, krawczyk, verified
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
-    from autodiff_cli.solvers.system import Vector
 
 MOST_SECONDS = 4.0
 """The processor time of the branch and bound, and of the closer look."""

@@ -16,9 +16,9 @@ from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
-    from autodiff_cli.solvers.system import Matrix, Vector
 
 EPS = float(np.finfo(float).eps)
 

@@ -24,10 +24,9 @@ from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.roots.columns import Mask
-    from autodiff_cli.solvers.system import Vector
 
 
 _MOST_PLACES = 5

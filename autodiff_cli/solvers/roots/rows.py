@@ -15,10 +15,9 @@ from autodiff_cli.data.row_blocks import Block, Floats, Results, Tally, without
 from autodiff_cli.solvers.roots.columns import RootProgram
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.roots.columns import Mask
-    from autodiff_cli.solvers.system import Vector
 
 NO_ROOT = "no root was verified"
 

@@ -13,7 +13,7 @@ from autodiff_cli.solvers.roots.steps import newton, norm
 from autodiff_cli.solvers.roots.verification import Check, verified
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import Vector
+    from autodiff_cli.arrays import Vector
 
 MOST_STEPS = 200
 MOST_SECONDS = 2.0

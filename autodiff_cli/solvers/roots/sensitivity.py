@@ -13,9 +13,9 @@ from autodiff_cli.solvers.system import System
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.roots.problem import Problem
-    from autodiff_cli.solvers.system import Vector
 
 
 def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:

@@ -15,7 +15,8 @@ from autodiff_cli.wording import plural
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.solvers.system import Vector
+    from autodiff_cli.arrays import Vector
+
 
 _MOST_STEPS = 60
 _SMALLEST = 1e-99

@@ -19,9 +19,9 @@ from autodiff_cli.solvers.roots.problem import EPS, Point, Problem
 from autodiff_cli.solvers.roots.steps import newton, norm, scaled
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.solvers.intervals.interval import Interval
-    from autodiff_cli.solvers.system import Matrix, Vector
 
 PROVEN = ("interval Newton", "sign change")
 """The proofs of existence by interval arithmetic."""

@@ -19,11 +19,10 @@ from autodiff_cli.solvers.uncertainty.written import tolerances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.arrays import Mask, Matrix
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.system import Matrix
 
     Array = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 _MOST_TERMS = 100
 """The maximum number of derivatives that are computed only to judge whether first order is enough."""

@@ -16,7 +16,7 @@ from autodiff_cli.language.source_text import display_name, text
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import Matrix
+    from autodiff_cli.arrays import Matrix
 
     Table = Mapping[str, Mapping[str, float]]
     Covariance = str | CommandResult | Mapping[str, Any]

@@ -17,7 +17,7 @@ from autodiff_cli.suggest import suggestion
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.uncertainty.covariances import Known
     from autodiff_cli.solvers.uncertainty.quantities import Array, Stated
 

@@ -16,7 +16,8 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import System, Vector
+    from autodiff_cli.arrays import Vector
+    from autodiff_cli.solvers.system import System
     from autodiff_cli.solvers.uncertainty.joint import Joint
 
 

@@ -28,10 +28,9 @@ from autodiff_cli.solvers.uncertainty.written import tolerance
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from autodiff_cli.arrays import Mask, Matrix, Vector
     from autodiff_cli.command_result import Record
     from autodiff_cli.data.columns import Data
-    from autodiff_cli.solvers.system import Matrix, Vector
-    from autodiff_cli.solvers.uncertainty.columns import Mask
     from autodiff_cli.solvers.uncertainty.covariances import Covariance
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated

@@ -9,7 +9,7 @@ from autodiff_cli.command_result import CommandResult, Named, Record
 from autodiff_cli.solvers.uncertainty.written import concise
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import Matrix
+    from autodiff_cli.arrays import Matrix
 
 _KEYS = ("value", "u", "dof", "k", "U", "interval", "level", "result", "budget", "second_order", "monte_carlo")
 

@@ -25,9 +25,10 @@ from autodiff_cli.suggest import suggestion
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from autodiff_cli.arrays import Mask
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.uncertainty.columns import Array, Mask, Uncertain
+    from autodiff_cli.solvers.uncertainty.columns import Array, Uncertain
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated
     from autodiff_cli.solvers.uncertainty.spread import Spread

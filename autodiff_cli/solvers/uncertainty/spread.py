@@ -19,7 +19,7 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.system import Vector
+    from autodiff_cli.arrays import Vector
 
 _ALIASES = {
     **{"rectangular": "rect", "uniform": "rect", "triangular": "triangle", "gaussian": "normal"},

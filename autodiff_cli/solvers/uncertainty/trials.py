@@ -20,8 +20,9 @@ from autodiff_cli.limits import check_bytes
 from autodiff_cli.solvers.uncertainty.written import tolerance
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.command_result import Record
-    from autodiff_cli.solvers.system import Matrix, System, Vector
+    from autodiff_cli.solvers.system import System
     from autodiff_cli.solvers.uncertainty.joint import Joint
 
 _BLOCK = 10_000

@@ -18,10 +18,8 @@ from autodiff_cli.solvers.fitting.model import Model
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Stack = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
+
     Numbers = NDArray[np.intp]
 
 GROWTH = 1.2

@@ -16,9 +16,7 @@ from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
+    from autodiff_cli.arrays import Vector
 
 
 def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, Vector]) -> Reduced:

@@ -19,10 +19,8 @@ from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Stack = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
+
     Numbers = NDArray[np.intp]
 
 CHUNK = 1 << 15

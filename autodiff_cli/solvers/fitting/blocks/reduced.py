@@ -28,10 +28,8 @@ from autodiff_cli.solvers.fitting.model import Model
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
-    Stack = NDArray[np.float64]
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
+
     Numbers = NDArray[np.intp]
 
 MOST_INNER = 200

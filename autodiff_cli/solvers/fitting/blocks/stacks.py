@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float64]
-    Stack = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from autodiff_cli.arrays import Mask, Stack
 
 
 def triangles(stack: Stack) -> Stack:

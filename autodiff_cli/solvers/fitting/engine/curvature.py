@@ -14,7 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Matrix = NDArray[np.float64]
+    from autodiff_cli.arrays import Matrix
+
 
 SMALL = 0.3
 """The largest curvature, times the radius of the 95 % region, at which a linear approximation is adequate."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from autodiff_cli.arrays import Vector
 
-    Vector = NDArray[np.float64]
 
 LOSSES = ("squares", "huber", "soft_l1", "cauchy")
 

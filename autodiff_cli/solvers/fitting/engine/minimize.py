@@ -18,8 +18,8 @@ from autodiff_cli.solvers.fitting.engine.objective import Linear, Objective, tri
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from autodiff_cli.arrays import Mask, Vector
+
 
 DAMPING = 1e-3
 """The damping of the first step, relative to the scaled normal equations."""

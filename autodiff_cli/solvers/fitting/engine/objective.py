@@ -13,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from autodiff_cli.arrays import Matrix, Vector
+
 
 SMALL = 9_000
 """The number of elements of a matrix that LAPACK factorises at once; libraries use several threads only for larger ones."""

@@ -11,11 +11,8 @@ from autodiff_cli.solvers.fitting.engine.minimize import EPSILON, Box, newton_st
 from autodiff_cli.solvers.fitting.engine.objective import Linear, Objective, Quadratic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from autodiff_cli.arrays import Mask, Matrix, Vector
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 SINGULAR = 100 * EPSILON
 """The ratio of singular values of the column-scaled Jacobian below which a direction is not determined by the data."""

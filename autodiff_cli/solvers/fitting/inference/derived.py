@@ -17,14 +17,12 @@ from autodiff_cli.solvers.system import System
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from autodiff_cli.arrays import Matrix, Stack, Vector
     from autodiff_cli.solvers.fitting.problem import Problem
     from autodiff_cli.solvers.fitting.result import Fit
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Stack = NDArray[np.float64]
 
 EQUALS_FIRST_ORDER = 0.1
 """The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""

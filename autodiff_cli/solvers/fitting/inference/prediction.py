@@ -24,13 +24,11 @@ from autodiff_cli.solvers.fitting.arguments import scale_of
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.data.columns import Data
     from autodiff_cli.solvers.fitting.problem import Problem
     from autodiff_cli.solvers.fitting.result import Fit
 
-    Vector = NDArray[np.float64]
 
 SAMPLES = 11
 

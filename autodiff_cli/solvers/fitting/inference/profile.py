@@ -17,11 +17,9 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.fitting.result import Fit
 
-    Vector = NDArray[np.float64]
 
 MOST_TRIALS = 60
 """The maximum number of minimisations for one end of an interval."""
