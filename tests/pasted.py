@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "data" / "pasted"
 _MARK = "# prints:\n"
+_ROUNDED = re.compile(r"-?\b\d+\.\d{4}(?!\d)")
 
 
 class Program(NamedTuple):
@@ -39,6 +40,14 @@ def programs() -> Iterator[Program]:
 def without_addresses(text: str) -> str:
     """What is printed, with an address for all objects and without spaces at the ends of lines."""
     return re.sub(r"[ \t]+$", "", re.sub(r"\b0x[0-9a-f]+", "0x", text), flags=re.MULTILINE)
+
+
+def alike(printed: str, recorded: str) -> bool:
+    """Return whether two texts differ at most by a unit in the fourth decimal of a number, as float32 does among processors."""
+    if _ROUNDED.sub("", printed) != _ROUNDED.sub("", recorded):
+        return False
+    pairs = zip(_ROUNDED.findall(printed), _ROUNDED.findall(recorded), strict=True)
+    return all(abs(float(one) - float(other)) < 1.01e-4 for one, other in pairs)
 
 
 def outcome(text: str) -> tuple[str, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.pasted import alike
 from tests.printed import agrees
 
 
@@ -34,3 +35,9 @@ def test_rounding_agrees(one: str, other: str) -> None:
 )
 def test_anything_else_does_not_agree(one: str, other: str) -> None:
     assert not agrees(one, other)
+
+
+def test_a_unit_in_the_fourth_decimal_is_alike() -> None:
+    assert alike("tensor([0.5022, 2.4350])", "tensor([0.5022, 2.4349])")
+    for other in ("tensor([0.5022, 2.4348])", "tensor([0.5022, 2.435])", "tensor([-0.5022, 2.4350])", "tensor([0.5022 2.4350])"):
+        assert not alike("tensor([0.5022, 2.4350])", other)
