@@ -14,7 +14,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexO
 from tests.fuzz.arguments import OPS, SHAPES, TEXTS, in_language, in_python, wrong
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_only_our_errors_come_out(op: FunctionInfo) -> None:
     """One in 59 of the calls in the language, of Python's one in 37; ``python -m tests.fuzz.arguments`` makes all."""

@@ -75,7 +75,7 @@ def test_recorded_expressions(record: dict[str, Any]) -> None:
 
 
 @given(FORMULAS, st.lists(st.tuples(st.integers(-12, 12), st.integers(-12, 12)), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_expressions(formula: Formula, points: list[tuple[int, int]]) -> None:
     assert_same(f"({formula.text}) + 0*x*y", {"x": [x / 8 for x, _ in points], "y": [y / 8 for _, y in points]}, 2)
 

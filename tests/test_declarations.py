@@ -66,7 +66,7 @@ def test_second_derivative(op: FunctionInfo) -> None:
     assert _failures(op, check) == []
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @EACH
 def test_third_derivative(op: FunctionInfo) -> None:
     def second(*arguments: Any) -> Any:

@@ -192,7 +192,7 @@ def test_every_function(op: Any, sample: tuple[float, ...]) -> None:
 
 
 @given(FORMULAS, POINTS, POINTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_expressions(inner: Formula, x: float, y: float) -> None:
     expression = f"{inner.text} + 0*x + 0*y"
     for order in (1, 2):

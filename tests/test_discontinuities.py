@@ -140,7 +140,7 @@ def test_rounding_beside_a_hole_is_no_break() -> None:
     ),
     st.integers(2, 700),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_breaks_anywhere(place: float, form: tuple[str, str], samples: int) -> None:
     expression, kind = form
     if kind == "jump" and abs(place) < 0.01:

@@ -118,7 +118,7 @@ def check(answer: dict[str, Any], tolerance: float = 1e-12) -> int:
     return formulas
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: f"{r['expr']} at {r['at']}")
 def test_golden(record: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     given = [f"--at={name}={json.dumps(value)}" for name, value in record["at"].items()]
@@ -348,6 +348,7 @@ def test_large_programs_and_vectors(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(printed) < 60_000
 
 
+@pytest.mark.exhaustive
 def test_lines_fit() -> None:
     for options in ("", "--order 2", "--precision 17 --condition"):
         printed = run(f'autodiff explain "mean(exp(-x**2*y)*tanh(A @ x))" -a "x=[1, 2, 3]" -a y=0.1 -a "A=[[1, 2, 3]]" {options}')

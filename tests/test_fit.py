@@ -188,6 +188,7 @@ def test_a_trace_has_a_row_for_every_step(line_csv: str) -> None:
     assert values == pytest.approx(sorted(values, reverse=True), rel=1e-12)  # Newton steps end in rounding
 
 
+@pytest.mark.exhaustive
 def test_the_same_digits_on_one_and_on_several_threads() -> None:
     x = np.linspace(0, 5, 100_000)
     data = {"x": x, "y": 2 * np.exp(-x) + 0.5 + 0.1 * np.sin(1e4 * x)}

@@ -73,6 +73,7 @@ def test_every_function_has_its_numbers(way: str) -> None:
     assert wrong(way) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(formulas.compiler() is None, reason="no C compiler")
 def test_every_function_has_its_numbers_in_c() -> None:
     assert wrong("c") == []

@@ -322,6 +322,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
+@pytest.mark.exhaustive
 def test_a_large_graph_says_what_it_left_out() -> None:
     chain = "x" + "+1" * 500
     text = run(f"autodiff graph {chain}")

@@ -199,7 +199,7 @@ def _lark_shape(node: Any) -> Any:
 
 
 @given(TEXTS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_driver_parses_as_lark_does(text: str) -> None:
     try:
         expected = _lark_shape(_lark().parse(text))
@@ -222,7 +222,7 @@ def test_the_tables_are_those_of_the_grammar() -> None:
 
 
 @given(st.text(alphabet="x1.+-*/()[]= ,;\n#<!&'\"e_ifnot^@%:", max_size=20))
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_any_text_is_evaluated_or_refused(text: str) -> None:
     """No traceback, whatever is typed; and the place of an error is inside the text."""
     refused = None

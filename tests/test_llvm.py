@@ -61,7 +61,7 @@ def assert_near(found: Any, right: Any, ulps: float, message: str) -> None:
     assert np.all(np.abs(found[finite] - right[finite]) <= ulps * np.spacing(np.abs(right[finite]))), message
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda one: one.name)
 def test_every_operation_at_its_edges(primitive: Primitive, dtype: str) -> None:

@@ -36,6 +36,7 @@ def test_no_page_is_left_over(folder: str) -> None:
     assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / folder).iterdir()} <= set(pages.PAGES)
 
 
+@pytest.mark.exhaustive
 def test_every_command_has_examples_that_work() -> None:
     for name in COMMANDS:
         lines = commands.examples(commands.declared(name))

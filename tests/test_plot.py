@@ -295,6 +295,7 @@ def test_png_and_pdf(tmp_path: Path) -> None:
     assert picture(tmp_path, '"sin(x)" --over x=-3:3', "p.pdf").startswith(b"%PDF")
 
 
+@pytest.mark.exhaustive
 def test_themes_and_transparency(tmp_path: Path) -> None:
     assert b"#0d1117" in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark')
     assert b"#0d1117" not in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark --transparent')

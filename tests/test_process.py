@@ -248,6 +248,7 @@ def test_memory_that_the_shell_does_not_give() -> None:
     assert done.stderr.startswith("error: not enough memory")
 
 
+@pytest.mark.exhaustive
 def test_warnings_of_python_are_not_printed(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import atexit, sys\n"

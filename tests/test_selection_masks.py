@@ -92,6 +92,7 @@ def test_an_operation_that_mixes_its_elements_passes_nothing_on() -> None:
     assert x.grad.tolist() == [math.inf, 0.5]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-2, 2).map(lambda v: round(v, 2)), min_size=1, max_size=5))
 def test_where_is_the_chosen_branch(values: list[float]) -> None:

@@ -63,7 +63,7 @@ ENDLESS += [
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("command", "code"), ENDLESS)
 def test_what_never_ends(command: str, code: int, tmp_path: Path) -> None:
     for suffix in ("npy", "csv", "json"):
@@ -149,6 +149,7 @@ def test_an_archive_that_unpacks_to_more_than_memory(tmp_path: Path) -> None:
     assert "a row of more than 64 MiB" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_wide_rows_is_read_in_smaller_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = np.array(["a" * 4000, "b"] * 5000)
     np.savez(tmp_path / "w.npz", x=np.arange(10_000.0), name=names)

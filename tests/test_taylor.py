@@ -206,7 +206,7 @@ TRUTH: list[tuple[str, Callable[[Any], Any], tuple[float, ...]]] = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("expression", "truth", "x"), [(e, f, x) for e, f, points in TRUTH for x in points])
 def test_against_mpmath(expression: str, truth: Callable[[Any], Any], x: float) -> None:
     found = taylor.series(Evaluation(expression, {"x": x}), ORDER)
@@ -259,7 +259,7 @@ def _swept(total: Any, t: Tensor, order: int) -> list[float]:
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
 def test_against_sweeps(op: FunctionInfo) -> None:
     for sample in op.samples:

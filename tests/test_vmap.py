@@ -69,7 +69,7 @@ def test_values(op: FunctionInfo) -> None:
             _compare(op.function, choice, 1e-12)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @EACH
 def test_gradients_of_each_example(op: FunctionInfo) -> None:
     for sample in op.samples:

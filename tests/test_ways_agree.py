@@ -179,6 +179,7 @@ def compiler() -> str:
     return found
 
 
+@pytest.mark.exhaustive
 @given(case=CASES)
 @settings(max_examples=10)
 def test_c_agrees(case: Case, compiler: str, tmp_path_factory: pytest.TempPathFactory) -> None:
