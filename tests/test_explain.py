@@ -195,7 +195,7 @@ def _call(name: str, sample: tuple[Any, ...], tensors: tuple[str, ...], paramete
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", TENSORS)
 def test_every_function(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for sample in TENSORS[name].samples[:2]:
+    for sample in TENSORS[name].samples[:1]:
         if len(sample) <= len(TENSORS[name].parameters):
             _explained_as_evaluated(TENSORS[name], sample, capsys)
 
