@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.printed import equal_but_for_numbers
+
 FOLDER = Path(__file__).parent / "data" / "pasted"
 _MARK = "# prints:\n"
-_ROUNDED = re.compile(r"-?\b\d+\.\d{4}(?!\d)")
+_ROUNDED = re.compile(r"-?\d+\.\d{4}")
 
 
 class Program(NamedTuple):
@@ -44,10 +46,13 @@ def without_addresses(text: str) -> str:
 
 def alike(printed: str, recorded: str) -> bool:
     """Return whether two texts differ at most by a unit in the fourth decimal of a number, as float32 does among processors."""
-    if _ROUNDED.sub("", printed) != _ROUNDED.sub("", recorded):
-        return False
-    pairs = zip(_ROUNDED.findall(printed), _ROUNDED.findall(recorded), strict=True)
-    return all(abs(float(one) - float(other)) < 1.01e-4 for one, other in pairs)
+    return equal_but_for_numbers(printed, recorded, _close)
+
+
+def _close(one: str, other: str) -> bool:
+    if not (_ROUNDED.fullmatch(one) and _ROUNDED.fullmatch(other)):
+        return one == other
+    return abs(float(one) - float(other)) < 1.01e-4
 
 
 def outcome(text: str) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 _ALL_DIGITS = 15
@@ -16,9 +17,14 @@ _ALL_DIGITS = 15
 
 def agrees(printed: str, expected: str) -> bool:
     """Return whether two texts are equal, except for the rounding of their numbers."""
+    return equal_but_for_numbers(printed, expected, _close)
+
+
+def equal_but_for_numbers(printed: str, expected: str, close: Callable[[str, str], bool]) -> bool:
+    """Return whether two texts are equal, and each pair of their numbers is close."""
     if _NUMBER.sub("0", printed) != _NUMBER.sub("0", expected):
         return False
-    return all(map(_close, _NUMBER.findall(printed), _NUMBER.findall(expected)))
+    return all(map(close, _NUMBER.findall(printed), _NUMBER.findall(expected)))
 
 
 def _close(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ namespace after the prelude. A comment behind a statement makes it a question, a
     x.add_(1)  # RuntimeError: ...leaf Variable that requires grad...
 
 Tensors are answered as lists. ``~`` allows for rounding. ``...`` stands for any text, where the words of PyTorch are too long or
-belong to it alone. ``## since 2.14: title`` is skipped by an older PyTorch. A comment inside of a function or class is no answer.
+belong to it alone. ``## since 2.14: title`` is skipped by an older PyTorch. A comment in a function or class is not an answer.
 
 ``AUTODIFF_PEER=torch python -m tests.behaviour.recorded`` replaces the answers that are not those of PyTorch, such as ``?``.
 """
@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.behaviour import precedes, torch
+from tests.printed import equal_but_for_numbers
 
 TABLES = sorted((Path(__file__).parent / "programs").glob("*.py"))
 Comments = dict[int, tuple[int, str]]
 """The column and the text of the comment in a line that has code too."""
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,11 @@ def agrees(found: list[str], recorded: str) -> bool:
 def _agree(found: str, recorded: str) -> bool:
     if not recorded.startswith("~"):
         return re.fullmatch(".*".join(map(re.escape, recorded.split("..."))), found) is not None
-    if _NUMBER.sub("0", found) != _NUMBER.sub("0", recorded[1:]):
-        return False
-    pairs = zip(_NUMBER.findall(found), _NUMBER.findall(recorded), strict=True)
-    return all(math.isclose(float(one), float(other), rel_tol=1e-12, abs_tol=1e-15) for one, other in pairs)
+    return equal_but_for_numbers(found, recorded[1:], _close)
+
+
+def _close(one: str, other: str) -> bool:
+    return math.isclose(float(one), float(other), rel_tol=1e-12, abs_tol=1e-15)
 
 
 def record(path: Path) -> None:
