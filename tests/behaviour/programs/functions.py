@@ -144,7 +144,7 @@ x = leaf([1.0, 2.0])
 Shapes.apply(x)[0].backward()
 seen  # [([2], torch.float32, [0.0, 0.0])]
 
-## arguments that are no tensors get None
+## arguments that are not tensors get None
 class Scale(Function):
     def forward(ctx, x, factor, name):
         ctx.factor, ctx.name_given = factor, name
@@ -354,7 +354,7 @@ whole, whole.requires_grad  # ([1, 2], False)
 doubled.sum().backward()
 x.grad  # [2.0, 2.0]
 
-## outputs that are no tensors
+## outputs that are not tensors
 class Mixed(Function):
     def forward(ctx, x): return "label", x * 2, None, 7
     def backward(ctx, *grads):
@@ -366,7 +366,7 @@ label, nothing, number  # ('label', None, 7)
 y.backward()
 x.grad  # 2.0
 
-## a list is no tuple of outputs
+## a list is not a tuple of outputs
 class Listed(Double):
     def forward(ctx, x): return [x * 2]
 try: required = Listed.apply(leaf(1.0))[0].requires_grad
@@ -497,7 +497,7 @@ class Other(Function):
         return g * 2 * x
 slope(Other, 3.0)  # 6.0
 
-## backward inside of forward
+## backward in forward
 class Inner(Function):
     def forward(ctx, x):
         with torch.enable_grad():
@@ -508,7 +508,7 @@ class Inner(Function):
     def backward(ctx, g): return g * ctx.saved_tensors[0]
 slope(Inner, [1.0, 2.0])  # [3.0, 12.0]
 
-## backward inside of backward
+## backward in backward
 def wave(x): return torch.sin(x) * x
 class Checkpoint(Function):
     def forward(ctx, x):
@@ -525,7 +525,7 @@ wave(wave(same)).sum().backward()
 x.grad  # ~[0.4318209261858077, 1.8050828865248598]
 same.grad  # ~[0.4318209261858077, 1.8050828865248598]
 
-## backward inside of backward fills other leaves
+## backward in backward fills other leaves
 weight = leaf(3.0)
 class Uses(Double):
     def backward(ctx, g):
@@ -575,7 +575,7 @@ class Look(Double):
 Look.apply(leaf([1.0, 2.0])).sum().backward()
 seen  # [(True, torch.float64, [2])]
 
-## tensors inside of lists are not seen
+## tensors in lists are not seen
 class Total(Function):
     def forward(ctx, x, others):
         assert tuple(ctx.needs_input_grad) == (True, False)

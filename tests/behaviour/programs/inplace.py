@@ -529,7 +529,7 @@ def change(x):
 torch.autograd.gradcheck(change, leaf(MATRIX))  # True
 torch.autograd.gradgradcheck(lambda x: change(x) ** 2, leaf(MATRIX))  # True
 
-## in place inside of a function does not leak
+## in place in a function does not leak
 def normalised(v):
     v = v.clone()
     v.sub_(v.mean())

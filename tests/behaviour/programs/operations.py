@@ -492,7 +492,7 @@ one = x.scatter(0, index, 5.0)
 one, one.grad_fn.name()  # ([5.0, 2.0, 5.0], 'ScatterBackward1')
 x.scatter(0, index, const([5.0, 6.0])).grad_fn.name()  # 'ScatterBackward0'
 
-## a copy in another order is no view
+## a copy in another order is not a view
 x = leaf([[1.0, 2.0], [3.0, 4.0]])
 turned = (x * 1).t()
 copy = turned.reshape(-1)
