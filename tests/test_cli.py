@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -24,20 +23,15 @@ AUTODIFF = [sys.executable, "-m", "autodiff_cli"]
 SETTINGS = ("AUTODIFF_FORMAT", "NO_COLOR", "FORCE_COLOR")
 
 
-class Done(NamedTuple):
-    stdout: str
-    stderr: str
-    returncode: int
-
-
-def run(*arguments: str, stdin: str = "", **environment: str) -> Done:
+def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """What the command prints in a pipe, in this process."""
     with pytest.MonkeyPatch.context() as patch:
         for name in SETTINGS:
             patch.delenv(name, raising=False)
         for name, value in environment.items():
             patch.setenv(name, value)
-        return Done(*streams(shlex.join(["autodiff", *arguments]), stdin))
+        out, err, code = streams(shlex.join(["autodiff", *arguments]), stdin)
+    return subprocess.CompletedProcess(arguments, code, out, err)
 
 
 def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
