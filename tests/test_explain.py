@@ -16,6 +16,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import unparse
+from tests.accuracy.explained import call_of
 from tests.processes import completed
 from tests.shell import run
 
@@ -179,31 +180,19 @@ OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
 TENSORS = {op.name: op for op in OPS if op.samples and not op.variadic}
 
 
-def _call(name: str, sample: tuple[Any, ...], tensors: tuple[str, ...], parameters: tuple[str, ...]) -> tuple[str, list[str]]:
-    words, given = [], []
-    for i, value in enumerate(sample):
-        if parameters[i] in tensors and np.asarray(value).dtype.kind == "f":
-            words.append(f"a{i}")
-            given += ["--at", f"a{i}={json.dumps(value)}"]
-        else:
-            words.append(
-                repr(list(value) if isinstance(value, tuple) else value).lower() if not isinstance(value, str) else f"'{value}'"
-            )
-    return f"{name}({', '.join(words)})", given
-
-
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", TENSORS)
 def test_every_function(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for sample in TENSORS[name].samples[:1]:
+    for sample in TENSORS[name].samples:
         if len(sample) <= len(TENSORS[name].parameters):
             _explained_as_evaluated(TENSORS[name], sample, capsys)
 
 
 def _explained_as_evaluated(op: Any, sample: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    call, given = _call(op.name, sample, op.tensors, op.parameters)
-    if not given:
+    call, at = call_of(op, sample)
+    if not at:
         return
+    given = [f"--at={name}={json.dumps(value)}" for name, value in at.items()]
     code = main(["eval", call, *given, "--json"])
     said = capsys.readouterr()
     if code:  # several results, or no number: what has no gradient to start from
