@@ -156,10 +156,6 @@ class GraphError(AutodiffError, RuntimeError):
     """A failure of autograd: the graph was freed or does not exist, or a saved tensor was changed."""
 
 
-class OutsideContext(GraphError, AssertionError):
-    """A backward pass outside of the context in which its graph was recorded."""
-
-
 class CheckpointError(GraphError):
     """A checkpointed function whose recomputation differs from its first computation."""
 

@@ -157,20 +157,6 @@ def test_pinned_memory_is_a_copy() -> None:
     np.testing.assert_array_equal(y.grad_fn._saved_self.detach().numpy(), [1.0, 1.0])  # type: ignore[union-attr]
 
 
-def test_the_debug_message_of_a_checkpoint_names_the_lines() -> None:
-    functions = [lambda x: x.sin().exp(), lambda x: x.sin() * ad.tensor([1.0, 2.0])]
-    out = ad.utils.checkpoint.checkpoint(
-        lambda x: functions.pop(0)(x), ad.ones(1, requires_grad=True), use_reentrant=False, debug=True
-    )
-    with pytest.raises(ad.utils.checkpoint.CheckpointError) as caught:
-        out.sum().backward()
-    text = str(caught.value)
-    assert "   1  SinBackward0  " in text
-    assert "   2  ExpBackward0  " in text
-    assert "   2  MulBackward0  " in text
-    assert "test_saved.py:" in text
-
-
 def test_a_policy_for_operations_is_missing_in_words() -> None:
     with pytest.raises(AttributeError, match="checkpoint a smaller function"):
         ad.utils.checkpoint.create_selective_checkpoint_contexts  # noqa: B018

@@ -14,15 +14,13 @@ from autodiff_cli.autograd.node import GradientEdge, Node, gradient_edge, input_
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
-from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
-from autodiff_cli.autograd.tensor import Tensor, is_inference, root_of
+from autodiff_cli.autograd.tensor import Tensor, is_inference
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.postorder import postorder
 
 __all__ = [
     "GradientEdge",
     "Node",
-    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -48,31 +46,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count an in-place change that was made to a tensor outside autograd."""
-    for one in _listed(tensor):
-        if not is_inference(one):
-            mark_changed(one)
-
-
-@contextmanager
-def preserve_versions(tensors: Tensor | Sequence[Tensor]) -> Iterator[None]:
-    """Restore the version counters of tensors at the end of a ``with`` block: PyTorch's ``_unsafe_preserve_version_counter``.
-
-    A backward pass does not notice the changes that were made in the block.
-    """
-    owners = [root_of(tensor).extra() for tensor in _listed(tensors)]
-    before = [(owner.version, None if owner.changes is None else owner.changes.copy()) for owner in owners]
     try:
-        yield
-    finally:
-        for owner, (version, changes) in zip(owners, before, strict=True):
-            owner.version, owner.changes = version, changes
-
-
-def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
-    try:
-        return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        tensors = [tensor] if isinstance(tensor, Tensor) else list(tensor)
     except TypeError:
         raise GraphError("increment_version expect a Iterable[Tensor] as input") from None
+    for one in tensors:
+        if not is_inference(one):
+            mark_changed(one)
 
 
 class _MultiHandle:

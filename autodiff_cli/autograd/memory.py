@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording, is_view_replay_enabled
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
 from autodiff_cli.errors import GraphError
 
@@ -20,9 +20,6 @@ next_sequence_nr = itertools.count(1).__next__
 
 last_change = [0]
 """The sequence number of the latest in-place change of any tensor; a node recorded after it skips the version check."""
-
-change_observers: list[Callable[[Tensor], None]] = []
-"""Functions that are called with each tensor that is about to be changed in place."""
 
 CHANGED_HINT = "use the out-of-place operation, or call clone() before the change"
 _MOST_CHANGES = 1000
@@ -67,11 +64,10 @@ class View:
         before: the view that ``function`` was applied to; ``None`` if it was applied to the source.
         function, args: the function of the last step, and its arguments after the tensor.
         created: how the view was created.
-        replays: whether a derived history repeats the steps, instead of one node ``AsStridedBackward0``.
         inherits: whether the view requires grad only because its source does; gradients then do not flow into the view.
     """
 
-    __slots__ = ("args", "before", "created", "function", "inherits", "replays", "source")
+    __slots__ = ("args", "before", "created", "function", "inherits", "source")
 
     recorded: ClassVar[Callable[[View], Edge | None]]
     """Record the steps on the source, and return the edge of the result; set by ``primitives.rebase_history``."""
@@ -84,7 +80,6 @@ class View:
         self.function = function
         self.args = args
         self.created = created
-        self.replays = is_view_replay_enabled()
         self.inherits = False
 
     def renew(self, made: Tensor) -> None:
@@ -255,8 +250,6 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
         tensor: the tensor that is changed.
         renew: whether to derive the histories of the views of the changed memory again.
     """
-    for observe in change_observers:
-        observe(tensor)
     root = root_of(tensor)
     extra = root.extra()
     extra.version += 1

@@ -229,31 +229,3 @@ def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) 
 def _run(context: Callable[[], _Decorator], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with context():
         return function(*args, **kwargs)
-
-
-_view_replay: ContextVar[bool] = ContextVar("autodiff_view_replay", default=False)
-
-is_view_replay_enabled = _view_replay.get
-"""Return whether the history of a view repeats its steps after an in-place change, instead of one ``AsStridedBackward0``."""
-
-
-class force_original_view_tracking(_Decorator):
-    """A switch for the replay of views, which takes effect immediately: PyTorch's ``_force_original_view_tracking``."""
-
-    def __init__(self, mode: bool) -> None:
-        self.mode = mode
-        self._before = _view_replay.get()
-        _view_replay.set(mode)
-
-    def __enter__(self) -> None:
-        _view_replay.set(self.mode)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _view_replay.set(self._before)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        _view_replay.set(self._before)
-        return super().__call__(function)
-
-    def clone(self) -> Self:
-        return type(self)(self.mode)

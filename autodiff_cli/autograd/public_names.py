@@ -5,7 +5,6 @@ from autodiff_cli.autograd.checks.gradient_check import gradgradcheck as gradgra
 from autodiff_cli.autograd.function import Function as Function
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
-from autodiff_cli.autograd.modes import is_view_replay_enabled as is_view_replay_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
 from autodiff_cli.autograd.reverse.anomaly import detect_anomaly as detect_anomaly
@@ -14,9 +13,3 @@ from autodiff_cli.autograd.reverse.engine import Variable as Variable
 from autodiff_cli.autograd.reverse_mode import backward as backward
 from autodiff_cli.autograd.reverse_mode import grad as grad
 from autodiff_cli.errors import GradcheckError as GradcheckError
-
-_later = {
-    "SavedTensor": "autodiff_cli.autograd.saved.packing:SavedTensor",
-    "_force_original_view_tracking": "autodiff_cli.autograd.modes:force_original_view_tracking",
-    "_unsafe_preserve_version_counter": "autodiff_cli.autograd.graph:preserve_versions",
-}

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -21,32 +20,12 @@ from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import saved_tensors_hooks
 from autodiff_cli.autograd.saved.packing import SavedInput
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import CheckpointError, GraphError
+from autodiff_cli.errors import CheckpointError
 
-Describe = Callable[[Tensor], object]
+Properties = Callable[[Tensor], object]
 """A function that returns the properties of a tensor in which a recomputed tensor must be equal."""
 
-_DEBUG_HINT = "pass debug=True to checkpoint to see the operations of both runs"
-
-
-class GraphExecGroup:
-    """A ``with`` block whose backward passes share the recomputed values of checkpoints.
-
-    The passes must not need the same saved tensors, even with ``retain_graph``.
-    """
-
-    def __enter__(self) -> GraphExecGroup:
-        inside = _group.get()
-        if inside is not None:
-            raise GraphError(f"GraphExecGroup contexts cannot be nested. Already inside group {inside}")
-        _group.set(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        _group.set(None)
-
-
-_group: ContextVar[GraphExecGroup | None] = ContextVar("autodiff_graph_exec_group", default=None)
+_HINT = "the function must run the same operations when it is called again"
 
 
 class _Moment:
@@ -75,25 +54,18 @@ class Region:
         recompute: a function that calls the checkpointed function again, in the state in which it was called first.
         args: the positional arguments.
         early_stop: whether the recomputation stops after the last value that is needed.
-        describe: the properties that are compared; ``None`` to compare only the number of saved tensors.
-        on_error: a function that is called with a ``CheckpointError`` before it is raised.
+        properties: the properties that are compared; ``None`` to compare only the number of saved tensors.
     """
 
     def __init__(
-        self,
-        recompute: Callable[..., object],
-        args: Sequence[object],
-        early_stop: bool,
-        describe: Describe | None,
-        on_error: Callable[[CheckpointError], None] | None = None,
+        self, recompute: Callable[..., object], args: Sequence[object], early_stop: bool, properties: Properties | None
     ) -> None:
         self._recompute = recompute
         self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self._early_stop = early_stop
-        self._describe = describe
-        self._on_error = on_error
+        self._properties = properties
         self._slots: list[weakref.ref[Slot]] = []
-        self._described: list[object] = []
+        self._expected: list[object] = []
         self._done: WeakSet[Any] = WeakSet()
         self._ended = False
         self._lenient = False
@@ -109,35 +81,22 @@ class Region:
     def _pack(self, tensor: Tensor) -> Slot:
         slot = Slot()
         self._slots.append(weakref.ref(slot))
-        if self._describe is not None:
+        if self._properties is not None:
             with no_grad():
-                self._described.append(self._describe(tensor))
+                self._expected.append(self._properties(tensor))
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
-        running: Any = _group.get() or current_pass.get() or _Moment()
-        try:
-            if running not in self._done:
-                self._fill(running)
-            value = slot.values.get(running)
-            if value is None:
-                shared = (
-                    ""
-                    if _group.get() is None
-                    else (
-                        "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute "
-                        "gradients) is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
-                    )
-                )
-                raise CheckpointError(
-                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
-                    f"{shared}If you are calling ctx.saved_tensors in backward, make sure to do so only once.",
-                    hint="assign ctx.saved_tensors to variables: x, y = ctx.saved_tensors",
-                )
-        except CheckpointError as error:
-            if self._on_error is not None:
-                self._on_error(error)
-            raise
+        running: Any = current_pass.get() or _Moment()
+        if running not in self._done:
+            self._fill(running)
+        value = slot.values.get(running)
+        if value is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+                "If you are calling ctx.saved_tensors in backward, make sure to do so only once.",
+                hint="assign ctx.saved_tensors to variables: x, y = ctx.saved_tensors",
+            )
         slot.values[running] = None
         return value
 
@@ -157,7 +116,7 @@ class Region:
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
                     "pass.",
-                    hint=_DEBUG_HINT,
+                    hint=_HINT,
                 )
             slot = self._slots[count - 1]()
             if slot is not None:  # otherwise its node was freed
@@ -183,21 +142,21 @@ class Region:
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self._slots)}\n"
                 f"Number of tensors saved during recomputation: {count}.",
-                hint=_DEBUG_HINT,
+                hint=_HINT,
             )
-        if self._describe is None:
+        if self._properties is None:
             return
         different = []
         for i, reference in enumerate(self._slots):
             slot = reference()
             value = None if slot is None else slot.values.get(running)
-            if value is not None and self._describe(value) != self._described[i]:
+            if value is not None and self._properties(value) != self._expected[i]:
                 different.append(
-                    f"tensor at position {i}:\nsaved metadata: {self._described[i]}\nrecomputed metadata: {self._describe(value)}"
+                    f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {self._properties(value)}"
                 )
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
                 "forward pass.\n" + "\n".join(different),
-                hint=_DEBUG_HINT,
+                hint=_HINT,
             )

@@ -236,16 +236,6 @@ def test_a_changed_view_has_one_node_on_its_base() -> None:
     assert v.grad_fn.next_functions == ((y.grad_fn, 0),)
 
 
-def test_steps_of_a_view_are_replayed_on_demand() -> None:
-    with torch.autograd._force_original_view_tracking(True):
-        y = leaf([1.0, 2.0, 3.0]) * 1
-        v = y.view(3, 1)[:2].view(2)
-    y.mul_(2)
-    assert kind(v) == "ViewBackward0"
-    assert v.grad_fn.next_functions[0][0].name() == "SliceBackward0"
-    v.sum().backward()
-
-
 def test_a_change_under_no_grad_renews_the_histories_of_views() -> None:
     x = leaf([1.0, 2.0])
     y = x * 1
@@ -531,17 +521,6 @@ def test_versions_by_hand() -> None:
         torch.autograd.graph.increment_version(3)
 
 
-def test_versions_that_are_kept() -> None:
-    x = leaf([1.0])
-    y = x * 1
-    z = (y * y).sum()
-    with torch.autograd._unsafe_preserve_version_counter(y), torch.no_grad():
-        y.add_(1)
-    assert y._version == 0
-    z.backward()
-    assert x.grad.tolist() == [4.0]
-
-
 # In-place methods
 
 
@@ -737,13 +716,6 @@ def test_the_running_sum_of_a_single_number_is_not_a_view() -> None:
 def test_errors_have_the_words_of_pytorch(call: Callable[[Any], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call(const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
-
-
-def test_the_replay_of_views_is_off_by_default() -> None:
-    assert not torch.autograd.is_view_replay_enabled()
-    with torch.autograd._force_original_view_tracking(True):
-        assert torch.autograd.is_view_replay_enabled()
-    assert not torch.autograd.is_view_replay_enabled()
 
 
 @pytest.mark.parametrize("method", ["t_", "unsqueeze_", "squeeze_", "swapdims_"])

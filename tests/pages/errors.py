@@ -37,8 +37,6 @@ UNPROVOKED = {
     "NotSupported": "`ad.autograd.functional.jacobian` raises this error for options that PyTorch does not support together.",
     "VmapError": "A function inside `ad.vmap` raises this error if it needs the value of a tensor, which differs by example.",
     "ValuesNeeded": "A function inside `ad.vmap` raises this error if it reads the values of a tensor, as `tolist()` does.",
-    "OutsideContext": "A backward pass in Python raises this error outside of the block of `allow_mutation_on_saved_tensors` in "
-    "which its graph was recorded.",
     "CheckpointError": "A backward pass in Python raises this error if a function inside `utils.checkpoint.checkpoint` does "
     "something else when it is called again.",
     "NoSeriesError": "This error is internal: the command then uses nested reverse mode.",

@@ -18,7 +18,7 @@ from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeErro
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.function import Function
-    from autodiff_cli.autograd.saved.packing import Packed, SavedTensor
+    from autodiff_cli.autograd.saved.packing import Packed
 
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
@@ -145,15 +145,6 @@ class FunctionNode(Node):
     def _forward_cls(self) -> type[Function]:
         """The function that recorded this node."""
         return self._function
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        """The tensors of ``saved_tensors`` as they are stored; each accepts hooks."""
-        from autodiff_cli.autograd.saved.packing import SavedTensor
-
-        if self._saved is None:
-            self.check_saved()
-        return tuple(SavedTensor(self, i) for i in range(len(self.saved_slots)))
 
     def _unpack(self, entry: Tensor | SavedOutput | Packed | None) -> Tensor | None:
         if isinstance(entry, Tensor):

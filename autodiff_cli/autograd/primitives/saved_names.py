@@ -1,4 +1,4 @@
-"""The saved values of nodes under PyTorch's names, such as ``node._saved_self`` and ``node._raw_saved_self``.
+"""The saved values of nodes under PyTorch's names, such as ``node._saved_self``.
 
 A VJP rule names the values that it needs after the parameters of the operation (``x``, ``y``, ``out``, ``x_shape``); PyTorch
 names them differently, and not always in the same way.  Only the values that autodiff saves have a name.
@@ -114,7 +114,6 @@ def node_class(name: str, base: type[Node], **attributes: Any) -> Any:
     made.saved_order = sorted(range(len(names)), key=lambda i: (made.saved_slots[i][1] == OUTPUT, shown_names[i]))
     for i, shown in enumerate(shown_names):
         setattr(made, f"_saved_{shown}", _value_at(i))
-        setattr(made, f"_raw_saved_{shown}", _handle_at(i))
     for shown, (slot, compute) in _COMPUTED.get(name, {}).items():
         if slot in names:
             setattr(made, f"_saved_{shown}", _computed_from(names.index(slot), compute))
@@ -133,12 +132,3 @@ def _value_at(index: int) -> property:
 
 def _computed_from(index: int, compute: Callable[[Any], Any]) -> property:
     return property(lambda node: compute(node.saved_entries()[index]), doc="A saved value.")
-
-
-def _handle_at(index: int) -> property:
-    def get(node: Node) -> Any:
-        from autodiff_cli.autograd.saved.packing import SavedTensor
-
-        return SavedTensor(node, index)
-
-    return property(get, doc="A saved tensor as it is stored, which accepts hooks.")

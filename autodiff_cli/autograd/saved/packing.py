@@ -19,7 +19,6 @@ from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.memory import Changed, next_sequence_nr
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import (
-    FREED_HINT,
     OUTPUT,
     AccumulateGrad,
     Cotangent,
@@ -42,12 +41,6 @@ _PACKED_IN_PLACE = (
     "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
     "operations on the input to a pack hook."
 )
-_HOOKS_AFTER_FREED = (
-    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
-    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
-    "if you need to access saved variables after calling backward."
-)
-
 _stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks", default=())
 """The hooks in effect in this thread or asynchronous task; only the last pair is used."""
 _lock = threading.Lock()
@@ -93,7 +86,6 @@ class Packed:
         tensor: the saved tensor.
         hooks: the pair of hooks.
         output: the number of the output of the node, if the saved tensor is an output.
-        shown: the tensor that the pack hook receives, if it is not ``tensor``.
 
     Attributes:
         packed: the object that the pack hook returned.
@@ -102,7 +94,7 @@ class Packed:
 
     __slots__ = ("_accumulator", "_edge", "_output", "_requires_grad", "packed", "unpack_hook")
 
-    def __init__(self, tensor: Tensor, hooks: Hooks, output: int | None = None, shown: Tensor | None = None) -> None:
+    def __init__(self, tensor: Tensor, hooks: Hooks, output: int | None = None) -> None:
         pack_hook, self.unpack_hook = hooks
         self._requires_grad = tensor._requires_grad
         self._output = output
@@ -114,11 +106,10 @@ class Packed:
                 self._accumulator = weakref.ref(edge[0])
         elif output is None:
             self._edge = tensor._edge
-        given = tensor if shown is None else shown
-        version = given._version
+        version = tensor._version
         with no_grad():
-            self.packed = pack_hook(given)
-        if given._version != version:
+            self.packed = pack_hook(tensor)
+        if tensor._version != version:
             raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
 
     def unpack(self, node: Node | None) -> Tensor:
@@ -281,75 +272,6 @@ def saved_value(node: Node, index: int) -> Any:
     if edge == OUTPUT:
         return recorded(node, entry, edge)
     return entry
-
-
-class SavedTensor:
-    """A saved tensor of a node, as it is stored: PyTorch's ``node._raw_saved_self``.
-
-    Args:
-        node: the node.
-        index: the number of the value in ``node.saved_slots``.
-    """
-
-    __slots__ = ("_index", "_node")
-
-    def __init__(self, node: Node | None = None, index: int = 0) -> None:
-        if node is None:
-            raise GraphError(
-                "Trying to create a SavedTensor object from Python is forbidden.", hint="read one from a node: node._raw_saved_self"
-            )
-        self._node = node
-        self._index = index
-
-    def _entry(self) -> Any:
-        return None if self._node._saved is None else self._node.saved_entries()[self._index]
-
-    @property
-    def data(self) -> Any:
-        """The object that a pack hook returned; without hooks, the saved input, or an output without its history."""
-        entry = self._entry()
-        if isinstance(entry, Packed):
-            return entry.packed
-        return entry if entry is None or isinstance(entry, Tensor) else tensor_on(getattr(entry, "_data", entry))
-
-    @property
-    def unpack_hook(self) -> UnpackHook | None:
-        """The unpack hook, ``None`` if the value is stored without hooks."""
-        entry = self._entry()
-        return entry.unpack_hook if isinstance(entry, Packed) else None
-
-    def unpack(self) -> Any:
-        """Return the saved tensor with its history."""
-        return saved_value(self._node, self._index)
-
-    def register_hooks(self, pack_hook: PackHook, unpack_hook: UnpackHook | None = None) -> None:
-        """Pack the saved tensor with ``pack_hook``; it is unpacked with ``unpack_hook`` whenever it is needed.
-
-        Raises:
-            GraphError: if the value was freed, is ``None`` or has hooks, or if ``pack_hook`` changes its input in place.
-            DtypeError: if a hook is not a function.
-        """
-        if not callable(pack_hook) or not callable(unpack_hook):
-            raise wrong_hooks("register_hooks", pack_hook, unpack_hook)
-        node, index = self._node, self._index
-        if node._saved is None:
-            raise GraphError(_HOOKS_AFTER_FREED, hint=FREED_HINT)
-        entry = self._entry()
-        if isinstance(entry, Packed):
-            raise GraphError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. "
-                "Hint: only one pair of hooks is allowed at a time."
-            )
-        if entry is None:
-            raise GraphError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = saved_value(node, index)
-        if not isinstance(tensor, Tensor):
-            return  # a plain number: it takes no memory
-        output = tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None
-        shown = tensor_on(tensor._data) if output is not None else tensor.detach()
-        entries = list(node.saved_entries())
-        entries[index] = Packed(tensor, (pack_hook, unpack_hook), output, shown)
-        _store(node, entries)
 
 
 def wrong_hooks(caller: str, pack_hook: object, unpack_hook: object) -> DtypeError:
