@@ -221,11 +221,7 @@ def output_name(term: Term) -> str:
 
 
 def _column(name: str, value: ArrayLike) -> Array:
-    """Return a column as an array.
-
-    Raises:
-        DtypeError: if the column contains anything other than real numbers.
-    """
+    """Return a column as an array."""
     try:
         array = np.asarray(value)
     except ValueError:  # nested lists of different lengths

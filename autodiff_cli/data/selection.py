@@ -113,15 +113,7 @@ class _TextComparison(NamedTuple):
 
 
 def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
-    """Return an expression in which a variable of the same length stands for each comparison of a column with a text.
-
-    Args:
-        expression: a program of the language.
-        given: names that are not columns.
-
-    Raises:
-        UsageError: if a text is compared with something else than a column.
-    """
+    """Return an expression in which a variable of the same length stands for each comparison of a column with a text."""
     tree = parse(expression)
     new = (name for i in count() if (name := f"_{i}") not in expression)
     found: dict[str, _TextComparison] = {}

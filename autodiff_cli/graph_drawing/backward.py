@@ -151,15 +151,7 @@ def _drawn(
     calls: Mapping[Node, Call | None],
     kept: Mapping[Node, list[SavedValue]],
 ) -> list[GraphNode]:
-    """Return the nodes of the drawing.
-
-    Args:
-        nodes: the nodes, inputs first.
-        names: the name and the expression of the tensors of nodes.
-        arrived: the upstream gradients of nodes.
-        calls: the outermost calls that contain nodes.
-        kept: the saved values of nodes.
-    """
+    """Return the nodes of the drawing."""
     at = {node: i for i, node in enumerate(nodes)}
     made = []
     for node in nodes:

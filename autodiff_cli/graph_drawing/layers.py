@@ -75,11 +75,7 @@ class Layers:
         return found
 
     def _walked(self, start: int) -> list[list[int]]:
-        """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross.
-
-        Args:
-            start: the order in which inputs are visited: from left to right for 0, pseudo-random for any other number.
-        """
+        """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         seen = [False] * len(self.layer)
         stack = [slot for slot in range(len(self.layer) - 1, -1, -1) if not self.lower[slot]]
@@ -92,11 +88,7 @@ class Layers:
         return rows
 
     def _improved(self, rows: list[list[int]]) -> tuple[list[list[int]], int, int]:
-        """Improve an order: alternately sort each layer by the mean position of the neighbours above and below.
-
-        Returns:
-            The best order, its number of crossings, and the number of passes.
-        """
+        """Improve an order: alternately sort each layer by the mean position of the neighbours above and below."""
         at = [0] * len(self.layer)
         for row in rows:
             _number(row, at)
@@ -161,14 +153,7 @@ def _number(row: Sequence[int], at: list[int]) -> None:
 
 
 def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
-    """Sort the slots of a layer by the mean position of their neighbours; slots without neighbours keep their positions.
-
-    Args:
-        row: the slots, sorted in place.
-        at: the position of each slot in its layer, updated in place.
-        joined: the neighbours of each slot.
-        last_first: whether to reverse slots with equal means, which generates additional orders.
-    """
+    """Sort the slots of a layer by the mean position of their neighbours; slots without neighbours keep their positions."""
     free = [slot for slot in row if joined[slot]]
     mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
     ordered = iter(sorted(reversed(free) if last_first else free, key=mean.__getitem__))
@@ -293,13 +278,7 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """Return the maximum number of boxes on a path to each slot, including the slot itself.
-
-    Args:
-        layers: the boxes and lines.
-        joined: the neighbours that precede each slot on its paths.
-        step: 1 for paths from the top, -1 for paths from the bottom.
-    """
+    """Return the maximum number of boxes on a path to each slot, including the slot itself."""
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:

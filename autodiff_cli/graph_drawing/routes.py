@@ -153,11 +153,7 @@ def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> li
 
 
 def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
-    """Return the shortest line through stretches; the first and the last stretch are points.
-
-    Returns:
-        The points of the line, one in each stretch, and the indices of the corners among these points.
-    """
+    """Return the shortest line through stretches; the first and the last stretch are points."""
     xs, corners = [stretches[0][1]], [0]
     here, last = 0, len(stretches) - 1
     while here < last:

@@ -92,10 +92,6 @@ def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array])
     """Return the source of a JavaScript function of the variables with ranges and of the elements of the moved inputs.
 
     It returns the value and its derivatives with respect to the variables with ranges, for each program.
-
-    Raises:
-        LimitError: if the function is too long.
-        NotRecordable: if it cannot be written in JavaScript.
     """
     shapes = {**{each.name: () for each in over}, **{name: value.shape for name, value in moved.items()}}
     fixed = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}

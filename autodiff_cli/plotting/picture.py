@@ -196,11 +196,7 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
 
 
 def _title(figure: Figure, axes: Axes, expression: str, colors: Theme, pad: float | None = None) -> Text:
-    """Write an expression above the axes, shortened to the width of the figure, and return the text.
-
-    Args:
-        pad: the distance from the axes in points; ``None`` for the default.
-    """
+    """Write an expression above the axes, shortened to the width of the figure, and return the text."""
     most = max(12, min(60, round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 8))
     text = shortened(visible(expression), most)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)

@@ -185,15 +185,7 @@ def _exact(left: float, right: float, middle: float) -> float:
 def _limits(
     sides: tuple[tuple[Floats, Floats], ...], inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0
 ) -> tuple[Limit, Limit]:
-    """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``.
-
-    Args:
-        sides: the distances ``(n,)`` and the values ``(k, n)`` on the left and on the right.
-        inside: whether each side is inside the plotted interval.
-        extent: the sizes of the curves.
-        curve: the number of the curve.
-        closest: the minimum distance of the samples that are used.
-    """
+    """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``."""
     left, right = (
         limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
         for (distances, values), there in zip(sides, inside, strict=True)
@@ -207,14 +199,6 @@ def _merged(
     """Merge intervals that touch.
 
     If a sample is at a discontinuity, as 0 is for 1/x, both adjacent intervals were bisected towards it.
-
-    Args:
-        left, right: the ends of the intervals.
-        floor, ceiling: the lowest and the highest point that may be sampled for each interval.
-        close: the maximum distance between two intervals that count as touching.
-
-    Returns:
-        The left ends, right ends, positions of the discontinuities, floors and ceilings of the merged intervals.
     """
     begin = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))
     end = np.concatenate([begin[1:], [len(left)]]) - 1

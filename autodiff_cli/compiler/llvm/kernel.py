@@ -84,11 +84,7 @@ def _kind(instruction: Instruction) -> str:
 
 
 def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruction, Column]) -> Column:
-    """Append one instruction of a program to a kernel.
-
-    Raises:
-        Unknown: if a kernel cannot compute it.
-    """
+    """Append one instruction of a program to a kernel."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
     if len(instruction.operands) == 1:

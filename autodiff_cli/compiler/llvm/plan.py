@@ -49,11 +49,7 @@ class Stage(NamedTuple):
 
 
 def _check_fast() -> None:
-    """Check that there are fast elementary functions for this system.
-
-    Raises:
-        UsageError: if there are none.
-    """
+    """Check that there are fast elementary functions for this system."""
     if not libmvec.available(machine().width):
         message = "this system has no fast elementary functions for columns: they are in libmvec, a part of the GNU C library"
         raise UsageError(message, hint=f"leave {setting('fast')} out")

@@ -141,11 +141,7 @@ def run(
 
 
 def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings) -> None:
-    """Check the inputs and the output.
-
-    Raises:
-        UsageError: if an evaluation in parts cannot read or write them.
-    """
+    """Check the inputs and the output."""
     who = _DASK if settings.dask else f"the output of many files '{target}'"
     if style.format.for_people:
         raise UsageError(

@@ -195,11 +195,7 @@ class ArrowReader(Reader):
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
 
     def _column(self, batch: Batch, name: str) -> ArrowArray:
-        """Return a column, or a field inside a column; a field of a null is null.
-
-        Raises:
-            DataError: if the column does not have the field.
-        """
+        """Return a column, or a field inside a column; a field of a null is null."""
         top, fields = field_of(name, self.columns)
         column = batch.column(top)
         for field in fields:

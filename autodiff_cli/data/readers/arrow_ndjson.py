@@ -96,11 +96,7 @@ def _begins(line: bytes) -> dict[str, str]:
 
 
 def _values(cells: ArrowArray, begin: str, is_last: bool) -> ArrowArray:
-    """Return the values of a column: its cells without their begin, and without the brace that ends the last cell of a line.
-
-    Raises:
-        ArrowInvalid: if a cell begins in another way.
-    """
+    """Return the values of a column: its cells without their begin, and without the brace that ends the last cell of a line."""
     from pyarrow import compute
 
     pa = pyarrow_if_there()
@@ -115,11 +111,7 @@ def _values(cells: ArrowArray, begin: str, is_last: bool) -> ArrowArray:
 
 
 def _converted(values: ArrowArray) -> Floats:
-    """Convert texts of JSON numbers, or of ``true`` and ``false``.
-
-    Raises:
-        ArrowInvalid: if a text is neither, or is a number that only Arrow reads: ``+1``, ``.5``, ``5.``, ``5.e1``, ``01``.
-    """
+    """Convert texts of JSON numbers, or of ``true`` and ``false``."""
     pa = pyarrow_if_there()
     bounds, characters = _text_of(values)
     ends = bounds[1:]
@@ -155,11 +147,7 @@ def _are_simple(values: ArrowArray) -> bool:
 
 
 def _unquoted(values: ArrowArray) -> ArrowArray:
-    """Return the texts of JSON strings without escapes.
-
-    Raises:
-        ArrowInvalid: if there are other values, whose texts Python writes.
-    """
+    """Return the texts of JSON strings without escapes."""
     from pyarrow import ArrowInvalid, compute
 
     if not compute.all(compute.starts_with(values, '"')).as_py():

@@ -253,11 +253,7 @@ class DelimitedReader(TextReader):
         return f"use {quoted} to read numbers with a decimal comma" if comma else None
 
     def _typed(self, name: str, cells: list[str], lines: Sequence[int]) -> Column:
-        """Return the cells of a column with its type.
-
-        Raises:
-            DataError: if a cell cannot be converted.
-        """
+        """Return the cells of a column with its type."""
         from pyarrow import ArrowInvalid
 
         kind = self._types[name]

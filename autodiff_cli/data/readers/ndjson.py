@@ -128,12 +128,7 @@ class NdjsonReader(TextReader):
 
 
 def _object(text: str, needed: Set[str]) -> _Row | str:
-    """Return the object of a stripped line, or a description of the error in the line.
-
-    Args:
-        text: the line.
-        needed: the keys whose values are read; another value is ``None`` if it is nested too deeply for the decoder.
-    """
+    """Return the object of a stripped line, or a description of the error in the line."""
     try:
         row, end = _decode(text)
     except ValueError as error:
@@ -147,11 +142,7 @@ def _object(text: str, needed: Set[str]) -> _Row | str:
 
 
 def _without_deep(text: str, needed: Set[str]) -> str | None:
-    """Return the text of an object with ``null`` for values that are nested deeply and not needed.
-
-    Returns:
-        the text; ``None`` if there is not such a value, or brackets do not match.
-    """
+    """Return the text of an object with ``null`` for values that are nested deeply and not needed."""
     parts: list[str] = []
     open_brackets: list[str] = []
     done = begun = deepest = 0

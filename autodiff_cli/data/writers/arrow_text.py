@@ -29,14 +29,7 @@ def joined(columns: Sequence[Column], delimiter: str, decimal: str) -> Buffers |
 
 
 def _cells(column: Column, lead: str, delimiter: str, decimal: str) -> list[ArrowArray | str] | None:
-    """Return the parts of the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns.
-
-    Args:
-        column: the column.
-        lead: the text before each cell.
-        delimiter: the delimiter between cells.
-        decimal: the decimal separator.
-    """
+    """Return the parts of the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns."""
     from pyarrow import compute, types
 
     pa = pyarrow_if_there()

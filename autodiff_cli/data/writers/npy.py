@@ -78,12 +78,7 @@ class NpyWriter(Writer):
         return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
-        """Return the type of a row, which follows from the first rows.
-
-        Raises:
-            DataError: if the name of a column cannot be the name of a field.
-            FileError: if the values of a column in later rows cannot be converted to its first type without loss.
-        """
+        """Return the type of a row, which follows from the first rows."""
         names = (*self._kept, *self._results)
         if self._dtype is None:
             if any(not name or "\0" in name for name in names):
