@@ -11,7 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
-from autodiff_cli.compiler.llvm import libmvec, plan
+from autodiff_cli.compiler.llvm import plan
 from autodiff_cli.compiler.llvm.kernel import uncomputable
 from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
@@ -131,33 +131,6 @@ def test_compositions_of_functions_have_machine_code(expression: str) -> None:
     program = ad.compile(expression, order=0)
     assert isinstance(program, Program)
     assert not uncomputable(None, partition(program.instructions, frozenset()).rows)
-
-
-FAST = """acos acosh asin asinh atan atan2 atanh cbrt cos cosh exp exp2 expm1 hypot log log10 log1p log2 pow sin sinh tan
-    tanh""".split()  # noqa: SIM905
-
-
-@pytest.mark.skipif(not libmvec.available(machine().width), reason="a system without vector functions in its C library")
-@pytest.mark.parametrize("name", FAST)
-def test_fast_functions(name: str) -> None:
-    """Within 5 units in the last place (4 of libmvec, 1 of the C library), and at all edges like the others."""
-    random = np.random.default_rng(4)
-    wide = np.exp(random.uniform(-300, 300, 5_000))
-    x = np.concatenate([EDGES, random.uniform(-3, 3, 5_000), random.uniform(-1, 1, 5_000), wide, -wide])
-    given = {"x": x} if name not in ("atan2", "hypot", "pow") else {"x": x, "y": random.permutation(x)}
-    expression = f"{name}({', '.join(given)})"
-    found = ad.compile(expression, order=0, fast=True)(**given)["value"]
-    right = ad.compile(expression, order=0, engine="llvm")(**given)["value"]
-    assert_near(found, right, 5, name)
-
-
-def test_fast_is_refused_where_it_has_no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="fast is for machine code, not for NumPy"):
-        ad.compile("x", engine="numpy", fast=True)
-    monkeypatch.setattr(libmvec, "available", lambda width: False)
-    with pytest.raises(UsageError, match="this system has no fast elementary functions") as refused:
-        ad.compile("sin(x)", fast=True)(x=np.ones(3))
-    assert refused.value.hint == "leave fast out"
 
 
 def test_a_settled_program_keeps_its_engine() -> None:

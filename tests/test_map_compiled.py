@@ -1,4 +1,4 @@
-"""``map --compile``, ``--no-compile`` and ``--fast``: the engine is chosen once for all rows of the input."""
+"""``map --compile`` and ``--no-compile``: the engine is chosen once for all rows of the input."""
 
 from __future__ import annotations
 
@@ -29,24 +29,22 @@ def numbers(text: str) -> np.ndarray:
     return np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
 
 
-def right(rows: np.ndarray, engine: str, fast: bool = False) -> np.ndarray:
-    found = ad.compile(EXPRESSION, engine=engine, fast=fast)(x=rows[:, 0], y=rows[:, 1])
+def right(rows: np.ndarray, engine: str) -> np.ndarray:
+    found = ad.compile(EXPRESSION, engine=engine)(x=rows[:, 0], y=rows[:, 1])
     return np.column_stack([rows, *found.values()])
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize(
-    ("options", "engine", "fast"), [((), "llvm", False), (("--no-compile",), "numpy", False), (("--fast",), "llvm", True)]
-)
+@pytest.mark.parametrize(("options", "engine"), [((), "llvm"), (("--no-compile",), "numpy")])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_engine_of_a_large_input(
-    data: tuple[np.ndarray, bytes], tmp_path: Path, options: tuple[str, ...], engine: str, fast: bool, threads: int
+    data: tuple[np.ndarray, bytes], tmp_path: Path, options: tuple[str, ...], engine: str, threads: int
 ) -> None:
     rows, text = data
     (tmp_path / "rows.csv").write_bytes(text)
     from_file = run_map(EXPRESSION, str(tmp_path / "rows.csv"), *options, "--threads", str(threads), stdin=b"")
     from_pipe = run_map(EXPRESSION, *options, "--threads", str(threads), stdin=text)
-    np.testing.assert_array_equal(numbers(from_file.text), right(rows, engine, fast))
+    np.testing.assert_array_equal(numbers(from_file.text), right(rows, engine))
     assert from_pipe.text == from_file.text
 
 
@@ -61,12 +59,6 @@ def test_rows_that_are_passed_on_at_once_are_not_compiled(data: tuple[np.ndarray
     rows, text = data
     some = b"".join(text.splitlines(keepends=True)[:5_001])
     np.testing.assert_array_equal(numbers(run_map(EXPRESSION, "--unbuffered", stdin=some).text), right(rows[:5_000], "numpy"))
-
-
-def test_options_that_exclude_each_other() -> None:
-    done = run_map("x", "--no-compile", "--fast", stdin=b"x\n1\n")
-    assert (done.code, done.out) == (2, b"")
-    assert "--fast is for machine code, but --no-compile is for NumPy" in done.err
 
 
 def test_an_expression_that_cannot_be_compiled_is_evaluated_row_by_row() -> None:

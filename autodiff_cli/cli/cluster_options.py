@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -29,23 +29,6 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if not size:
             self.fail(f"'{value}' is not a size such as 64M", param, context)
         return size
-
-
-class Compiled(NamedTuple):
-    """The options for computing with machine code or with NumPy."""
-
-    compiling: bool | None
-    fast: bool
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the keyword arguments of ``data.mapping.Task``.
-
-        Raises:
-            click.UsageError: if the options exclude each other.
-        """
-        if self.fast and self.compiling is False:
-            raise click.UsageError("--fast is for machine code, but --no-compile is for NumPy")
-        return {"engine": "auto" if self.compiling is None else "llvm" if self.compiling else "numpy", "fast": self.fast}
 
 
 class Cluster(NamedTuple):
@@ -93,20 +76,11 @@ class Cluster(NamedTuple):
         return Settings(dask, self.scheduler, self.workers or processors(), threads, limits, self.resume)
 
 
-compiled = options.together(
-    "compiled",
-    Compiled,
-    click.option(
-        "--compile/--no-compile",
-        "compiling",
-        default=None,
-        help="Compile to machine code, which needs llvmlite, or use NumPy.  [default: compile if there are enough rows]",
-    ),
-    click.option(
-        "--fast",
-        is_flag=True,
-        help="Compile with the vector functions of the GNU C library, whose error is up to 4 units in the last place.",
-    ),
+compiled = click.option(
+    "--compile/--no-compile",
+    "compiling",
+    default=None,
+    help="Compile to machine code, which needs llvmlite, or use NumPy.  [default: compile if there are enough rows]",
 )
 
 

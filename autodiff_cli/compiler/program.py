@@ -151,7 +151,6 @@ class Program(Compiled):
         threads: the number of threads; by default one for each processor.
         named: the names of several outputs; empty for one output.
         engine: ``numpy``, ``llvm``, or ``auto`` for the one that takes less time for the number of rows.
-        fast: whether elementary functions may have an error of some units in the last place; see ``evaluation.compile``.
 
     Attributes:
         instructions: the instructions that the results depend on, in tape order.
@@ -167,11 +166,9 @@ class Program(Compiled):
         threads: int | None = None,
         named: Sequence[str] = (),
         engine: str = "auto",
-        fast: bool = False,
     ) -> None:
         super().__init__(variables, wanted, dtype, named)
-        self.engine = "llvm" if fast else engine
-        self.fast = fast
+        self.engine = engine
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)
@@ -201,7 +198,7 @@ class Program(Compiled):
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
         plan = named("autodiff_cli.compiler.llvm.plan:Plan")
-        found: Engine = plan(parts, self.results, self.dtype, self.fast)
+        found: Engine = plan(parts, self.results, self.dtype)
         return found
 
 

@@ -31,7 +31,7 @@ class Task:
 
     Attributes:
         expression: a program of the language.
-        wrt, order, dtype, engine, fast: see ``evaluation.compile.compile``.
+        wrt, order, dtype, engine: see ``evaluation.compile.compile``.
         at: the variables with one value for all rows, by name.
         const: the constants, by name; their values may be arrays.
         lets: the column of each variable whose name differs from the name of its column.
@@ -53,7 +53,6 @@ class Task:
     order: int = 1
     dtype: str = "float64"
     engine: str = "auto"
-    fast: bool = False
     at: Mapping[str, ArrayLike] = field(default_factory=dict)
     const: Mapping[str, ArrayLike] = field(default_factory=dict)
     lets: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +92,6 @@ class Task:
             threads=1,
             variables=variables,
             engine=self.engine,
-            fast=self.fast,
         )
         if program.named and "{}" not in (self.value_name or "{}"):
             option = setting("value_name")

@@ -98,7 +98,6 @@ def compile(
     threads: int | None = None,
     variables: Iterable[str] = (),
     engine: str = "auto",
-    fast: bool = False,
 ) -> Program | RowByRowProgram:
     """Compile an expression and its derivatives for evaluation on many rows.
 
@@ -114,8 +113,6 @@ def compile(
         variables: names that are variables even if the language has a constant with that name, such as ``e``.
         engine: ``llvm`` for machine code, which needs llvmlite; ``numpy``; ``auto`` for machine code if there are enough rows
             to repay the time for compiling it, and llvmlite is installed.
-        fast: whether elementary functions may have an error of up to 4 units in the last place instead of 1, which takes less
-            time.  The engine is then ``llvm``, with the vector functions of the GNU C library.
 
     Returns:
         a ``Program``; if an operation such as a determinant cannot be traced, a ``RowByRowProgram``, which evaluates the
@@ -131,13 +128,11 @@ def compile(
         raise UsageError(f"the number of threads must be 1 or more, not {threads}")
     if engine not in ENGINES:
         raise UsageError(f"unknown engine '{engine}'", hint=f"the engines are {', '.join(ENGINES)}")
-    if fast and engine == "numpy":
-        raise UsageError(f"{setting('fast')} is for machine code, not for NumPy", hint="leave one of the two out")
     expression = with_list(expression)
     dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
-    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads, output_names(parse(expression)), engine, fast)
+    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads, output_names(parse(expression)), engine)
 
 
 def compile_terms(
@@ -149,7 +144,6 @@ def compile_terms(
     threads: int | None,
     named: Sequence[str] = (),
     engine: str = "auto",
-    fast: bool = False,
 ) -> Program | RowByRowProgram:
     """Compile some derivatives of an expression, of any order.
 
@@ -161,7 +155,7 @@ def compile_terms(
         dtype: ``float64`` or ``float32``.
         threads: the number of threads; ``None`` for one for each processor.
         named: the names of the outputs if the program ends with a list; otherwise, the result must be one number.
-        engine, fast: see ``compile``.
+        engine: see ``compile``.
     """
     by = dict.fromkeys(name for term in wanted for name in term)
     try:
@@ -169,7 +163,7 @@ def compile_terms(
         variables = {name: traced.variables[name] for name in by}
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = [result for output in traced.outputs for result in derivatives(output, variables, wanted)]
-        return Program(results, names, wanted, dtype, threads, named, engine, fast)
+        return Program(results, names, wanted, dtype, threads, named, engine)
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autodiff_cli.compiler.llvm import libmvec
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS, library
 from autodiff_cli.compiler.llvm.machine import machine
+from tests.benchmarks import libmvec
 from tests.vector_functions import BINARY, with_library
 
 Function = Callable[..., np.ndarray]
@@ -72,7 +72,7 @@ def main() -> None:
     for name in [name for name in FUNCTIONS if hasattr(np, name)]:
         ours = with_library(name, width, library(inline=True))
         scalar = with_library(name, width, None)
-        vector = with_library(name, width, libmvec.fast(None, ()))
+        vector = with_library(name, width, libmvec.library)
         numpy: Function = getattr(np, name)
         off = ["{:6.3f} {:6.3f}".format(*errors(function, name, count)) for function in (ours, vector, numpy)]
         times = [nanoseconds(function, name) for function in (ours, scalar, vector, numpy)]

@@ -249,7 +249,6 @@ def peers_of(name: str) -> dict[str, Peer]:
         "copy": ("numpy", copy),
         "NumPy engine": ("numpy", autodiff(one.expression, engine="numpy")),
         "machine code": ("llvmlite", autodiff(one.expression, engine="llvm")),
-        "fast": ("llvmlite", autodiff(one.expression, fast=True)),
         "JAX": ("jax", jax_peer(one.formula)),
         "PyTorch": ("torch", torch_peer(one.formula)),
         "numexpr": ("numexpr", one.numexpr),
@@ -259,7 +258,7 @@ def peers_of(name: str) -> dict[str, Peer]:
     return {peer: make for peer, (package, make) in found.items() if make is not None and find_spec(package)}
 
 
-OURS = ("NumPy engine", "machine code", "fast")
+OURS = ("NumPy engine", "machine code")
 
 
 def compare(name: str, rows: int, rounds: int) -> None:

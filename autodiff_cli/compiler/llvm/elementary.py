@@ -52,8 +52,6 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 """The functions, by their names in C or SciPy."""
 WITH_CONSTANTS: Final[Mapping[str, Callable[..., Value]]] = {"bell": bell}
 """The functions of a vector and constants, by the names of their primitives."""
-FASTEST: Final = ("cos", "erf", "erfc", "exp", "log", "sin", "tanh")
-"""The functions with which a value and its derivatives take no more time than with libmvec, because they share work."""
 
 
 def library(inline: bool) -> Library:

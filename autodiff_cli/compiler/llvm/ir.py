@@ -257,11 +257,6 @@ class Builder:
         given = f"{pointers} {found.text}, i32 8, {mask} splat (i1 true), {vector} poison"
         return self.append(f"call {vector} @{gather}({given})", "i64")
 
-    def imported(self, symbol: str, address: int, operands: Sequence[Value]) -> Value:
-        """Append a call of a function of vectors in double precision at an address of this process."""
-        self.imports[symbol] = address
-        return self.call(symbol, operands, "f64")
-
     def each_lane(self, name: str, operands: Sequence[Value], *last: str) -> Value:
         """Append one call of a scalar function for each lane, and declare the function.
 

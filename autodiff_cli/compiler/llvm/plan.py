@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm import elementary, libmvec
+from autodiff_cli.compiler.llvm import elementary
 from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
 from autodiff_cli.compiler.partition import Partition, computing, resolved
 from autodiff_cli.compiler.threads import in_threads
-from autodiff_cli.errors import UsageError, setting
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
@@ -48,13 +47,6 @@ class Stage(NamedTuple):
     results: list[Instruction]
 
 
-def _check_fast() -> None:
-    """Check that there are fast elementary functions for this system."""
-    if not libmvec.available(machine().width):
-        message = "this system has no fast elementary functions for columns: they are in libmvec, a part of the GNU C library"
-        raise UsageError(message, hint=f"leave {setting('fast')} out")
-
-
 class Plan:
     """A program as kernels, for a given set of scalar variables.
 
@@ -62,18 +54,13 @@ class Plan:
         parts: the division of the program.
         results: the instruction or constant that computes each result.
         dtype: the element type of the results.
-        fast: whether elementary functions may have an error of some units in the last place.
 
     Raises:
         MissingPackage: if llvmlite is not installed.
-        UsageError: if this system does not have fast functions.
     """
 
-    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType, fast: bool = False) -> None:
+    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
         self.dtype = dtype
-        self._fast = fast
-        if fast:
-            _check_fast()
         self._parts = parts
         self._results = list(map(resolved, results))
         rows, once = set(parts.rows), {*parts.scalars, *parts.once}
@@ -94,7 +81,7 @@ class Plan:
 
     def _planned(self) -> list[Stage]:
         rows = self._parts.rows
-        refused = uncomputable(self._library(LARGEST), rows)
+        refused = uncomputable(_library(LARGEST), rows)
         if refused or len(rows) > LARGEST:
             return self._divided(refused)
         return [self._stage([], rows, self._parts.columns, list(self._first))]
@@ -121,19 +108,12 @@ class Plan:
             after.update(one for instruction in (*calls, *rows) for one in computing(instruction.operands))
         return stages[::-1]
 
-    def _library(self, calls: int) -> Library | None:
-        """Return the elementary functions of a kernel with a number of instructions; ``None`` for those of the C library."""
-        if not machine().fused:
-            return libmvec.fast(None, ()) if self._fast else None
-        exact = elementary.library(calls <= INLINED)
-        return libmvec.fast(exact, elementary.FASTEST) if self._fast else exact
-
     def _stage(
         self, calls: list[Instruction], rows: Sequence[Instruction], columns: list[Instruction], results: list[Instruction]
     ) -> Stage:
         if not results:
             return Stage(calls, None, [], [])
-        built = kernel(machine().width, self._library(len(rows)), columns, self._scalars, rows, results)
+        built = kernel(machine().width, _library(len(rows)), columns, self._scalars, rows, results)
         return Stage(calls, compiled(built), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
@@ -180,6 +160,11 @@ class Plan:
             function.call(_addresses(read), scalars.ctypes.data, _addresses(written), length)
         for i, one in self._copied:
             out[i][rows] = values[one]
+
+
+def _library(calls: int) -> Library | None:
+    """Return the elementary functions of a kernel with a number of instructions; ``None`` for those of the C library."""
+    return elementary.library(calls <= INLINED) if machine().fused else None
 
 
 def _called(instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int) -> Array:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
+from autodiff_cli.compiler.llvm.ir import Builder, Value
 
 _SETS: Final = {("x86_64", 2): "b", ("x86_64", 4): "d", ("x86_64", 8): "e", ("aarch64", 2): "n"}
 """The letter of the instruction set, by processor and number of lanes."""
@@ -41,23 +41,11 @@ def address(name: str, operands: int, width: int) -> tuple[str, int] | None:
     return None if found is None else (symbol, ctypes.cast(found, ctypes.c_void_p).value or 0)
 
 
-def available(width: int) -> bool:
-    """Return whether libmvec has functions of vectors with this number of lanes."""
-    return address("exp", 1, width) is not None
-
-
-def fast(otherwise: Library | None, faster: Collection[str]) -> Library:
-    """Return the library that calls libmvec where it saves time.
-
-    Args:
-        otherwise: the library of the other functions.
-        faster: functions of that library that take less time than those of libmvec.
-    """
-
-    def call(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
-        found = None if name in faster or constants else address(name, len(operands), builder.width)
-        if found is not None:
-            return builder.imported(*found, operands)
-        return None if otherwise is None else otherwise(builder, name, operands, *constants)
-
-    return call
+def library(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
+    """Append a call of a function; see ``compiler.llvm.ir.Library``."""
+    found = None if constants else address(name, len(operands), builder.width)
+    if found is None:
+        return None
+    symbol, place = found
+    builder.imports[symbol] = place
+    return builder.call(symbol, operands, "f64")
