@@ -187,10 +187,6 @@ class InvalidCheck(GraphError, AssertionError):
     """A check of a gradient that cannot be carried out."""
 
 
-class NotSupported(GraphError, NotImplementedError):
-    """Options of a derivative that PyTorch does not support together."""
-
-
 class VmapError(GraphError):
     """An operation inside ``vmap`` that needs the value of a tensor, or whose result has another shape for each example."""
 

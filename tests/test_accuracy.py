@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.functional import jacobian_of
+from autodiff_cli.autograd.jacobians import jacobian_of
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation

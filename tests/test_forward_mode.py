@@ -10,7 +10,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from autodiff_cli.autograd.forward_ad.products import analytic_jacobian_forward, jvp_of
-from autodiff_cli.autograd.functional import jacobian_of, jacobian_vector
+from autodiff_cli.autograd.jacobians import jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor

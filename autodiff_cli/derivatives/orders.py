@@ -47,7 +47,7 @@ def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, d
         found: the partial derivatives of order 2, with each mixed derivative once.
     """
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
-        from autodiff_cli.autograd.functional import jacobian_of
+        from autodiff_cli.autograd.jacobians import jacobian_of
 
         inputs = list(evaluation.variables.values())
         first = grad(evaluation.output, inputs, evaluation.gradient, retain_graph=True, create_graph=True, materialize_grads=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
+from autodiff_cli.autograd.jacobians import hessian_vector, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import VALUES, at_a_point, checks
 from autodiff_cli.autograd.reverse_mode import grad

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.functional import hessian_vector, jacobian_of
+from autodiff_cli.autograd.jacobians import hessian_vector, jacobian_of
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on

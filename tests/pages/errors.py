@@ -34,7 +34,6 @@ UNPROVOKED = {
     "UnknownChoice": "`ad.autograd.functional.jacobian` and `hessian` raise this error for an unknown `strategy`.",
     "InvalidCheck": "`ad.autograd.gradcheck` raises this error for options that exclude each other, and for a function whose "
     "outputs change their shape or type.",
-    "NotSupported": "`ad.autograd.functional.jacobian` raises this error for options that PyTorch does not support together.",
     "VmapError": "A function inside `ad.vmap` raises this error if it needs the value of a tensor, which differs by example.",
     "ValuesNeeded": "A function inside `ad.vmap` raises this error if it reads the values of a tensor, as `tolist()` does.",
     "CheckpointError": "A backward pass in Python raises this error if a function inside `utils.checkpoint.checkpoint` does "
