@@ -61,7 +61,7 @@ def test_first_derivative(op: FunctionInfo) -> None:
 @EACH
 def test_second_derivative(op: FunctionInfo) -> None:
     def check(sample: tuple[Any, ...]) -> bool:
-        return gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6, fast_mode=True)
+        return gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)
 
     assert _failures(op, check) == []
 
@@ -79,7 +79,7 @@ def test_third_derivative(op: FunctionInfo) -> None:
         result = second(*_arguments(op, sample))
         if not isinstance(result, Tensor) or not result.requires_grad:
             return True  # the second derivative is constant
-        return gradcheck(second, _arguments(op, sample), atol=1e-6, rtol=1e-5, fast_mode=True)
+        return gradcheck(second, _arguments(op, sample), atol=1e-6, rtol=1e-5)
 
     assert _failures(op, check) == []
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.autograd.checks.finite_differences import numeric_jacobian
+from autodiff_cli.autograd.checks.finite_differences import moved, numeric_jacobian
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
@@ -103,16 +103,10 @@ class HighPrecision:
 
 def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Array]:
     """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
-    original = leaf._data
 
     def at(distance: float) -> Array:
-        array = np.array(original)
-        array.reshape(-1)[i] += distance
-        leaf._data = array[()] if array.ndim == 0 else array
-        try:
+        with moved(leaf, distance, i):
             return np.ravel(np.asarray(compute()._data, np.float64))
-        finally:
-            leaf._data = original
 
     return at
 

@@ -47,9 +47,7 @@ def gradcheck(
         check_grad_dtypes: whether to check the types of gradients.
         check_batched_grad, check_batched_forward_grad: whether to check backward passes and forward mode under ``vmap``.
         check_forward_ad, check_backward_ad: the modes that are checked.
-        fast_mode: whether to compare one number, the product of the Jacobian with random vectors on both sides, instead of all
-            elements of the Jacobian.
-        masked: accepted for compatibility with PyTorch; it concerns sparse tensors.
+        fast_mode, masked: accepted for compatibility with PyTorch; all elements of the Jacobian are compared.
 
     Raises:
         GradcheckError: if the derivatives differ; the message contains both Jacobians.
@@ -63,12 +61,11 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise InvalidCheck("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     check = DerivativeCheck(func, arguments_of(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
-    compare = check.compare_products if fast_mode else check.compare_jacobians
     try:
         if check_backward_ad:
-            compare(forward=False)
+            check.compare_jacobians(forward=False)
         if check_forward_ad:
-            compare(forward=True)
+            check.compare_jacobians(forward=True)
             if check_undefined_grad:
                 check.missing_tangents()
         if check_batched_forward_grad:
@@ -92,28 +89,21 @@ def gradgradcheck(
     inputs: Tensor | Sequence[Tensor | float],
     grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
     gen_non_contig_grad_outputs: bool = False,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
-    fast_mode: bool = False,
-    masked: bool = False,
+    **options: Any,
 ) -> bool:
     """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``.
 
     Args:
-        func, inputs, eps, atol, rtol, raise_exception, nondet_tol: see ``gradcheck``.
-        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: see ``gradcheck``.
+        func, inputs, check_undefined_grad, check_batched_grad: see ``gradcheck``.
         grad_outputs: the cotangents of the outputs; random numbers if left out.
         gen_non_contig_grad_outputs: whether the random cotangents are not contiguous in memory.
         check_fwd_over_rev, check_rev_over_rev: the modes of the outer derivative that are checked.
+        options: other keywords of ``gradcheck``.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -124,37 +114,31 @@ def gradgradcheck(
     arguments = arguments_of(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = []
+        cotangents = []
         for output in outputs_of(func(*arguments)):
             if output.requires_grad:
                 wide = np.asarray(generator.uniform(-1, 1, (*output.shape, 2)), output._data.dtype)
                 values = wide[..., 0] if gen_non_contig_grad_outputs else wide[..., 0].copy()
-                given.append(tensor_on(values[()]).requires_grad_())
+                cotangents.append(tensor_on(values[()]).requires_grad_())
     else:
-        given = arguments_of(grad_outputs)
-    followed = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *given)]
+        cotangents = arguments_of(grad_outputs)
+    count = len(arguments)
+    differentiated = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *cotangents)]
 
     def gradient(*everything: Any) -> tuple[Tensor, ...]:
         # Forward mode detaches its inputs.
-        values = [v.requires_grad_() if follows else v for v, follows in zip(everything, followed, strict=True)]
-        results = [o for o in outputs_of(func(*values[: len(arguments)])) if o.requires_grad]
-        wanted = [v for v, follows in zip(values[: len(arguments)], followed, strict=False) if follows]
-        found = grad(results, wanted, values[len(arguments) :], create_graph=True, allow_unused=True)
-        return tuple(f for f in found if f is not None)
+        values = [v.requires_grad_() if follows else v for v, follows in zip(everything, differentiated, strict=True)]
+        results = [o for o in outputs_of(func(*values[:count])) if o.requires_grad]
+        variables = [v for v, follows in zip(values[:count], differentiated, strict=False) if follows]
+        gradients = grad(results, variables, values[count:], create_graph=True, allow_unused=True)
+        return tuple(each for each in gradients if each is not None)
 
     return gradcheck(
         gradient,
-        [*arguments, *given],
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
+        [*arguments, *cotangents],
         check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
+        **options,
     )
