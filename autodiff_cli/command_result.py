@@ -117,7 +117,7 @@ class CommandResult:
         """Return records, with their correct digits added if they were requested."""
         return records if self.verified is None else self.verified.beside(records)
 
-    __repr__ = __str__ = deferred("autodiff_cli.report.table:text_with_notes")
+    __repr__ = __str__ = deferred("autodiff_cli.report.result_tables:text_with_notes")
 
     _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:of_result")
     """The output in a notebook; ``None`` for results that are displayed as pictures."""

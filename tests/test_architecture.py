@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 OWNERS = {
-    "rich": {"report", "explanation", "graph_drawing", "plotting"},
+    "rich": {"report"},
     "matplotlib": {"plotting"},
     "plotext": {"plotting"},
     "pyarrow": {"data"},

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from autodiff_cli.cli.main import main
-from autodiff_cli.report import table
-from autodiff_cli.report.folding_table import _matrix_lines
+from autodiff_cli.report import terminal
+from autodiff_cli.report.table import _matrix_lines
 
 NUMBER = re.compile(r"(?<![\w.*])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.*])")
 COMMANDS = {
@@ -29,7 +29,7 @@ COMMANDS = {
 def shown(columns: int | None, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     """What is printed in so many columns, or in a pipe."""
     if columns is not None:
-        monkeypatch.setattr(table, "_WIDEST", columns)
+        monkeypatch.setattr(terminal, "_WIDEST", columns)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), monkeypatch.context() as patch:
         patch.delenv("NO_COLOR", raising=False)

@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from rich.text import Text
 
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
@@ -21,6 +20,7 @@ from autodiff_cli.command_result import CommandResult
 from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.report.html import of_parts
+from autodiff_cli.report.styled_text import Text
 from tests.shell import run
 
 

@@ -118,7 +118,7 @@ class Output(NamedTuple):
         if self.style in views:
             return views[self.style]()
         if self.style == "table":
-            from autodiff_cli.report.table import parts_of
+            from autodiff_cli.report.result_tables import parts_of
 
             return self.drawn(parts_of(result, self.precision))
         from autodiff_cli.report.records import render
@@ -131,7 +131,7 @@ class Output(NamedTuple):
         if display is None or self.style != "table" or self.quiet or self.path is not None:
             return False
         from autodiff_cli.report.html import of_parts
-        from autodiff_cli.report.table import parts_of, text_of
+        from autodiff_cli.report.result_tables import parts_of, text_of
 
         forms = {"text/plain": text_of(result, self.precision)}
         if "svg" in views:
@@ -150,13 +150,13 @@ class Output(NamedTuple):
             sys.stdout.write("\n" * gap + self.drawn(parts))
         else:
             from autodiff_cli.report.html import of_parts
-            from autodiff_cli.report.table import drawn
+            from autodiff_cli.report.terminal import drawn
 
             display({"text/plain": drawn(parts, "never"), "text/html": of_parts(parts)})
 
     def drawn(self, parts: Sequence[Renderable]) -> str:
         """Render tables as text."""
-        from autodiff_cli.report.table import drawn
+        from autodiff_cli.report.terminal import drawn
 
         return drawn(parts, self.color)
 

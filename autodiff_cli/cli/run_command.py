@@ -218,7 +218,7 @@ class Screen:
         elif self.out.style == "table" and shown.rows is None:
             sys.stdout.write(shown.text + "\n")
         elif self.out.style == "table":
-            from autodiff_cli.report.table import tensor_table
+            from autodiff_cli.report.result_tables import tensor_table
 
             self.out.show([tensor_table(shown.rows or [], self.out.precision)], gap=self.begun)
         else:

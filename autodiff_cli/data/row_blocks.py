@@ -231,7 +231,7 @@ class OutputStyle(NamedTuple):
         format: the output format.
         head: the members of a JSON object that precede its rows.
         bare: whether the header is omitted.
-        precision, color: the digits and color of a table; see ``report.table``.
+        precision, color: the digits and color of a table; see ``report.terminal``.
         whole: the format of the whole output, if this output is a part of it.
         total: ``sum`` or ``mean`` to write the totals of groups of rows instead of the rows; otherwise empty.
         strict: whether a total that is not finite is an error.

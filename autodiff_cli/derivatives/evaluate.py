@@ -46,7 +46,7 @@ class Result(DerivativeResult):
     def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
         self.command = command
         self.kinds = ("value", "grad") if command == "eval" else ("grad",)
-        self.tables = f"autodiff_cli.report.table:{'evaluation' if command == 'eval' else 'gradient'}_tables"
+        self.tables = f"autodiff_cli.report.result_tables:{'evaluation' if command == 'eval' else 'gradient'}_tables"
         self.expression = expression
         self.dtype = dtype
         self.order = order

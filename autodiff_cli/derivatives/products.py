@@ -42,7 +42,7 @@ class Product(DerivativeResult):
     """
 
     kinds = ("hessian",)
-    tables = "autodiff_cli.report.table:product_tables"
+    tables = "autodiff_cli.report.result_tables:product_tables"
 
     def __init__(self, command: str, evaluation: Evaluation, found: Any) -> None:
         self.command = command

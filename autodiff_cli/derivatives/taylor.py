@@ -46,7 +46,7 @@ class Taylor(DerivativeResult):
 
     command = "taylor"
     kinds = ("coefficients",)
-    tables = "autodiff_cli.report.table:taylor_tables"
+    tables = "autodiff_cli.report.result_tables:taylor_tables"
 
     def __init__(self, evaluation: Evaluation, order: int, coefficients: Array) -> None:
         (self.variable,) = evaluation.variables

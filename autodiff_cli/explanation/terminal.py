@@ -7,10 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
 from autodiff_cli.explanation.sentences import (
     LEGEND,
@@ -24,8 +20,10 @@ from autodiff_cli.explanation.sentences import (
     unsigned_zeros,
 )
 from autodiff_cli.language.tree import unparse
-from autodiff_cli.report import table
+from autodiff_cli.report import result_tables, terminal
 from autodiff_cli.report.numbers import human
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import EXPRESSION, NUMBER, Column, Renderable, Table, more_rows, title
 from autodiff_cli.wording import plural
 
 WIDE, NARROW = 100, 80
@@ -35,11 +33,11 @@ MOST_LINES = 4
 """The maximum number of lines for the program at the top of a page; a longer program is shortened."""
 
 
-def pages(result: Explanation, precision: int) -> list[RenderableType]:
+def pages(result: Explanation, precision: int) -> list[Renderable]:
     """Return the parts of the page, from top to bottom."""
-    width = min(table.console().width, WIDE) if sys.stdout.isatty() else NARROW
+    width = min(terminal.width(), WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
-    parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
+    parts: list[Renderable] = [*_headline(result, notation, width), title("forward")]
     parts.append(_forward(result.forward, precision, result.conditions))
     if result.sweep is None:
         return [*parts, Text("\nThe output does not depend on a variable through recorded operations.")]
@@ -47,9 +45,9 @@ def pages(result: Explanation, precision: int) -> list[RenderableType]:
     opening = f"The backward pass starts with {start} = {notation.number(result.sweep.start)}."
     if result.symbol != result.output:
         opening = f"{result.symbol} is the result, {result.output}. {opening}"
-    parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {LEGEND}", width)]
+    parts += [title("backward"), *_paragraph(f"{opening} {LEGEND}", width)]
     parts += _sweep(result.sweep, width, notation)
-    parts += [Text("\naccumulated in .grad", "bold italic"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
+    parts += [title("accumulated in .grad"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
     if result.memory is not None:
         parts += [Text(""), *_paragraph(result.memory.text, width)]
     for second in result.seconds:
@@ -57,7 +55,7 @@ def pages(result: Explanation, precision: int) -> list[RenderableType]:
     if result.hessian:
         shapes = {name: result.given[name].shape for name in result.hessian}
         shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
-        parts += [table.title("second derivatives"), table.hessian_table(shown, shapes, precision)]
+        parts += [title("second derivatives"), result_tables.hessian_table(shown, shapes, precision)]
     return parts
 
 
@@ -65,7 +63,7 @@ def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
     shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
     if len(shown) + len(at) + 5 <= width:
-        return [Text.assemble((shown, "bold"), (f"  at {at}" if at else "", "dim"))]
+        return [Text(shown, "bold").append(f"  at {at}" if at else "", "dim")]
     if len(shown) > MOST_LINES * width:
         half = (MOST_LINES * width - 5 - width) // 2  # unbroken words may waste up to one line
         shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
@@ -81,18 +79,14 @@ def _forward(
     lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
 ) -> Table:
     """Return the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
-    made = table.empty_table()
-    made.add_column("name", style="bold", overflow="fold")
-    made.add_column("operation", overflow="fold")
-    made.add_column("value", justify="right", overflow="fold")
-    if conditions is not None:
-        made.add_column("condition", justify="right")
-    if of:
-        made.add_column("derivative")
+    columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER)]
+    columns += [Column("condition", NUMBER)] if conditions is not None else []
+    columns += [Column("derivative", EXPRESSION)] if of else []
+    rows = []
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
     for line in lines_of(lines):
         if isinstance(line, int):
-            made.add_row(Text("...", "dim"), Text(f"{line:,} more", "dim"))
+            rows.append(more_rows(line))
             continue
         shown = unparse(line.operation)
         operation = Text(shown, "dim" if line.node is None and shown == line.name else "")
@@ -105,12 +99,12 @@ def _forward(
         if of:
             cells.append(Text(f"d{of}/d{line.meaning}" if line.meaning else "", "cyan"))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
-        made.add_row(Text(line.name, style), operation, *cells)
-    return made
+        rows.append([Text(line.name, style), operation, *cells])
+    return Table(columns, rows)
 
 
-def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[RenderableType]:
-    parts: list[RenderableType] = []
+def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[Renderable]:
+    parts: list[Renderable] = []
     for item in steps_of(sweep):
         if isinstance(item, int):
             parts += [Text(""), Text(f"... {plural(item, 'more step')} ...", "dim")]
@@ -121,12 +115,12 @@ def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[RenderableType]:
 
 
 def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
-    title = notation.equation(", ".join(step.names), step.operation)
+    equation = notation.equation(", ".join(step.names), step.operation)
     room = width - _INDENT - len(step.grad_fn) - 2
-    if len(title) > room:
-        title = f"{title[: room - 4]} ..."
-    gap = " " * (width - _INDENT - len(title) - len(step.grad_fn))
-    return Text.assemble((f"{number:<{_INDENT}}", "dim"), (title, "bold"), gap, (step.grad_fn, "magenta"))
+    if len(equation) > room:
+        equation = f"{equation[: room - 4]} ..."
+    gap = " " * (width - _INDENT - len(equation) - len(step.grad_fn))
+    return Text(f"{number:<{_INDENT}}", "dim").append(equation, "bold").append(gap).append(step.grad_fn, "magenta")
 
 
 def _said(said: Sequence[Sentence], width: int) -> list[Text]:
@@ -161,22 +155,21 @@ def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
     for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
         for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
             margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
-            lines.append(Text.assemble(margin, (piece, style)))
+            lines.append(Text(margin).append(piece, style))
     if remark:
         lines.append(Text(" " * (len(start) - 3) + remark, "dim"))
     return lines
 
 
-def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[RenderableType]:
+def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[Renderable]:
     found = [accumulated(pattern.format(one.name), sweep.of, one, notation, none) for one in sweep.accumulated]
     left = max(len(said.left) for said in found)
     return [line for said in found for line in equation(said, 2, left, width)]
 
 
-def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[RenderableType]:
+def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[Renderable]:
     first = notation.derivative(result.symbol, second.variable)
-    title = f"\nsecond derivatives with respect to {second.variable}, from {second.symbol} = {first}"
-    parts: list[RenderableType] = [Text(title, "bold italic")]
+    parts: list[Renderable] = [title(f"second derivatives with respect to {second.variable}, from {second.symbol} = {first}")]
     value = notation.number(second.value)
     if not second.sweeps:
         return [*parts, *_paragraph(f"{first} = {value} does not depend on any variable, so its derivatives are 0.", width)]

@@ -56,7 +56,7 @@ class Report(CommandResult):
     """
 
     command = "gradcheck"
-    tables = "autodiff_cli.report.table:check_tables"
+    tables = "autodiff_cli.report.result_tables:check_tables"
 
     expression: str
     points: int = 1

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, literal
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode
@@ -25,7 +19,10 @@ from autodiff_cli.graph_drawing.tree import (
     saved_cells,
     tensor_of,
 )
-from autodiff_cli.report.table import console, empty_table
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.styled_text import columns as columns_of
+from autodiff_cli.report.table import NUMBER, TEXT, WORD, Column, Renderable, Table
+from autodiff_cli.report.terminal import is_ascii, width
 
 _SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "up": "↑"}
 _ASCII_SIGNS = dict(zip(_SIGNS, "*.oo#@~^", strict=True))
@@ -46,7 +43,7 @@ _SAVES = 4
 
 
 class _Row(NamedTuple):
-    """The cells of a row; ``leaf``, the name of a leaf, may be inserted into the first cell at the position ``start``."""
+    """The cells of a row; ``leaf``, the name of a leaf, may be inserted before the last piece of the first cell."""
 
     head: Text
     expression: str = ""
@@ -55,13 +52,11 @@ class _Row(NamedTuple):
     saves: str = ""
     memory: str = ""
     leaf: str = ""
-    start: int = 0
 
 
-def pages(graph: Graph, precision: int) -> list[RenderableType]:
+def pages(graph: Graph, precision: int) -> list[Renderable]:
     """Return the tree of a graph for the terminal and, if they were requested, the memory of its saved values."""
-    ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    tree = tree_table(graph, precision, console().width, ascii_only)
+    tree = tree_table(graph, precision, width(), is_ascii())
     return [tree] if graph.memory is None else [tree, f"\n{graph.memory.text}"]
 
 
@@ -77,7 +72,7 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     """
     rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
     titles = headers(graph)
-    widths = [max(len(title), *(cell_len(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
+    widths = [max(len(title), *(columns_of(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
     used = [k for k in range(len(titles)) if k == 0 or any(row[k] for row in rows)]
     longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
     if longest < min(_NARROWEST_EXPRESSION, widths[1]) and graph.memory is not None:
@@ -86,15 +81,13 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     elif longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
         used.remove(1)
         rows = [_with_leaf(row) if row.leaf else row for row in rows]
-    table = empty_table()
-    for k in used:
-        left = k < 2 or k == _SAVES
-        table.add_column(titles[k], justify="left" if left else "right", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
+    kinds = {0: WORD, 1: WORD, _SAVES: TEXT}
+    lines = []
     for row in rows:
         expression = Text(fitted(row.expression, max(longest, 4)), "dim")
         cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
-        table.add_row(*(cells[k] for k in used))
-    return table
+        lines.append([cells[k] for k in used])
+    return Table([Column(titles[k], kinds.get(k, NUMBER)) for k in used], lines)
 
 
 def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> Iterator[_Row]:
@@ -127,13 +120,12 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
             saves,
             memory,
             node.name if backward and node.kind == "variable" else "",
-            len(head) - len(text),
         )
 
 
 def _with_leaf(row: _Row) -> _Row:
-    head = row.head[: row.start].append(f"{row.leaf} ", _STYLES["variable"]).append_text(row.head[row.start :])
-    return row._replace(head=head)
+    row.head.pieces.insert(-1, (f"{row.leaf} ", _STYLES["variable"]))
+    return row
 
 
 def _title(node: GraphNode, precision: int) -> str:

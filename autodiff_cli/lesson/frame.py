@@ -11,7 +11,9 @@ from autodiff_cli.lesson.events import Ended
 from autodiff_cli.lesson.statements import Recorder
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.html import of_notes, of_parts
-from autodiff_cli.report.table import Renderable, drawn, parts_of, tensor_table
+from autodiff_cli.report.result_tables import parts_of, tensor_table
+from autodiff_cli.report.table import Renderable
+from autodiff_cli.report.terminal import drawn
 
 _STYLE = "width:100%;height:46em;border:1px solid gray"
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.text import Text
 
 from autodiff_cli.plotting.discontinuities import Floats
 from autodiff_cli.plotting.layout import arrows, field_bands, path_marks, shape_of, ticks
 from autodiff_cli.plotting.model import Field
 from autodiff_cli.plotting.terminal import size
-from autodiff_cli.report.table import console
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.terminal import is_colored
 
 BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
 """The colours of bands from dark to light, in the palette of 256 colours."""
@@ -29,7 +29,7 @@ def pages(field: Field, _: int) -> list[Text]:
 
 def drawn(field: Field, width: int | None, height: int | None, color: str) -> str:
     """Return the plot of a field as text for standard output."""
-    colorless = console(color).no_color
+    colorless = not is_colored(color)
     columns, rows = size(width, height)
     y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
     margin = max(map(len, y_labels))

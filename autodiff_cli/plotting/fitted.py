@@ -13,7 +13,7 @@ from autodiff_cli.plotting.model import PLAIN, Looks
 from autodiff_cli.plotting.picture import WIDTH_OF_LETTER, Theme, rendered
 from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.table import console
+from autodiff_cli.report.terminal import is_colored
 from autodiff_cli.wording import shortened, two_lines
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
 
 def on_terminal(plot: FittedPlot, color: str) -> str:
     """Return the plot as text for standard output: the data and the curve, and below it the residuals."""
-    colorless = console(color).no_color
+    colorless = not is_colored(color)
     columns, rows = size(None, None)
     left, right, low, high = plot.window
     x, y, _, residuals = plot.thinned()

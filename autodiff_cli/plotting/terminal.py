@@ -7,7 +7,6 @@ import sys
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
@@ -16,7 +15,8 @@ from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, ma
 from autodiff_cli.plotting.model import Plot
 from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.table import console
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.terminal import is_colored
 
 COLORS = (32, 166, 133, 35, 161, 136)
 """Blue, orange, purple, green, red and brown in the palette of 256 colours; they are legible on black and on white."""
@@ -46,7 +46,7 @@ def pages(plot: Plot, _: int) -> list[Text]:
 
 def drawn(plot: Plot, width: int | None, height: int | None, color: str) -> str:
     """Return the plot of curves as text for standard output."""
-    colorless = console(color).no_color
+    colorless = not is_colored(color)
     columns, rows = size(width, height)
     found = panels(plot)
     each = max(8, rows // len(found)) if len(found) > 1 else rows

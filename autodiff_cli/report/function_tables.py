@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from autodiff_cli.command_result import Record
 from autodiff_cli.report.functions import FunctionList
-from autodiff_cli.report.table import empty_table, title
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import Column, Renderable, Table, title
 
 _LABELS = (
     ("signature", "signature"),
@@ -24,30 +21,23 @@ _WIDEST = 120
 """The maximum width of a table of descriptions."""
 
 
-def tables(result: FunctionList, _: int) -> list[RenderableType]:
+def tables(result: FunctionList, _: int) -> list[Renderable]:
     """Return one table of functions for each subject, or the complete description of a single function."""
     if result.one:
         return [_card(result.functions[0])]
-    parts: list[RenderableType] = []
+    parts: list[Renderable] = []
     for section in dict.fromkeys(function["section"] for function in result.functions):
-        table = empty_table(most=_WIDEST)
-        for header in ("function", "description", "derivative"):
-            table.add_column(header, overflow="fold")
-        for function in result.functions:
-            if function["section"] == section:
-                cells = Text(function["signature"], "bold green"), Text(function["summary"]), Text(function["derivative"], "cyan")
-                table.add_row(*cells)
-        parts += [title(section), table]
+        rows = [
+            (Text(function["signature"], "bold green"), function["summary"], Text(function["derivative"], "cyan"))
+            for function in result.functions
+            if function["section"] == section
+        ]
+        parts += [title(section), Table(["function", "description", "derivative"], rows, most=_WIDEST)]
     return parts
 
 
 def _card(function: Record) -> Table:
-    table = empty_table(most=_WIDEST)
-    table.show_header = False
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for label, key in _LABELS:
-        text = ", ".join(function[key]) if key == "aliases" else function[key]
-        if text:
-            table.add_row(label, Text(text, {"signature": "bold green", "derivative": "cyan"}.get(key, "")))
-    return table
+    texts = [(label, key, ", ".join(function[key]) if key == "aliases" else function[key]) for label, key in _LABELS]
+    styles = {"signature": "bold green", "derivative": "cyan"}
+    rows = [(label, Text(text, styles.get(key, ""))) for label, key, text in texts if text]
+    return Table([Column("", style="dim"), ""], rows, most=_WIDEST, has_header=False)

@@ -11,17 +11,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
-
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.folding_table import FoldingTable
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.report.table import Renderable, empty_table, flag, parts_of
+from autodiff_cli.report.result_tables import flag, parts_of
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import Renderable, Table
 
 if TYPE_CHECKING:
     from autodiff_cli.command_result import CommandResult, Record
@@ -37,8 +34,6 @@ _COLORS = {
 """The colours of styles, in shades whose contrast is at least 4 to 1 on a white page and on a page of #111111."""
 _MONOSPACED = "font-family:monospace;line-height:1.35"
 """The style of preformatted text, because the style sheet of Jupyter gives it a proportional font."""
-_STYLES = Console(force_jupyter=False)
-"""The console that resolves the names of styles."""
 
 
 def of_result(result: CommandResult, precision: int = 6) -> str:
@@ -62,7 +57,6 @@ def of_tensor(tensor: Tensor) -> str:
         row = None  # the history of a view was lost by an in-place change
     if row is None:
         return of_parts([repr(tensor)])
-    table = empty_table(by_rows=True)
     cells = {
         "value": Text(human(row.value, whole=True)),
         "shape": Text(shape_text(tensor.shape)),
@@ -72,10 +66,7 @@ def of_tensor(tensor: Tensor) -> str:
         "grad_fn": Text("None", "dim") if row.grad_fn is None else Text(row.grad_fn, "magenta"),
         "grad": Text("None", "dim") if row.grad is None else Text(human(row.grad, whole=True), "bold cyan"),
     }
-    for name in cells:
-        table.add_column(name, overflow="fold")
-    table.add_row(*cells.values())
-    return of_parts([table])
+    return of_parts([Table(cells, [list(cells.values())], by_rows=True)])
 
 
 def of_parts(parts: Sequence[Renderable]) -> str:
@@ -83,28 +74,34 @@ def of_parts(parts: Sequence[Renderable]) -> str:
     found: list[str] = []
     lines: list[Text] = []
     for part in parts:
-        if isinstance(part, FoldingTable):
+        if isinstance(part, Table):
             found += [_preformatted(lines), _table(part)]
             lines = []
         else:
-            lines.append(part if isinstance(part, Text) else Text(str(part)))
+            lines.append(part if isinstance(part, Text) else Text(part))
     return "".join([*found, _preformatted(lines)])
 
 
 def _preformatted(lines: Sequence[Text]) -> str:
-    text = Text("\n").join(lines)
-    start, end = len(text) - len(text.plain.lstrip("\n")), len(text.plain.rstrip("\n"))
-    return f'<pre style="{_MONOSPACED}">{_spans(text[start:end])}</pre>\n' if start < end else ""
+    text = Text()
+    for number, line in enumerate(lines):
+        text.append("\n" if number else "").append(line)
+    plain = text.plain
+    start, end = len(plain) - len(plain.lstrip("\n")), len(plain.rstrip("\n"))
+    return f'<pre style="{_MONOSPACED}">{_spans(text.part(start, end))}</pre>\n' if start < end else ""
 
 
-def _table(table: FoldingTable) -> str:
+def _table(table: Table) -> str:
     columns = table.natural_columns()
-    heads = "".join(f'<th style="text-align:{justify}">{escape(title)}</th>' for title, justify, _ in columns)
-    rows = zip(*(cells for _, _, cells in columns), strict=True)
-    body = "".join(
-        f"<tr>{''.join(_cell(cell, justify) for cell, (_, justify, _) in zip(row, columns, strict=True))}</tr>\n" for row in rows
+    titles = [column.title.replace("\n", "") for column, _ in columns]
+    heads = "".join(
+        f'<th style="text-align:{column.align}">{escape(title)}</th>' for title, (column, _) in zip(titles, columns, strict=True)
     )
-    return f"<table>\n{f'<thead><tr>{heads}</tr></thead>' * table.show_header}<tbody>\n{body}</tbody>\n</table>\n"
+    rows = zip(*(cells for _, cells in columns), strict=True)
+    body = "".join(
+        f"<tr>{''.join(_cell(cell, column.align) for cell, (column, _) in zip(row, columns, strict=True))}</tr>\n" for row in rows
+    )
+    return f"<table>\n{f'<thead><tr>{heads}</tr></thead>' * table.has_header}<tbody>\n{body}</tbody>\n</table>\n"
 
 
 def _cell(cell: Text, justify: str) -> str:
@@ -116,14 +113,14 @@ def _cell(cell: Text, justify: str) -> str:
 
 def _spans(text: Text) -> str:
     """Return a text with its styles as elements."""
-    return "".join(_styled(_escaped(part), style or Style()) for part, style, _ in Text().append_text(text).render(_STYLES))
+    return "".join(_styled(escape(part), style.split()) for part, style in text.pieces)
 
 
-def _styled(text: str, style: Style) -> str:
-    color = _COLORS.get(style.color.name, "") if style.color is not None else ""
-    css = f"color:{color}" if color else "opacity:0.7" if style.dim else ""
-    for element, used in (("b", style.bold), ("i", style.italic)):
-        text = f"<{element}>{text}</{element}>" if used else text
+def _styled(text: str, style: Sequence[str]) -> str:
+    color = next((_COLORS[word] for word in reversed(style) if word in _COLORS), "")
+    css = f"color:{color}" if color else "opacity:0.7" if "dim" in style else ""
+    for element, word in (("b", "bold"), ("i", "italic")):
+        text = f"<{element}>{text}</{element}>" if word in style else text
     return f'<span style="{css}">{text}</span>' if css else text
 
 

@@ -1,100 +1,118 @@
-"""Results for people: tables drawn with rich, which never interprets the text of the user as markup."""
+"""Tables that fit terminals of at least 40 columns.
+
+Numbers are never broken and columns are never cut off.  A table that is too wide is shrunk in this order:
+
+1. the gaps between columns become smaller;
+2. each row of a matrix gets its own line, sentences are wrapped between words, and long expressions lose their middle;
+3. columns of words that are equal in all rows are replaced with a line below the table;
+4. the table is split into parts, each of which begins with the first column.
+
+In a pipe, a table has its natural width, unless the variable ``COLUMNS`` limits it.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
 
-import numpy as np
-from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
-
-from autodiff_cli.command_result import CommandResult, Record, RightDigits
-from autodiff_cli.lazy import named
-from autodiff_cli.report import widths
-from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.folding_table import FoldingTable
-from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.styled_text import columns as columns_of
 from autodiff_cli.wording import shortened
 
-if TYPE_CHECKING:
-    from autodiff_cli.derivatives.evaluate import Result
-    from autodiff_cli.derivatives.products import Product
-    from autodiff_cli.derivatives.taylor import Taylor
-
-Renderable = RenderableType
-"""A part of the output that rich can render."""
-_WIDEST = 100_000
 MOST_ROWS = 60
+"""The number of rows from which on tables omit rows in the middle."""
+_LEAST = 20
+"""The minimum width of a shortened expression and of a wrapped sentence."""
+_GAPS = (3, 2)
+"""The number of blanks between columns: the default, and the minimum."""
+_INNER_ROW = re.compile(r"(\[*)\[([^\[\]]*)\](\]*)")
 
 
-class _Console(Console):
-    """A console that escapes control characters in text, and sends only the control sequences of its own styles."""
+class Kind(Enum):
+    """What a column contains, which decides how it is aligned and shrunk."""
 
-    def render(self, renderable: Renderable, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for segment in super().render(renderable, options):
-            safe = segment if segment.control else visible(segment.text)
-            yield segment if safe is segment or safe == segment.text else Segment(str(safe), segment.style)
+    NUMBER = "numbers and arrays, aligned to the right and never broken"
+    TEXT = "names, numbers and sentences, which are wrapped between words"
+    WORD = "words, which are neither wrapped nor shortened"
+    EXPRESSION = "expressions, which may lose their middle"
 
 
-def console(color: str = "auto") -> Console:
-    """Return the console of standard output, which has the width of the terminal, or that of ``COLUMNS``, or no limit in a pipe.
+NUMBER, TEXT, WORD, EXPRESSION = Kind
+
+
+Cell = Text | str
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        title: the header; it may have several lines.
+        kind: what the column contains.
+        style: the style of its cells, below their own styles.
+        is_right: whether the cells are aligned to the right; by default, if they are numbers.
+    """
+
+    title: str
+    kind: Kind = TEXT
+    style: str = ""
+    is_right: bool | None = None
+
+    @property
+    def align(self) -> str:
+        """The alignment, ``left`` or ``right``."""
+        right = self.kind is NUMBER if self.is_right is None else self.is_right
+        return "right" if right else "left"
+
+
+class Table:
+    """A table that shrinks to the width of the terminal.
 
     Args:
-        color: ``always``, ``never``, or ``auto``, which depends on the terminal and the environment (``NO_COLOR`` takes
-            precedence over ``FORCE_COLOR``).
+        columns: the columns; a title alone is a column of text.
+        rows: the cells of each row; missing cells at its end are empty.
+        by_rows: whether each row of a matrix gets its own line even if the table is narrow enough without that.
+        most: the maximum width of a table of sentences, which are hard to read in long lines; ``None`` for no maximum.
+        has_header: whether the titles of the columns are shown.
     """
-    terminal = sys.stdout.isatty()
-    wanted = color == "always" or (color == "auto" and (terminal or bool(os.environ.get("FORCE_COLOR"))))
-    if color == "auto" and os.environ.get("NO_COLOR"):
-        wanted = False
-    return _Console(
-        width=None if terminal else widths.given() or _WIDEST,
-        force_terminal=wanted or None,
-        force_jupyter=False,  # a console in a notebook would display captured text too
-        no_color=not wanted,
-        color_system="auto" if terminal and wanted else "standard" if wanted else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=False,
-    )
 
+    def __init__(
+        self,
+        columns: Iterable[Column | str],
+        rows: Iterable[Sequence[Cell]] = (),
+        *,
+        by_rows: bool = False,
+        most: int | None = None,
+        has_header: bool = True,
+    ) -> None:
+        self.columns = [column if isinstance(column, Column) else Column(column) for column in columns]
+        self.rows = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+        self.by_rows, self.most, self.has_header = by_rows, most, has_header
 
-def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
-    """Return the text of tables, one below the other."""
-    out = console(color)
-    with out.capture() as captured:
-        out.print(Group(*parts))
-    # rich pads lines with blanks, which are removed here.
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    def natural_columns(self) -> list[tuple[Column, list[Text]]]:
+        """Return each column with its cells, without shrinking them; texts have the style of their column."""
+        strips = self._strips()
+        return [(each.column, [each.matrix(cell).styled(each.column.style) for cell in each.cells]) for each in strips]
 
+    def drawn(self, width: int, ascii_only: bool = False) -> Iterator[Text]:
+        """Yield the lines of the table in a terminal of so many columns."""
+        room = min(width, self.most or width)
+        parts, same = _parts(self._strips(), room)
+        for number, part in enumerate(parts):
+            if number:
+                yield Text()
+            yield from _lines(part, self.has_header, ascii_only)
+        if same:
+            listed = ", ".join(f"{strip.column.title} {strip.cells[0]}" for strip in same).replace("\n", "")
+            yield from Text(f"in every row: {listed}", "dim").lines(width)
 
-def text_of(result: CommandResult, precision: int = 6) -> str:
-    """Return the output of a result for people as text without colours."""
-    return drawn(parts_of(result, precision), "never").strip("\n")
-
-
-def text_with_notes(result: CommandResult) -> str:
-    """Return the output of a result for people as text without colours, followed by its notes."""
-    return "\n".join([text_of(result), *(f"note: {visible(each['message'])}" for each in result.notes)])
-
-
-def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
-    """Return the output of a result for people, from top to bottom."""
-    return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
-
-
-def empty_table(by_rows: bool = False, most: int | None = None) -> Table:
-    """Return an empty ``FoldingTable`` in the common style, with a line below the header and at most the width of the terminal."""
-    table = FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
-    table.by_rows, table.most = by_rows, most
-    return table
+    def _strips(self) -> list[_Strip]:
+        return [
+            _Strip(column, [row[k] if k < len(row) else Text() for row in self.rows], self.has_header, self.by_rows)
+            for k, column in enumerate(self.columns)
+        ]
 
 
 def title(text: str) -> Text:
@@ -102,296 +120,187 @@ def title(text: str) -> Text:
     return Text(f"\n{text}", "bold italic")
 
 
-def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """Return a table with one row for each tensor: variables in green, gradients in cyan, missing values as a dim ``None``."""
-    table = empty_table()
-    table.add_column("name", style="bold", overflow="fold")
-    table.add_column("expression")
-    table.add_column("value", justify="right", overflow="fold")
-    for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad"):
-        table.add_column(header, no_wrap=True)
-    table.add_column("grad_fn", no_wrap=True)
-    table.add_column("grad", justify="right", overflow="fold")
-    shown = list(tensors)
-    if len(shown) > MOST_ROWS and not complete.get():
-        half = MOST_ROWS // 2
-        shown = [*shown[:half], {}, *shown[-half:]]
-    for row in shown:
-        if not row:
-            table.add_row(*_more(len(tensors) - MOST_ROWS))
-            continue
-        if row["requires_grad"] is None:  # the value of a name or an attribute is none
-            table.add_row(Text(row["name"], "bold"), "", Text("None", "dim"))
-            continue
-        leaf = row["is_leaf"]
-        table.add_row(
-            Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
-            Text(shortened(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
-            Text(human(row["value"], precision)),
-            flag(row["requires_grad"]),
-            flag(leaf),
-            flag(row["retains_grad"]),
-            Text(row["grad_fn"], "magenta") if row["grad_fn"] else Text("None", "dim"),
-            Text("None", "dim") if row["grad"] is None else Text(human(row["grad"], precision), "bold cyan"),
-        )
-    return table
+def more_rows(count: int) -> list[Text]:
+    """Return the cells that replace omitted rows."""
+    return [Text("...", "dim"), Text(f"{count:,} more", "dim")]
 
 
-def flag(value: bool) -> Text:
-    """Return the text of a boolean."""
-    return Text("True", "green") if value else Text("False", "dim")
+Renderable = Table | Text | str
+"""A part of the output for people."""
 
 
-def rows_table(
-    kept: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
-) -> Table:
-    """Return a table of the rows of a file.
+class _Strip:
+    """A column with its cells.
 
-    Args:
-        kept, results: the names of the columns of the input, and of the computed columns.
-        rows: the values of each row, the input columns first.
-        left_out: the number of rows omitted in the middle of the table.
-        precision: the number of significant digits.
+    Attributes:
+        title: the header, which is empty if headers are hidden.
+        by_rows: whether each row of a matrix gets its own line.
+        widest: the width of the column without shortening or wrapping.
     """
 
-    def shown(value: object) -> str:
-        if isinstance(value, (int, float)):
-            return human(value, precision)
-        return "" if value is None else visible(str(value))
+    def __init__(self, column: Column, cells: list[Text], has_header: bool, by_rows: bool) -> None:
+        self.column, self.cells, self.has_header, self.by_rows = column, cells, has_header, by_rows
+        self.title = Text(column.title if has_header else "", "bold")
+        self.widest = max([self.title.width, *(self.matrix(cell).width for cell in cells)])
 
-    table = empty_table()
-    for i, name in enumerate((*kept, *results)):
-        right = all(isinstance(row[i], (int, float)) for row in rows)
-        table.add_column(Text(visible(name)), justify="right" if right else "left", overflow="fold")
-    for i, row in enumerate(rows):
-        if left_out and i == len(rows) // 2:
-            table.add_row(*_more(left_out))
-        table.add_row(*(Text(shown(value), "" if j < len(kept) else "bold cyan") for j, value in enumerate(row)))
-    return table
+    def folded(self) -> _Strip:
+        """Return the column with a line for each row of a matrix."""
+        return _Strip(self.column, self.cells, self.has_header, by_rows=True)
+
+    @property
+    def least(self) -> int:
+        """The minimum width of the column."""
+        if self.column.kind is WORD:
+            return self.widest
+        if self.column.kind is EXPRESSION:
+            return max(self.title.width, min(self.widest, _LEAST))
+        stiff = [_LEAST if _is_prose(cell.plain) else self.matrix(cell).width for cell in self.cells]
+        return min(self.widest, max([self.title.width, *stiff]))
+
+    def lines(self, cell: Text, width: int, dots: str, hanging: bool) -> list[Text]:
+        """Return the lines of a cell in a width; ``hanging`` is whether all lines but the first are indented."""
+        if self.column.kind is EXPRESSION and cell.width > width:
+            cell = Text(shortened(cell.plain, width, dots), cell.pieces[0][1])
+        elif hanging and len(cell.pieces) == 1 and _is_prose(cell.plain) and cell.width > width:
+            # An indent shows that the lines are one row.
+            first = next(cell.lines(width))
+            rest = Text(cell.plain[len(first) :].lstrip(), cell.pieces[0][1])
+            return [first, *(Text("  ").append(line) for line in rest.lines(max(width - 2, 1)))]
+        matrix = self.matrix(cell, width if self.column.align == "right" else 0)
+        lines = list(matrix.lines(width))
+        return lines if matrix is cell else [line.append(" " * (width - line.width)) for line in lines]
+
+    def matrix(self, cell: Text, width: int = 0) -> Text:
+        """Return a cell with a line for each row if it is a matrix, aligned to the right of a width as a block."""
+        text = cell.plain
+        if not (self.by_rows and text.startswith("[[") and text.endswith("]") and self.column.kind in (NUMBER, TEXT)):
+            return cell
+        lines = _matrix_lines(text)
+        if 0 < width < max(map(len, lines)):
+            lines = _matrix_lines(text, aligned=False)
+        margin = " " * (width - max(map(len, lines)))
+        return Text("\n".join(margin + line for line in lines), cell.pieces[0][1])
 
 
-def _more(count: int) -> tuple[Text, Text]:
-    """Return two cells that replace hidden rows."""
-    return Text("...", "dim"), Text(f"{count:,} more", "dim")
+class _Fit(NamedTuple):
+    """A part of a table that fits the terminal: its columns, their widths, and the gap between columns."""
+
+    strips: list[_Strip]
+    widths: list[int]
+    gap: int
 
 
-def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
-    """Return a table of the gradient, with one row for each variable; a matrix is shown as a matrix."""
-    table = empty_table(by_rows=True)
-    table.add_column("variable", overflow="fold")
-    table.add_column("gradient", justify="right", overflow="fold")
-    for name, value in gradient.items():
-        table.add_row(Text(name, "bold green"), Text(human(value, precision, whole=True), "bold cyan"))
-    return table
+def _lines(part: _Fit, has_header: bool, ascii_only: bool) -> Iterator[Text]:
+    """Yield the lines of a part of a table: the titles with a line below, and the rows."""
+    dots = "..." if ascii_only else "\N{HORIZONTAL ELLIPSIS}"
+    if has_header:
+        titles = [list(strip.title.lines(width)) for strip, width in zip(part.strips, part.widths, strict=True)]
+        height = max(map(len, titles))
+        yield from _row([[*[Text()] * (height - len(lines)), *lines] for lines in titles], part)
+        rule = "-" if ascii_only else "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+        yield Text(rule * (sum(part.widths) + part.gap * (len(part.widths) - 1)))
+    for cells in zip(*(strip.cells for strip in part.strips), strict=True):
+        columns = zip(part.strips, cells, part.widths, strict=True)
+        row = [strip.lines(cell, width, dots, hanging=not k) for k, (strip, cell, width) in enumerate(columns)]
+        styles = [strip.column.style for strip in part.strips]
+        yield from _row([[line.styled(style) for line in lines] for lines, style in zip(row, styles, strict=True)], part)
 
 
-def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
-    """Return the second derivatives as a matrix with one row and one column for each element of the variables.
+def _row(cells: Sequence[Sequence[Text]], part: _Fit) -> Iterator[Text]:
+    """Yield the lines of a row from the lines of its cells."""
+    for number in range(max(map(len, cells))):
+        line = Text()
+        for k, (lines, width, strip) in enumerate(zip(cells, part.widths, part.strips, strict=True)):
+            text = lines[number] if number < len(lines) else Text()
+            blanks = " " * (width - text.width)
+            gap = " " * part.gap if k else ""
+            if strip.column.align == "right":
+                line.append(gap + blanks).append(text)
+            else:
+                line.append(gap).append(text).append(blanks)
+        yield line
 
-    A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
+
+def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
+    """Return the parts of a table, and the columns that a line below the table replaces."""
+    whole = _fit(strips, room)
+    if whole is not None:
+        return [whole], []
+    rest = list(strips)
+    same: list[_Strip] = []
+    for strip in reversed(strips[1:]):
+        if len(strip.cells) > 1 and strip.column.kind is WORD and len({cell.plain for cell in strip.cells}) == 1:
+            rest.remove(strip)
+            same.insert(0, strip)
+            whole = _fit(rest, room)
+            if whole is not None:
+                return [whole], same
+    split, short = _split(strips, room), _split(rest, room)
+    if len(short) == len(split):
+        short, same = split, []
+    fits = [_fit(part, room) or _forced(part, room) for part in short]
+    return [fit._replace(gap=min(fit.gap for fit in fits)) for fit in fits], same
+
+
+def _fit(strips: list[_Strip], room: int) -> _Fit | None:
+    """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
+    for folded in (False, True):
+        strips = [strip.folded() for strip in strips] if folded else strips
+        widths = [strip.widest for strip in strips]
+        for gap in _GAPS:
+            if sum(widths) + gap * (len(strips) - 1) <= room:
+                return _Fit(strips, widths, gap)
+    room -= _GAPS[-1] * (len(strips) - 1)
+    least = [strip.least for strip in strips]
+    if sum(least) > room:
+        return None
+    for widest in range(room, 0, -1):
+        lowered = [max(low, min(width, widest)) for low, width in zip(least, widths, strict=True)]
+        if sum(lowered) <= room:
+            return _Fit(strips, lowered, _GAPS[-1])
+    return None
+
+
+def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
+    """Split a table into parts that fit without further shrinking; every part begins with the first column."""
+    first, *others = (strip.folded() for strip in strips)
+    parts: list[list[_Strip]] = []
+    used = room
+    for strip in others:
+        if used + _GAPS[-1] + strip.widest > room:
+            parts.append([first])
+            used = first.widest
+        parts[-1].append(strip)
+        used += _GAPS[-1] + strip.widest
+    return parts or [[first]]
+
+
+def _forced(strips: list[_Strip], room: int) -> _Fit:
+    """Return a part with a column that is too wide.
+
+    Arrays in it are wrapped between elements, and words may be broken.
     """
-    names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
-    if not shown_completely((len(names), len(names))):
-        table = empty_table()
-        for header in ("first variable", "second variable", "shape", "values"):
-            table.add_column(header, overflow="fold")
-        for a, row in hessian.items():
-            for b, block in row.items():
-                table.add_row(Text(a), Text(b), shape_text(np.shape(block)), Text(human(block, precision)))
-        return table
-    table = empty_table()
-    table.add_column("")
-    for name, position in names:
-        table.add_column(Text(_element(name, position)), justify="right", overflow="fold")
-    for a, first in names:
-        cells = [
-            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" if (a, first) == (b, second) else "")
-            for b, second in names
-        ]
-        table.add_row(Text(_element(a, first), "bold"), *cells)
-    return table
+    gap = _GAPS[-1]
+    if len(strips) == 1:
+        return _Fit(strips, [room], gap)
+    first, last = strips
+    longest = max(columns_of(word) for cell in last.cells for word in cell.plain.split() or [""])
+    width = min(first.widest, max(room - gap - longest, room // 4))
+    return _Fit(strips, [width, room - gap - width], gap)
 
 
-def _element(name: str, position: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, position))}]" if position else name
+def _is_prose(text: str) -> bool:
+    return " " in text and not text.startswith("[")
 
 
-def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """Return a table of the derivatives of order 3 and higher, one on each line: ``d3/dx2 dy``."""
-    table = empty_table()
-    table.add_column("derivative")
-    table.add_column("value", justify="right", overflow="fold")
-    for entry in derivatives:
-        table.add_row(Text(symbol(entry["wrt"])), Text(human(entry["value"], precision), "bold cyan"))
-    return table
-
-
-def symbol(wrt: Sequence[str]) -> str:
-    """Return the symbol of a derivative: ``d3/dx2 dy`` for ``["x", "x", "y"]``."""
-    counts = {name: list(wrt).count(name) for name in wrt}
-    below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
-    return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
-
-
-def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
-    """Return the table of tensors, and the tables of second and higher derivatives."""
-    return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
-
-
-def gradient_tables(result: Result, precision: int) -> list[Renderable]:
-    """Return the table of the gradient, and the tables of second and higher derivatives."""
-    return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
-
-
-def higher_tables(result: Result, precision: int) -> list[Renderable]:
-    """Return the tables of second and higher derivatives, with an empty line before each."""
-    parts: list[Renderable] = []
-    if result.hessian:
-        parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
-    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
-    if higher:
-        parts += [title("higher derivatives"), derivatives_table(higher, precision)]
-    return parts
-
-
-def verified_tables(verified: RightDigits | None) -> list[Renderable]:
-    """Return a table with the number of correct digits of each number, and an empty line before the table.
-
-    If digits were requested, the table includes the numbers themselves with this number of digits.
-    """
-    if verified is None:
-        return []
-    table = empty_table()
-    table.add_column("number", overflow="fold")
-    table.add_column("correct digits", justify="right")
-    if verified.digits is not None:
-        table.add_column(f"to {verified.digits} digits", overflow="fold")
-    for name, right, text in verified.lines():
-        cells = [Text(name, "bold"), Text("None" if right is None else f"{right:.1f}", "bold cyan")]
-        table.add_row(*cells, *([Text(text or "None")] if verified.digits is not None else []))
-    return [title("verified at 50 digits"), table]
-
-
-def product_tables(result: Product, precision: int) -> list[Renderable]:
-    """Return the table of a Jacobian, a Hessian or a product: a small matrix, or else one row for each block."""
-    if result.command == "hessian" and np.ndim(result.value) == 0:
-        return [hessian_table(result.found, result.shapes, precision)]
-    if result.command == "jacobian" and np.ndim(result.value) <= 1:
-        columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
-        rows = list(np.ndindex(*np.shape(result.value)))
-        if shown_completely((len(columns), len(rows))):
-            return [_jacobian_table(result.found, rows, columns, precision)]
-    table = empty_table(by_rows=True)
-    table.add_column("derivative")
-    table.add_column("shape")
-    table.add_column("value", justify="right", overflow="fold")
-    for name, value in result.numbers():
-        cells = shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan")
-        table.add_row(Text(name, "bold green"), *cells)
-    return [table]
-
-
-def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
-    table = empty_table()
-    table.add_column("")
-    for name, position in columns:
-        table.add_column(Text(_element(name, position)), justify="right", overflow="fold")
-    for row in rows:
-        cells = [Text(human(np.asarray(found[name])[(*row, *position)], precision)) for name, position in columns]
-        table.add_row(Text(_element("output", row), "bold"), *cells)
-    return table
-
-
-class Formulas(Protocol):
-    """A result that contains derivatives as expressions; ``values`` is empty unless a point was given."""
-
-    texts: dict[tuple[str, ...], str]
-    values: dict[tuple[str, ...], float]
-
-
-def formula_tables(result: Formulas, _: int) -> list[Renderable]:
-    """Return the derivative alone, or a table of derivatives as expressions with their values if a point was given."""
-    formulas, values = result.texts, result.values
-    if len(formulas) == 1 and not values:
-        return [Text(text, "bold cyan") for text in formulas.values()]
-    table = empty_table()
-    table.add_column("derivative", no_wrap=True)
-    table.add_column("expression", overflow="fold")
-    if values:
-        table.add_column("value", justify="right", no_wrap=True)
-    for wrt, text in formulas.items():
-        cells = [Text(human(values[wrt]))] if values else []
-        table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *cells)
-    return [table]
-
-
-def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
-    """Return the table of a Taylor series, with one row for each power of the distance from the point."""
-    table = empty_table()
-    table.add_column("term", overflow="fold")
-    table.add_column("coefficient", justify="right", overflow="fold")
-    table.add_column("derivative", justify="right", overflow="fold")
-    at = human(result.at, precision)
-    distance = result.variable if not np.any(result.at) else f"({result.variable} {'+' if at[0] == '-' else '-'} {at.lstrip('-')})"
-    for k, (coefficient, derivative) in enumerate(zip(result.coefficients, result.derivatives, strict=True)):
-        term = "1" if k == 0 else distance if k == 1 else f"{distance}**{k}"
-        table.add_row(Text(term, "bold"), Text(human(coefficient, precision), "bold cyan"), Text(human(derivative, precision)))
-    return [table]
-
-
-class Checks(Protocol):
-    """A result that contains checks of derivatives and claims at one or more points."""
-
-    checks: list[Record]
-    points: int
-
-
-def check_tables(result: Checks, precision: int) -> list[Renderable]:
-    """Return the table of checks of ``gradcheck``, and the table of claims; for several points, each row shows the worst point."""
-    checks, points = result.checks, result.points
-    own = [check for check in checks if "claim" not in check]
-    claims = [check for check in checks if "claim" in check]
-    parts: list[Renderable] = [_checks(own, ("analytic", "numeric"), points, precision)]
-    return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
-
-
-_VERDICTS = {
-    "pass": "bold green",
-    "kink": "bold yellow",
-    "undecided": "bold yellow",
-    **dict.fromkeys(("undefined", "jump", "fail"), "bold red"),
-}
-_BADNESS = list(_VERDICTS)
-
-
-def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
-    table = empty_table()
-    claims = sides[0] == "claimed"
-    table.add_column("claim" if claims else "derivative", overflow="fold")
-    for header in (*sides, "error", "tolerance"):
-        table.add_column(header, justify="right", overflow="fold")
-    table.add_column("verdict", overflow="fold")
-    if points > 1:
-        table.add_column("worst at", overflow="fold")
-    for check in _worst(checks) if points > 1 else checks:
-        by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
-        cells = [
-            Text(f"{check['wrt']}={check['claim']}" if claims else symbol(by)),
-            *(Text(human(check[key], precision)) for key in sides),
-            *(Text(human(check[key], 2)) for key in ("error", "tolerance")),
-            Text(check["verdict"], _VERDICTS[check["verdict"]]),
-        ]
-        if points > 1:
-            cells.append(Text(", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items())))
-        table.add_row(*cells)
-    return table
-
-
-def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the check with the worst verdict for each derivative and claim."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for check in checks:
-        key = (str(check["wrt"]), check.get("claim", ""))
-        if key not in found or _BADNESS.index(check["verdict"]) > _BADNESS.index(found[key]["verdict"]):
-            found[key] = check
-    return list(found.values())
+def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
+    """Return the lines of a matrix, one for each row, with aligned elements, as NumPy prints it."""
+    rows = _INNER_ROW.findall(text)
+    elements = [row.split(", ") for _, row, _ in rows]
+    widths = [max(map(len, column)) if aligned else 0 for column in zip(*elements, strict=True)]
+    depth = len(rows[0][0])
+    lines = []
+    for (opening, _, closing), row in zip(rows, elements, strict=True):
+        padded = ", ".join(element.rjust(width) for element, width in zip(row, widths, strict=True))
+        lines.append(f"{opening.rjust(depth)}[{padded}]{closing}")
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]

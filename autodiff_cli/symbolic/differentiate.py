@@ -48,7 +48,7 @@ class Derivatives(CommandResult):
     """
 
     command = "diff"
-    tables = "autodiff_cli.report.table:formula_tables"
+    tables = "autodiff_cli.report.result_tables:formula_tables"
 
     def __init__(self, expression: str, order: int, trees: Mapping[Term, Syntax], at: Mapping[str, float] | None = None) -> None:
         self.expression = expression

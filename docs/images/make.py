@@ -19,7 +19,7 @@ from autodiff_cli.plotting.fitted import picture as fitted_picture
 from autodiff_cli.plotting.model import Looks
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
-from autodiff_cli.report.table import higher_tables, tensor_table
+from autodiff_cli.report.result_tables import higher_tables, tensor_table
 from autodiff_cli.solvers.fitting.fit import fit
 from autodiff_cli.solvers.fitting.inference.drawing import drawing
 

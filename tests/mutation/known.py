@@ -25,7 +25,7 @@ KNOWN = {
     "large steps over flat functions": ("gradient_checking/ridders.py", "better = agrees & (off < error)", "better = off < error"),
     "a pass within noise": ("gradient_checking/verdicts.py", "tolerance <= 1e-6 * abs", "tolerance <= 1e-3 * abs"),
     "`false and c`": ("compiler/simplify.py", "return other if one else False", "return other"),
-    "a table that just fits": ("report/folding_table.py", "if sum(least) > room", "if sum(least) >= room"),
+    "a table that just fits": ("report/table.py", "if sum(least) > room", "if sum(least) >= room"),
     "gamma beside -0": ("code_generation/targets.py", "(math.sinh, math.gamma)", "(math.sinh,)"),
     "names that are not alike": (
         "suggest.py",
@@ -40,7 +40,7 @@ KNOWN = {
         'table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")',
         "pass",
     ),
-    "an aligned matrix without room": ("report/folding_table.py", "0 < width < max(map(len, lines))", "False"),
+    "an aligned matrix without room": ("report/table.py", "0 < width < max(map(len, lines))", "False"),
     "a choice between numbers of no type": ("code_generation/codegen.py", "if of_numbers else", "if False else"),
     "a median along the last dimension": ("ops/summaries.py", 'np.argsort(rows, axis=at, kind="stable")', "np.argsort(rows)"),
     "small brackets around a fraction": (
@@ -76,7 +76,7 @@ KNOWN = {
     "an empty bar": ("report/progress.py", "part or 0.0", "part and 0.0"),
     "workers without a number": ("cli/cluster_options.py", "self.workers or processors()", "self.workers and processors()"),
     "a domain with its end": ("ops/bessel_orders.py", "(lambda x: x > 0) if", "(lambda x: x >= 0) if"),
-    "computed columns that do not stand out": ("report/table.py", "j < len(kept)", "True"),
+    "computed columns that do not stand out": ("report/result_tables.py", "j < len(kept)", "True"),
     "an enclosure around an exact value": (
         "solvers/intervals/rules.py",
         '"exp2": _rising(bounds=_POSITIVE, exact=(0.0, 1.0))',

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Results, Writer
-from autodiff_cli.report.table import MOST_ROWS, drawn, rows_table
+from autodiff_cli.report.result_tables import rows_table
+from autodiff_cli.report.table import MOST_ROWS
+from autodiff_cli.report.terminal import drawn
 
 _HALF = MOST_ROWS // 2
 _Row = tuple[object, ...]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import MOST_ROWS, Renderable, empty_table, title
+from autodiff_cli.report.result_tables import steps_table
+from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Renderable, Table, title
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.command_result import Record
     from autodiff_cli.solvers.minima.minimize import Minimum
 
 _MOST_EIGENVALUES = 6
@@ -22,7 +23,7 @@ _MOST_EIGENVALUES = 6
 def tables(result: Minimum, precision: int) -> list[Renderable]:
     """Return the table of the variables, the multipliers and the sensitivities, and the facts about the point."""
     if result.trace is not None:
-        return [_steps(result.trace, precision)]
+        return [steps_table(result.trace, precision)]
     parts: list[Renderable] = [_variables(result, precision)]
     if result.multipliers:
         parts += [title("multipliers"), _pairs(("constraint", "multiplier"), result.multipliers.items(), precision)]
@@ -54,22 +55,14 @@ def _eigenvalues(result: Minimum, precision: int) -> str:
 
 
 def _variables(result: Minimum, precision: int) -> Renderable:
-    table = empty_table()
-    table.add_column("variable", overflow="fold")
-    for header in ("value", "start"):
-        table.add_column(header, justify="right", overflow="fold")
     rows = list(_elements(result))
-    bounded = any(row[3] for row in rows)
-    if bounded:
-        table.add_column("bound")
+    has_bounds = any(row[3] for row in rows)
+    columns = [Column("variable"), Column("value", NUMBER), Column("start", NUMBER), *([Column("bound", EXPRESSION)] * has_bounds)]
+    cells = [[name, human(value, precision), human(start, precision), bound] for name, value, start, bound in rows]
     half = MOST_ROWS // 2
-    for i, (name, value, start, bound) in enumerate(rows):
-        if half <= i < len(rows) - half:
-            if i == half:
-                table.add_row("...", f"{len(rows) - 2 * half:,} more", "")
-            continue
-        table.add_row(name, human(value, precision), human(start, precision), *([bound] * bounded))
-    return table
+    if len(rows) > 2 * half:
+        cells[half:-half] = [["...", f"{len(rows) - 2 * half:,} more"]]
+    return Table(columns, cells)
 
 
 def _elements(result: Minimum) -> list[tuple[str, ArrayLike, ArrayLike, str]]:
@@ -84,19 +77,5 @@ def _elements(result: Minimum) -> list[tuple[str, ArrayLike, ArrayLike, str]]:
     return found
 
 
-def _pairs(header: tuple[str, str], rows: object, precision: int) -> Renderable:
-    table = empty_table()
-    table.add_column(header[0], overflow="fold")
-    table.add_column(header[1], justify="right", overflow="fold")
-    for name, value in rows:  # type: ignore[attr-defined]
-        table.add_row(name, human(value, precision))
-    return table
-
-
-def _steps(rows: list[Record], precision: int) -> Renderable:
-    table = empty_table()
-    for header in rows[0]:
-        table.add_column(header, justify="left" if header == "action" else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()))
-    return table
+def _pairs(header: tuple[str, str], rows: Iterable[tuple[str, ArrayLike]], precision: int) -> Renderable:
+    return Table([header[0], Column(header[1], NUMBER)], [(name, human(value, precision)) for name, value in rows])

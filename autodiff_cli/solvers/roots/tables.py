@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import Renderable, empty_table
+from autodiff_cli.report.result_tables import steps_table
+from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table
 from autodiff_cli.solvers.roots.root import Root
 from autodiff_cli.wording import plural
 
@@ -25,7 +26,7 @@ _SMALLEST = 1e-99
 def root_tables(result: Root, precision: int) -> list[Renderable]:
     """Return the table of the root, of all roots or of the steps, and what was verified."""
     if result.traced:
-        table = _trace(result, precision)
+        table = steps_table(result.trace[-_MOST_STEPS:], precision)
     elif result.roots:
         table = _listed(result.roots, precision)
     else:
@@ -37,32 +38,29 @@ def root_tables(result: Root, precision: int) -> list[Renderable]:
     return [table, f"\n{_verified(result)}"]
 
 
-def _unknowns(result: Root, precision: int) -> Renderable:
-    table = empty_table()
+def _unknowns(result: Root, precision: int) -> Table:
     names = list(next(iter(result.sensitivity.values()), {}))
-    table.add_column("unknown", style="bold green", overflow="fold")
-    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
-    table.add_column("error", justify="right", overflow="fold")
-    for a in names:
-        table.add_column(f"d/d{a}", style="cyan", justify="right", overflow="fold")
-    for name, value in result.solution.items():
-        slopes = [human(result.sensitivity[name][a], precision) for a in names]
-        cells = [human(value, precision), human(_shown(result.error_bound[name]), 2)]
-        table.add_row(name, *cells, *slopes)
-    return table
+    columns = [Column("unknown", style="bold green"), Column("value", NUMBER, "bold cyan"), Column("error", NUMBER)]
+    rows = [
+        [
+            name,
+            human(value, precision),
+            human(_shown(result.error_bound[name]), 2),
+            *(human(result.sensitivity[name][a], precision) for a in names),
+        ]
+        for name, value in result.solution.items()
+    ]
+    return Table([*columns, *(Column(f"d/d{a}", NUMBER, "cyan") for a in names)], rows)
 
 
-def _listed(roots: Sequence[Root], precision: int) -> Renderable:
+def _listed(roots: Sequence[Root], precision: int) -> Table:
     """Return a table with one row for each root."""
-    table = empty_table()
     first = roots[0]
-    for label in first.labels:
-        table.add_column(label, style="bold cyan", justify="right", overflow="fold")
+    columns = [Column(label, NUMBER, "bold cyan") for label in first.labels]
     slopes = [(x, a) for x, row in first.sensitivity.items() for a in row]
-    for x, a in slopes:
-        table.add_column(f"d{x}/d{a}", style="cyan", justify="right", overflow="fold")
-    for header in ("error", "multiplicity", "proof"):
-        table.add_column(header, justify="left" if header == "proof" else "right", no_wrap=True)
+    columns += [Column(f"d{x}/d{a}", NUMBER, "cyan") for x, a in slopes]
+    columns += [Column(header, WORD, is_right=header != "proof") for header in ("error", "multiplicity", "proof")]
+    rows = []
 
     def solution(one: Root, digits: int) -> list[str]:
         return [human(value, digits) for value in one.solution.values()]
@@ -73,23 +71,13 @@ def _listed(roots: Sequence[Root], precision: int) -> Renderable:
         record = one.record()
         cells = solution(one, digits)
         cells += [human(one.sensitivity[x][a], precision) for x, a in slopes]
-        table.add_row(*cells, human(_shown(record["error_bound"]), 2), str(one.multiplicity), one.proof)
-    return table
+        rows.append([*cells, human(_shown(record["error_bound"]), 2), str(one.multiplicity), one.proof])
+    return Table(columns, rows)
 
 
 def _shown(error: ArrayLike) -> Vector:
     """Return errors with 0 in place of numbers that are too small to be of interest."""
     return np.where(np.asarray(error) < _SMALLEST, 0.0, error)
-
-
-def _trace(result: Root, precision: int) -> Renderable:
-    table = empty_table()
-    shown = result.trace[-_MOST_STEPS:]
-    for name in shown[0] if shown else ():
-        table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")
-    for row in shown:
-        table.add_row(*(value if isinstance(value, str) else human(value, precision) for value in row.values()))
-    return table
 
 
 def _verified(result: Root) -> str:

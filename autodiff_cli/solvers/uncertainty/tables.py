@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import Renderable, empty_table, title
+from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table, title
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
 from autodiff_cli.solvers.uncertainty.written import estimate, percent
 from autodiff_cli.wording import shortened
@@ -22,29 +22,25 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
         parts += [_budget(outcome.budget, precision), "", *_lines(outcome, precision)]
     if several:
         names = [shortened(each.name, 20) for each in result.outputs]
-        table = empty_table()
-        for header in ("", *names):
-            table.add_column(header, justify="right" if header else "left", overflow="fold")
-        for name, row in zip(names, result.correlation, strict=True):
-            table.add_row(name, *(human(number, 3) for number in row))
-        parts += [title("correlation of the outputs"), table]
+        rows = [[name, *(human(number, 3) for number in row)] for name, row in zip(names, result.correlation, strict=True)]
+        parts += [title("correlation of the outputs"), Table(["", *(Column(name, NUMBER) for name in names)], rows)]
     return parts
 
 
 def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
-    table = empty_table()
-    table.add_column("quantity", style="bold", overflow="fold")
     has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
     kind = "distri-\nbution" if has_dof else "distribution"  # eight columns fit into 80 characters
-    for header in ("estimate", "u", kind, *(["dof"] if has_dof else []), "sensitivity", "c·u", "share"):
-        table.add_column(header, justify="left" if header == kind else "right", no_wrap=header in (kind, "dof"), overflow="fold")
+    columns = [Column("quantity", style="bold"), Column("estimate", NUMBER), Column("u", NUMBER), Column(kind, WORD)]
+    columns += [Column("dof", WORD, is_right=True)] if has_dof else []
+    columns += [Column(header, NUMBER) for header in ("sensitivity", "c·u", "share")]
+    rows = []
     for row in budget:
         own = row["kind"] == "quantity"
         cells = [estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
         cells += [_dof(row["dof"]) if own else ""] if has_dof else []
         cells += [human(row["sensitivity"], precision) if own else "", human(row["contribution"], precision)]
-        table.add_row(row["name"], *cells, f"{percent(row['share'])} %")
-    return table
+        rows.append([row["name"], *cells, f"{percent(row['share'])} %"])
+    return Table(columns, rows)
 
 
 def _dof(dof: float) -> str:

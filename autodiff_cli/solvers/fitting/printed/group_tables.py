@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff_cli.report.table import MOST_ROWS, rows_table, title
+from autodiff_cli.report.result_tables import rows_table
+from autodiff_cli.report.table import MOST_ROWS, title
 from autodiff_cli.solvers.fitting.group_result import SharedFit
 from autodiff_cli.solvers.fitting.printed.tables import parameter_table
 from autodiff_cli.wording import listed, plural

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import empty_table, title
+from autodiff_cli.report.result_tables import steps_table
+from autodiff_cli.report.table import EXPRESSION, NUMBER, Column, Table, title
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.command_result import Record
     from autodiff_cli.report.table import Renderable
     from autodiff_cli.solvers.fitting.group_result import SharedFit
     from autodiff_cli.solvers.fitting.result import Fit
@@ -37,6 +37,8 @@ ROUNDING = 1e-10
 """The relative offset below which the report does not state its size, which depends on the machine."""
 MANY = 12
 """The number of digits from which on the report does not count them."""
+_PARAMETER = Column("parameter", style="bold green")
+_VALUE = Column("value", NUMBER, "bold cyan")
 MOST_WIDE = 80
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
@@ -44,7 +46,7 @@ MOST_CORRELATED = 12
 
 def tables(result: Fit, precision: int) -> list[Renderable]:
     """Return the table of parameters, the correlations, the statistics, and what was proven."""
-    parts: list[Renderable] = [] if result.trace is None else [_trace(result.trace, precision)]
+    parts: list[Renderable] = [] if result.trace is None else [steps_table(result.trace, precision)]
     parts.append(parameter_table(result, precision))
     if result.profiles:
         parts += ["", _profiles(result, precision)]
@@ -59,27 +61,15 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
     return parts
 
 
-def _trace(steps: list[Record], precision: int) -> Renderable:
-    table = empty_table()
-    for name in steps[0]:
-        table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")
-    for step in steps:
-        table.add_row(*(value if isinstance(value, str) else human(value, precision) for value in step.values()))
-    return table
-
-
 def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
     """Return the table of the parameters with their standard errors and intervals."""
-    table = empty_table()
-    table.add_column("parameter", style="bold green", overflow="fold")
-    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
-    for header in ("std error", "relative", f"{100 * result.level:g} % interval"):
-        table.add_column(header, justify="right", overflow="fold")
-    table.add_column("start", style="dim", justify="right", overflow="fold")
+    headers = ("std error", "relative", f"{100 * result.level:g} % interval")
+    columns = [_PARAMETER, _VALUE, *(Column(header, NUMBER) for header in headers)]
+    rows = []
     for name, record in result.parameters.items():
         value, error, interval = record["value"], record["std_error"], record["interval"]
         held = "fixed" if record["fixed"] else f"{record['at_bound']} bound" if record["at_bound"] else ""
-        table.add_row(
+        cells = (
             name,
             human(value, precision),
             held if error is None else human(error, max(precision - 2, 2)),
@@ -87,48 +77,42 @@ def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
             "" if interval is None else " .. ".join(human(end, max(precision - 1, 2)) for end in interval),
             "tied" if name in result.problem.ties else human(record["start"], min(precision, 4)),
         )
-    return table
+        rows.append(cells)
+    return Table([*columns, Column("start", NUMBER, "dim")], rows)
 
 
 def _prediction(result: Fit, precision: int) -> Renderable:
     assert result.prediction is not None
     headers = {"std_error": "std error", "low": "mean from", "high": "to", "prediction_low": "new from", "prediction_high": "to"}
     records = result.prediction.records()
-    table = empty_table()
-    for name in records[0] if records else ():
-        table.add_column(headers.get(name, name), justify="right", overflow="fold", style="bold cyan" if name == "value" else "")
-    for record in records:
-        table.add_row(*(human(value, precision) for value in record.values()))
-    return table
+    names = records[0] if records else ()
+    columns = [_VALUE if name == "value" else Column(headers.get(name, name), NUMBER) for name in names]
+    return Table(columns, [[human(value, precision) for value in record.values()] for record in records])
 
 
 def _profiles(result: Fit, precision: int) -> Renderable:
-    table = empty_table()
-    table.add_column("parameter", style="bold green", overflow="fold")
-    for header in (f"{100 * result.level:g} % profile interval", "below", "above"):
-        table.add_column(header, justify="right", overflow="fold")
+    headers = (f"{100 * result.level:g} % profile interval", "below", "above")
+    rows = []
     for name, ends in result.profiles.items():
         low, high = ("open" if end is None else human(end, precision) for end in ends)
         apart = ("open" if end is None else human(end - result.values[name], min(precision, 4)) for end in ends)
-        table.add_row(name, f"{low} .. {high}", *apart)
-    return table
+        rows.append((name, f"{low} .. {high}", *apart))
+    return Table([_PARAMETER, *(Column(header, NUMBER) for header in headers)], rows)
 
 
 def _derived(result: Fit, precision: int) -> Renderable:
-    table = empty_table()
-    table.add_column("derived", style="bold green", overflow="fold")
-    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
-    for header in ("std error", f"{100 * result.level:g} % interval"):
-        table.add_column(header, justify="right", overflow="fold")
+    headers = ("std error", f"{100 * result.level:g} % interval")
+    rows = []
     for record in result.derived:
         error, interval = record["std_error"], record["interval"]
-        table.add_row(
+        cells = (
             record["expression"],
             human(record["value"], precision),
             "" if error is None else human(error, max(precision - 2, 2)),
             "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
         )
-    return table
+        rows.append(cells)
+    return Table([Column("derived", style="bold green"), _VALUE, *(Column(header, NUMBER) for header in headers)], rows)
 
 
 def _percent(value: float) -> str:
@@ -136,15 +120,9 @@ def _percent(value: float) -> str:
 
 
 def _correlation(result: Fit) -> Renderable:
-    table = empty_table()
-    table.add_column("", style="bold")
     names = list(result.correlation)
-    for name in names:
-        table.add_column(name, justify="right")
-    for i, name in enumerate(names):
-        row = [f"{result.correlation[name][other]:.3f}" for other in names[: i + 1]]
-        table.add_row(name, *row)
-    return table
+    rows = [[name, *(f"{result.correlation[name][other]:.3f}" for other in names[: i + 1])] for i, name in enumerate(names)]
+    return Table([Column("", EXPRESSION, "bold"), *(Column(name, NUMBER) for name in names)], rows)
 
 
 def _statistics(result: Fit, precision: int) -> list[Renderable]:
@@ -154,10 +132,7 @@ def _statistics(result: Fit, precision: int) -> list[Renderable]:
     width = sum(max(len(label), len(text)) + 3 for label, text in found)
     parts: list[Renderable] = []
     for part in (found,) if width <= MOST_WIDE else (found[:-3], found[-3:]):
-        table = empty_table()
-        for label, _ in part:
-            table.add_column(label, justify="right", overflow="fold")
-        table.add_row(*(text for _, text in part))
+        table = Table([Column(label, NUMBER) for label, _ in part], [[text for _, text in part]])
         parts += [*([""] if parts else []), table]
     return parts
 

@@ -1,0 +1,302 @@
+"""Results for people as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from autodiff_cli.command_result import CommandResult, Record, RightDigits
+from autodiff_cli.lazy import named
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, TEXT, WORD, Cell, Column, Renderable, Table, more_rows, title
+from autodiff_cli.report.terminal import drawn
+from autodiff_cli.wording import shortened
+
+if TYPE_CHECKING:
+    from autodiff_cli.derivatives.evaluate import Result
+    from autodiff_cli.derivatives.products import Product
+    from autodiff_cli.derivatives.taylor import Taylor
+
+
+def text_of(result: CommandResult, precision: int = 6) -> str:
+    """Return the output of a result for people as text without colours."""
+    return drawn(parts_of(result, precision), "never").strip("\n")
+
+
+def text_with_notes(result: CommandResult) -> str:
+    """Return the output of a result for people as text without colours, followed by its notes."""
+    return "\n".join([text_of(result), *(f"note: {visible(each['message'])}" for each in result.notes)])
+
+
+def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
+    """Return the output of a result for people, from top to bottom."""
+    return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
+
+
+def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
+    """Return a table with one row for each tensor: variables in green, gradients in cyan, missing values as a dim ``None``."""
+    columns = [Column("name", style="bold"), Column("expression", EXPRESSION), Column("value", NUMBER)]
+    columns += [Column(header, WORD) for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad", "grad_fn")]
+    cells = [_tensor_cells(row, precision) for row in tensors]
+    if len(cells) > MOST_ROWS and not complete.get():
+        half = MOST_ROWS // 2
+        cells[half:-half] = [more_rows(len(cells) - MOST_ROWS)]
+    return Table([*columns, Column("grad", NUMBER)], cells)
+
+
+def _tensor_cells(row: Mapping[str, Any], precision: int) -> list[Text]:
+    none = Text("None", "dim")
+    if row["requires_grad"] is None:  # the value of a name or an attribute is none
+        return [Text(row["name"], "bold"), Text(), none]
+    leaf = row["is_leaf"]
+    return [
+        Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
+        Text(shortened(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
+        Text(human(row["value"], precision)),
+        flag(row["requires_grad"]),
+        flag(leaf),
+        flag(row["retains_grad"]),
+        Text(row["grad_fn"], "magenta") if row["grad_fn"] else none,
+        none if row["grad"] is None else Text(human(row["grad"], precision), "bold cyan"),
+    ]
+
+
+def flag(value: bool) -> Text:
+    """Return the text of a boolean."""
+    return Text("True", "green") if value else Text("False", "dim")
+
+
+def rows_table(
+    kept: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
+) -> Table:
+    """Return a table of the rows of a file.
+
+    Args:
+        kept, results: the names of the columns of the input, and of the computed columns.
+        rows: the values of each row, the input columns first.
+        left_out: the number of rows omitted in the middle of the table.
+        precision: the number of significant digits.
+    """
+
+    def shown(value: object) -> str:
+        if isinstance(value, (int, float)):
+            return human(value, precision)
+        return "" if value is None else visible(str(value))
+
+    columns = []
+    for i, name in enumerate((*kept, *results)):
+        right = all(isinstance(row[i], (int, float)) for row in rows)
+        columns.append(Column(visible(name), NUMBER if right else TEXT))
+    cells = [[Text(shown(value), "" if j < len(kept) else "bold cyan") for j, value in enumerate(row)] for row in rows]
+    if left_out:
+        cells.insert(len(rows) // 2, more_rows(left_out))
+    return Table(columns, cells)
+
+
+def steps_table(steps: Sequence[Record], precision: int) -> Table:
+    """Return a table of the steps of an iteration, each with what it did in words."""
+    columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in (steps[0] if steps else ())]
+    cells = [[str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()] for row in steps]
+    return Table(columns, cells)
+
+
+def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
+    """Return a table of the gradient, with one row for each variable; a matrix is shown as a matrix."""
+    rows = [(Text(name, "bold green"), Text(human(value, precision, whole=True), "bold cyan")) for name, value in gradient.items()]
+    return Table(["variable", Column("gradient", NUMBER)], rows, by_rows=True)
+
+
+def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
+    """Return the second derivatives as a matrix with one row and one column for each element of the variables.
+
+    A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
+    """
+    names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
+    if not shown_completely((len(names), len(names))):
+        blocks = [(a, b, block) for a, row in hessian.items() for b, block in row.items()]
+        rows = [(a, b, shape_text(np.shape(block)), human(block, precision)) for a, b, block in blocks]
+        return Table(["first variable", "second variable", "shape", "values"], rows)
+    matrix = [
+        [
+            Text(_element(a, first), "bold"),
+            *(
+                Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" * ((a, first) == (b, second)))
+                for b, second in names
+            ),
+        ]
+        for a, first in names
+    ]
+    return Table([Column("", EXPRESSION), *(Column(_element(*name), NUMBER) for name in names)], matrix)
+
+
+def _element(name: str, position: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, position))}]" if position else name
+
+
+def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
+    """Return a table of the derivatives of order 3 and higher, one on each line: ``d3/dx2 dy``."""
+    rows = [(symbol(entry["wrt"]), Text(human(entry["value"], precision), "bold cyan")) for entry in derivatives]
+    return Table([Column("derivative", EXPRESSION), Column("value", NUMBER)], rows)
+
+
+def symbol(wrt: Sequence[str]) -> str:
+    """Return the symbol of a derivative: ``d3/dx2 dy`` for ``["x", "x", "y"]``."""
+    counts = {name: list(wrt).count(name) for name in wrt}
+    below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
+    return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
+
+
+def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
+    """Return the table of tensors, and the tables of second and higher derivatives."""
+    return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
+
+
+def gradient_tables(result: Result, precision: int) -> list[Renderable]:
+    """Return the table of the gradient, and the tables of second and higher derivatives."""
+    return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
+
+
+def higher_tables(result: Result, precision: int) -> list[Renderable]:
+    """Return the tables of second and higher derivatives, with an empty line before each."""
+    parts: list[Renderable] = []
+    if result.hessian:
+        parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
+    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
+    if higher:
+        parts += [title("higher derivatives"), derivatives_table(higher, precision)]
+    return parts
+
+
+def verified_tables(verified: RightDigits | None) -> list[Renderable]:
+    """Return a table with the number of correct digits of each number, and an empty line before the table.
+
+    If digits were requested, the table includes the numbers themselves with this number of digits.
+    """
+    if verified is None:
+        return []
+    has_digits = verified.digits is not None
+    columns = [Column("number"), Column("correct digits", NUMBER), *([Column(f"to {verified.digits} digits")] * has_digits)]
+    rows: list[list[Cell]] = [
+        [Text(name, "bold"), Text("None" if right is None else f"{right:.1f}", "bold cyan"), text or "None"]
+        for name, right, text in verified.lines()
+    ]
+    return [title("verified at 50 digits"), Table(columns, rows)]
+
+
+def product_tables(result: Product, precision: int) -> list[Renderable]:
+    """Return the table of a Jacobian, a Hessian or a product: a small matrix, or else one row for each block."""
+    if result.command == "hessian" and np.ndim(result.value) == 0:
+        return [hessian_table(result.found, result.shapes, precision)]
+    if result.command == "jacobian" and np.ndim(result.value) <= 1:
+        columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
+        rows = list(np.ndindex(*np.shape(result.value)))
+        if shown_completely((len(columns), len(rows))):
+            return [_jacobian_table(result.found, rows, columns, precision)]
+    cells = [
+        (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
+        for name, value in result.numbers()
+    ]
+    headers = [Column("derivative", EXPRESSION), Column("shape", EXPRESSION), Column("value", NUMBER)]
+    return [Table(headers, cells, by_rows=True)]
+
+
+def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
+    cells = [
+        [
+            Text(_element("output", row), "bold"),
+            *(Text(human(np.asarray(found[name])[(*row, *position)], precision)) for name, position in columns),
+        ]
+        for row in rows
+    ]
+    return Table([Column("", EXPRESSION), *(Column(_element(*column), NUMBER) for column in columns)], cells)
+
+
+class Formulas(Protocol):
+    """A result that contains derivatives as expressions; ``values`` is empty unless a point was given."""
+
+    texts: dict[tuple[str, ...], str]
+    values: dict[tuple[str, ...], float]
+
+
+def formula_tables(result: Formulas, _: int) -> list[Renderable]:
+    """Return the derivative alone, or a table of derivatives as expressions with their values if a point was given."""
+    formulas, values = result.texts, result.values
+    if len(formulas) == 1 and not values:
+        return [Text(text, "bold cyan") for text in formulas.values()]
+    rows: list[list[Cell]] = [
+        [Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *([human(values[wrt])] if values else [])]
+        for wrt, text in formulas.items()
+    ]
+    return [Table([Column("derivative", WORD), "expression", *([Column("value", NUMBER)] if values else [])], rows)]
+
+
+def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
+    """Return the table of a Taylor series, with one row for each power of the distance from the point."""
+    at = human(result.at, precision)
+    distance = result.variable if not np.any(result.at) else f"({result.variable} {'+' if at[0] == '-' else '-'} {at.lstrip('-')})"
+    rows = [
+        (
+            Text("1" if k == 0 else distance if k == 1 else f"{distance}**{k}", "bold"),
+            Text(human(coefficient, precision), "bold cyan"),
+            human(derivative, precision),
+        )
+        for k, (coefficient, derivative) in enumerate(zip(result.coefficients, result.derivatives, strict=True))
+    ]
+    return [Table(["term", Column("coefficient", NUMBER), Column("derivative", NUMBER)], rows)]
+
+
+class Checks(Protocol):
+    """A result that contains checks of derivatives and claims at one or more points."""
+
+    checks: list[Record]
+    points: int
+
+
+def check_tables(result: Checks, precision: int) -> list[Renderable]:
+    """Return the table of checks of ``gradcheck``, and the table of claims; for several points, each row shows the worst point."""
+    checks, points = result.checks, result.points
+    own = [check for check in checks if "claim" not in check]
+    claims = [check for check in checks if "claim" in check]
+    parts: list[Renderable] = [_checks(own, ("analytic", "numeric"), points, precision)]
+    return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
+
+
+_VERDICTS = {
+    "pass": "bold green",
+    "kink": "bold yellow",
+    "undecided": "bold yellow",
+    **dict.fromkeys(("undefined", "jump", "fail"), "bold red"),
+}
+_BADNESS = list(_VERDICTS)
+
+
+def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
+    claims, several = sides[0] == "claimed", points > 1
+    numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
+    rows: list[list[Cell]] = []
+    for check in _worst(checks) if several else checks:
+        by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
+        rows.append(
+            [
+                f"{check['wrt']}={check['claim']}" if claims else symbol(by),
+                *(human(check[key], precision) for key in sides),
+                *(human(check[key], 2) for key in ("error", "tolerance")),
+                Text(check["verdict"], _VERDICTS[check["verdict"]]),
+                *([", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items())] if several else []),
+            ]
+        )
+    return Table(["claim" if claims else "derivative", *numbers, "verdict", *(["worst at"] if several else [])], rows)
+
+
+def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the check with the worst verdict for each derivative and claim."""
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for check in checks:
+        key = (str(check["wrt"]), check.get("claim", ""))
+        if key not in found or _BADNESS.index(check["verdict"]) > _BADNESS.index(found[key]["verdict"]):
+            found[key] = check
+    return list(found.values())

@@ -1,0 +1,60 @@
+"""Standard output as a terminal: its width, its colors, and tables drawn as text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from autodiff_cli.report import widths
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import Renderable, Table
+
+_WIDEST = 100_000
+"""The width of tables in a pipe, which they never need."""
+
+
+def width() -> int:
+    """Return the number of columns of the terminal, or that of ``COLUMNS``; in a pipe, there is no other limit."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else widths.given() or _WIDEST
+
+
+def is_colored(color: str) -> bool:
+    """Return whether output has colors.
+
+    Args:
+        color: ``always``, ``never``, or ``auto``, which depends on the terminal and the environment (``NO_COLOR`` takes
+            precedence over ``FORCE_COLOR``).
+    """
+    if color != "auto" or os.environ.get("NO_COLOR"):
+        return color == "always"
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def is_ascii() -> bool:
+    """Return whether standard output can show only ASCII characters."""
+    return "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+
+
+def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
+    """Return the text of tables, one below the other."""
+    most, plain = width(), is_ascii()
+    lines: list[Text] = []
+    for part in parts:
+        text = Text(part) if isinstance(part, str) else part
+        lines += text.drawn(most, plain) if isinstance(text, Table) else text.lines(most)
+    if is_colored(color):
+        _enable_colors()
+        return "".join(f"{line.ansi().rstrip()}\n" for line in lines)
+    return "".join(f"{line.plain.rstrip()}\n" for line in lines)
+
+
+def _enable_colors() -> None:
+    """Let the console of older versions of Windows understand control sequences."""
+    if sys.platform == "win32":
+        from colorama import just_fix_windows_console  # click requires it there
+
+        just_fix_windows_console()
