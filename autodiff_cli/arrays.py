@@ -10,3 +10,4 @@ Matrix = NDArray[np.float64]
 Stack = NDArray[np.float64]
 """Several matrices."""
 Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]

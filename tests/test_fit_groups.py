@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import DataError, NotSolved, UnknownName, UsageError
-from autodiff_cli.solvers.fitting.blocks import many
+from autodiff_cli.solvers.fitting import groups
 from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
 
@@ -98,7 +98,7 @@ def test_certified_values_of_nist_for_a_group(name: str) -> None:
 
 def test_the_result_does_not_depend_on_threads_or_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     first = ad.fit(MODEL, DATA, at=START, by="g", threads=1).groups
-    monkeypatch.setattr(many, "CHUNK", 100)
+    monkeypatch.setattr(groups, "CHUNK", 100)
     assert ad.fit(MODEL, DATA, at=START, by="g", threads=3).groups == first
 
 

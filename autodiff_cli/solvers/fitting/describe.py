@@ -12,12 +12,12 @@ from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.phrasing import Note, note
 from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.curvature import Curvature, curvature
-from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
+from autodiff_cli.solvers.fitting.engine.optimality import Optimality, optimality
 from autodiff_cli.solvers.fitting.inference.derived import derived
 from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
-from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics, sandwich
+from autodiff_cli.solvers.fitting.statistics import covariances, quantile, residual_statistics
 from autodiff_cli.solvers.fitting.undetermined import all_determined, undetermined
 from autodiff_cli.wording import listed, plural
 
@@ -29,33 +29,34 @@ MOST_CURVED = 50_000_000
 """The maximum number of operations for the curvature; for longer data, it is small."""
 FEW_DIGITS = 4.0
 """The number of certain digits below which a parameter has not converged."""
+PATTERNS = 3
+"""The number of patterns of signs of neighbouring points; for more than ``SHORT`` rows, one."""
+SHORT = 10_000
 OUTLIERS = 3
 """The number of residuals that the report lists."""
 
 
 def described(problem: Problem, point: Vector, level: float) -> Fit:
     """Return the result at a point, with its statistics and its verification computed at this point."""
-    facts = proof(problem.objective, point, problem.box, problem.data.rows)
-    if not len(facts.null) and not problem.errors and noisy(problem, facts.quadratic.value):
-        better = refined(problem, point, facts.free)
+    rows = np.array([problem.data.rows])
+    facts = optimality(problem.objective, point[None], problem.box, rows, PATTERNS if problem.data.rows <= SHORT else 1)
+    free = facts.free[0]
+    if not len(facts.null) and not problem.errors and noisy(problem, float(facts.quadratic.value[0])):
+        better = refined(problem, point, free)
         if better is not None:
             point, linear = better
             facts = facts._replace(linear=linear)
     found = Fit(problem, point, facts, level)
-    if problem.loss.plain:
-        matrix = covariance(facts, problem.data.rows, problem.absolute)
-    else:
-        matrix = sandwich(facts, problem.objective.scores(point), problem.data.rows)
-    found.matrix = matrix
+    matrix = found.matrix = covariances(problem.objective, point[None], facts, rows, problem.absolute)[0]
     errors = np.sqrt(np.diag(matrix))
-    dof = problem.data.rows - int(facts.free.sum())
+    dof = problem.data.rows - int(free.sum())
     k = found.k = quantile(level, dof, problem.absolute)
     fitted = dict(zip(problem.free, point.tolist(), strict=True))
     found.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
     found.errors = dict(zip(problem.free, errors.tolist(), strict=True))
     found.parameters = {}
     for name, value in found.values.items():
-        held = name in fitted and not facts.free[problem.free.index(name)]
+        held = name in fitted and not free[problem.free.index(name)]
         found.parameters[name] = {
             **estimate(value, found.errors.get(name, np.nan), k),
             "start": problem.start[name],
@@ -101,10 +102,10 @@ def estimate(value: float, error: float, k: float) -> Record:
     return {"value": value, "std_error": error if known else None, "interval": interval}
 
 
-def judge(result: Fit, ended: str, most: int) -> None:
+def judge(result: Fit, exhausted: bool, most: int) -> None:
     """Set the verdict of a result from the facts about its point."""
-    facts = result.proof
-    if facts.minimum:
+    facts = result.optimality
+    if facts.is_minimum[0]:
         result.converged, result.verdict = True, "minimum"
     elif len(facts.null):
         result.verdict = "singular"
@@ -114,24 +115,24 @@ def judge(result: Fit, ended: str, most: int) -> None:
         if any(all_determined(result.problem.objective, other) for other in others):
             start = f"choose other starting values with {setting('at')}, or rewrite the model"
             result.advice = f"{start}; at other values, the data determine all parameters"
-    elif not facts.quadratic.finite:
+    elif not facts.quadratic.finite[0]:
         result.reason = "the derivatives at the best point are not finite"
-    elif ended == "steps":
+    elif exhausted:
         result.reason = f"no minimum after {plural(most, 'step')}"
         result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
-    elif not facts.positive:
+    elif not facts.positive[0]:
         result.verdict = "saddle"
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
     elif growing := [
         name
-        for name, digits, step, value in zip(result.problem.free, facts.digits, facts.step, result.point, strict=True)
+        for name, digits, step, value in zip(result.problem.free, facts.digits[0], facts.step[0], result.point, strict=True)
         if digits < FEW_DIGITS and step * value > 0
     ]:
         verb = "grows" if len(growing) == 1 else "grow"
         result.reason = f"the sum of squares decreases without a minimum as {listed(growing)} {verb}"
         result.advice = f"use {setting('bounds')}, or fix a parameter with {setting('fix')}"
     else:
-        result.reason = f"the steps end before the minimum: the relative offset is {facts.offset:.1g}"
+        result.reason = f"the steps end before the minimum: the relative offset is {facts.offset[0]:.1g}"
     if not result.converged and result.problem.statements.equations[0].right is None:
         result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
 
@@ -145,24 +146,23 @@ def _total(problem: Problem) -> float | None:
     return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
 
 
-def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | None:
+def _curvature(problem: Problem, point: Vector, facts: Optimality) -> Curvature | None:
     """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
     n = int(facts.free.sum())
     dof = problem.data.rows - n
-    plain = problem.loss.plain and not problem.errors and facts.free.all() and facts.minimum
+    plain = problem.loss.plain and not problem.errors and facts.free.all() and facts.is_minimum[0]
     if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
     if problem.absolute:
         radius = math.sqrt(float(from_scipy("chdtri")(n, 0.05)))
     else:
-        radius = facts.linear.rest / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
-    blocks = (block for _, block in problem.objective.blocks("second", point))
-    return curvature(blocks, facts.linear.factor, radius)
+        radius = float(facts.linear.rest[0]) / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
+    return curvature(problem.objective.second(point[None]), facts.linear.factor[0], radius)
 
 
 def _outliers(problem: Problem, point: Vector, unit: float | None) -> list[dict[str, object]]:
     """Return the largest residuals in units of their standard deviation."""
-    u = problem.objective.residuals(point)
+    u = problem.objective.residuals(point[None])
     if not unit or not np.isfinite(u).all():
         return []
     largest = np.argsort(-np.abs(u), kind="stable")[:OUTLIERS]

@@ -14,7 +14,7 @@ from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
-from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Outcome, Step
+from autodiff_cli.solvers.fitting.engine.minimize import MOST, Minimization, Minimizer, Step
 from autodiff_cli.solvers.fitting.inference.derived import derived
 from autodiff_cli.solvers.fitting.inference.prediction import predicted
 from autodiff_cli.solvers.fitting.inference.profile import profiles
@@ -166,9 +166,9 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     steps: list[Step] = []
     with np.errstate(all="ignore"):  # a trial point may be anywhere
         outcome = _minimized(problem, max_steps, steps.append if trace else None)
-        result = described(problem, outcome.point, level)
-    result.steps, result.evaluations = outcome.steps, problem.objective.evaluations
-    judge(result, outcome.ended, max_steps)
+        result = described(problem, outcome.point[0], level)
+    result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
+    judge(result, outcome.ended[0] == MOST, max_steps)
     if trace:
         result.trace = [
             {
@@ -184,17 +184,17 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     return result
 
 
-def _minimized(problem: Problem, most: int, watch: Callable[[Step], None] | None) -> Outcome:
+def _minimized(problem: Problem, most: int, watch: Callable[[Step], None] | None) -> Minimization:
     """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several.
 
     The second start is the solution without errors in the columns.
     """
-    first = Minimizer(problem.objective, problem.first, problem.box, most, watch).run()
+    first = Minimizer(problem.objective, problem.first[None], problem.box, most, watch).run()
     if not problem.errors:
         return first
     plain = replace(problem, errors={})
-    start = Minimizer(plain.objective, problem.first, problem.box, most).run().point
-    if not np.isfinite(problem.objective.value(start)):
+    start = Minimizer(plain.objective, problem.first[None], problem.box, most).run().point
+    if not np.isfinite(problem.objective.value(start)).all():
         return first
     second = Minimizer(problem.objective, start, problem.box, most, watch).run()
-    return second if second.value < first.value * (1 - SAME) else first
+    return second if second.value[0] < first.value[0] * (1 - SAME) else first

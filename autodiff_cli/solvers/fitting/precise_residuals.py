@@ -16,14 +16,12 @@ from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
 from autodiff_cli.precise.reference import in_time
 from autodiff_cli.precise.tensor import precise
 from autodiff_cli.solvers.fitting.engine.minimize import EPSILON
-from autodiff_cli.solvers.fitting.engine.objective import Linear, split, triangle
-from autodiff_cli.solvers.fitting.engine.proof import undetermined
+from autodiff_cli.solvers.fitting.engine.optimality import determined
+from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle
 from autodiff_cli.solvers.fitting.problem import Problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.arrays import Vector
+    from autodiff_cli.arrays import Mask, Vector
 
 
 DIGITS = 34
@@ -47,7 +45,7 @@ def noisy(problem: Problem, value: float) -> bool:
     return math.sqrt(2 * value) * NOISE < EPSILON * size
 
 
-def refined(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> tuple[Vector, Linear] | None:
+def refined(problem: Problem, point: Vector, free: Mask) -> tuple[Vector, Linear] | None:
     """Improve a solution with residuals of many digits.
 
     Returns:
@@ -62,16 +60,13 @@ def refined(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> tuple[V
                 jacobian = problem.model.jacobian(point)
                 residuals = precise_residuals(problem, point)
                 columns = np.column_stack([jacobian, residuals]) * scale[:, None]
-                linear = split(triangle([columns], len(point) + 1))
-                if last:
-                    break
-                part = linear.of(free)
-                moved = point.copy()
-                moved[free] -= np.linalg.solve(part.factor, part.image)
-                point = problem.box.inside(moved)
+                value = 0.5 * np.sum(columns[:, -1:] ** 2, axis=0)
+                linear = split(triangle([columns], len(point) + 1)[None], value).restricted(free[None])
+                if not last:
+                    point = problem.box.inside(point - np.linalg.solve(linear.factor[0], linear.image[0]) * free)
     except (AutodiffError, np.linalg.LinAlgError):
         return None
-    return (point, linear) if linear.finite and not len(undetermined(linear, free)[1]) else None
+    return (point, linear) if linear.finite[0] and determined(linear)[0] else None
 
 
 def precise_residuals(problem: Problem, point: Vector) -> Vector:

@@ -14,9 +14,9 @@ from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, se
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
+from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
 from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
-from autodiff_cli.solvers.fitting.least_squares import LeastSquares
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.wording import listed, plural
 
@@ -122,7 +122,7 @@ class Problem:
     def objective(self) -> LeastSquares:
         """Half the sum of the squares of the scaled residuals, or its robust replacement."""
         if self.errors:
-            from autodiff_cli.solvers.fitting.blocks.errors_in_columns import errors_in_columns
+            from autodiff_cli.solvers.fitting.engine.reduced import errors_in_columns
 
             return errors_in_columns(self.model, self.scale, self.errors)
         return LeastSquares(self.model, self.scale, self.loss)

@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.solvers.fitting.engine.curvature import Curvature
-from autodiff_cli.solvers.fitting.engine.proof import Proof
+from autodiff_cli.solvers.fitting.engine.optimality import Optimality
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.solution import Solution
 
@@ -24,7 +24,7 @@ class Fit(Solution):
     Attributes:
         problem: the problem that was solved.
         point: the free parameters at the solution, in the order of ``problem.free``.
-        proof: the facts about the solution.
+        optimality: the facts about the solution, as a stack of one.
         level: the confidence level of the intervals.
         values: the value of every parameter, those that are fixed or tied included, by name.
         errors: the standard errors by name; nan where there is none.
@@ -59,9 +59,9 @@ class Fit(Solution):
     scaled: str
     curvature: Curvature | None
 
-    def __init__(self, problem: Problem, point: Vector, proof: Proof, level: float) -> None:
+    def __init__(self, problem: Problem, point: Vector, optimality: Optimality, level: float) -> None:
         super().__init__("fit", problem.expression)
-        self.problem, self.point, self.proof, self.level = problem, point, proof, level
+        self.problem, self.point, self.optimality, self.level = problem, point, optimality, level
         self.trace: list[Record] | None = None
         self.derived: list[Record] = []
         self.prediction: Prediction | None = None
@@ -71,7 +71,7 @@ class Fit(Solution):
     @property
     def digits(self) -> int | None:
         """The number of certain digits of the worst parameter."""
-        found = self.proof.digits[self.proof.free]
+        found = self.optimality.digits[self.optimality.free]
         return None if not len(found) or np.isnan(found).any() else int(np.min(found))
 
     @property
@@ -91,8 +91,8 @@ class Fit(Solution):
             "errors_from": self.scaled,
             **({"errors_in": list(self.problem.errors)} if self.problem.errors else {}),
             "level": self.level,
-            "offset": self.proof.offset,
-            "condition": self.proof.condition,
+            "offset": float(self.optimality.offset[0]),
+            "condition": self.optimality.condition,
             "curvature": None if self.curvature is None else {**self.curvature._asdict(), "linear": self.curvature.linear},
             "outliers": self.outliers,
             **({"profile": {name: list(ends) for name, ends in self.profiles.items()}} if self.profiles else {}),

@@ -10,20 +10,19 @@ import numpy as np
 from autodiff_cli.errors import DataError, UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import check_names
-from autodiff_cli.solvers.fitting.blocks.many import determined
-from autodiff_cli.solvers.fitting.blocks.reduced import Reduced
-from autodiff_cli.solvers.fitting.describe import estimate, notes_on_problem
+from autodiff_cli.solvers.fitting.describe import PATTERNS, estimate, notes_on_problem
 from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer
-from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
+from autodiff_cli.solvers.fitting.engine.optimality import Optimality, determined, optimality
+from autodiff_cli.solvers.fitting.engine.reduced import Reduced
 from autodiff_cli.solvers.fitting.group_result import SharedFit
 from autodiff_cli.solvers.fitting.groups import Blocks
 from autodiff_cli.solvers.fitting.result import by_names
 from autodiff_cli.solvers.fitting.starts import started
-from autodiff_cli.solvers.fitting.statistics import covariance, quantile
+from autodiff_cli.solvers.fitting.statistics import covariances, quantile
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
+    from autodiff_cli.arrays import Mask, Matrix, Stack
     from autodiff_cli.solvers.fitting.problem import Problem
 
 
@@ -86,36 +85,36 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
     joint = Joint(problem, shared)
     first = np.array([problem.start[name] for name in shared])
     with np.errstate(all="ignore"):
-        outcome = Minimizer(joint.objective, first, joint.box, max_steps).run()
-        result = _described(joint, outcome.point, level, derive)
-    result.steps, result.evaluations = outcome.steps, joint.objective.evaluations
+        end = Minimizer(joint.objective, first[None], joint.box, max_steps).run()
+        result = _described(joint, end.point, level, derive)
+    result.steps, result.evaluations = int(end.steps[0]), joint.objective.evaluations
     return result
 
 
-def _described(joint: Joint, point: Vector, level: float, derive: Sequence[str]) -> SharedFit:
+def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str]) -> SharedFit:
     """Return the result at a point, with its statistics and its verification computed at this point."""
     problem = joint.problem
     own = joint.objective.own(point)
     free = joint.objective.free(point)
-    rows = joint.rows - int(free.sum())
-    facts = proof(joint.objective, point, joint.box, rows)
+    rows = np.array([joint.rows - int(free.sum())])
+    facts = optimality(joint.objective, point, joint.box, rows, PATTERNS)
     result = SharedFit(problem, joint.blocks.labels, level, joint.shared)
     result.noted = notes_on_problem(problem)
-    dof = rows - int(facts.free.sum())
-    rss = facts.linear.rest**2
+    dof = int(rows[0] - facts.free.sum())
+    rss = float(facts.linear.rest[0]) ** 2
     variance = 1.0 if problem.absolute else rss / dof if dof > 0 else np.nan
-    matrix = covariance(facts, rows, problem.absolute)
+    matrix = covariances(joint.objective, point, facts, rows, problem.absolute)[0]
     k = quantile(level, dof, problem.absolute)
     errors = np.sqrt(np.diag(matrix))
     for i, name in enumerate(joint.shared):
-        held = not facts.free[i]
+        value, held = float(point[0, i]), not facts.free[0, i]
         result.parameters[name] = {
-            **estimate(float(point[i]), float(errors[i]), k),
+            **estimate(value, float(errors[i]), k),
             "start": problem.start[name],
             "fixed": False,
-            "at_bound": ("lower" if point[i] <= joint.box.lower[i] else "upper") if held else None,
+            "at_bound": ("lower" if value <= joint.box.lower[i] else "upper") if held else None,
         }
-    known = facts.free & np.isfinite(errors)
+    known = facts.free[0] & np.isfinite(errors)
     part = matrix[np.ix_(known, known)]
     names = tuple(name for name, one in zip(joint.shared, known, strict=True) if one)
     result.covariance = by_names(names, part)
@@ -146,7 +145,7 @@ def _described(joint: Joint, point: Vector, level: float, derive: Sequence[str])
     return result
 
 
-def _covariances(joint: Joint, point: Vector, free: Mask, matrix: Matrix, variance: float) -> Stack:
+def _covariances(joint: Joint, point: Matrix, free: Mask, matrix: Matrix, variance: float) -> Stack:
     """Return the covariance matrices of the own and the shared parameters of the groups, of shape (B, k + s, k + s).
 
     Args:
@@ -171,16 +170,16 @@ def _covariances(joint: Joint, point: Vector, free: Mask, matrix: Matrix, varian
     return np.where(every[:, :, None] & every[:, None, :], found, np.nan)
 
 
-def _undetermined(joint: Joint, point: Vector) -> int | None:
+def _undetermined(joint: Joint, point: Matrix) -> int | None:
     """Return the number of the first group whose rows do not determine its own parameters; ``None`` if there is none."""
     linear = joint.objective.own_linear(point)
-    bad = np.flatnonzero(~determined(linear, linear.finite))
+    bad = np.flatnonzero(~determined(linear))
     return int(joint.kept[bad[0]]) if len(bad) else None
 
 
-def _judge(result: SharedFit, joint: Joint, facts: Proof, single: int | None) -> None:
+def _judge(result: SharedFit, joint: Joint, facts: Optimality, single: int | None) -> None:
     """Set the verdict of a result from the facts about its point."""
-    if facts.minimum and single is None:
+    if facts.is_minimum[0] and single is None:
         result.converged, result.verdict = True, "minimum"
     elif single is not None:
         result.verdict = "singular"
@@ -189,12 +188,12 @@ def _judge(result: SharedFit, joint: Joint, facts: Proof, single: int | None) ->
     elif len(facts.null):
         result.verdict = "singular"
         result.reason = f"the data do not determine {listed(joint.shared)}"
-    elif not facts.quadratic.finite:
+    elif not facts.quadratic.finite[0]:
         result.reason = "the sum of squares has no minimum for some group, or a derivative is not finite"
         result.advice = f"choose other starting values with {setting('at')}, or use {setting('bounds')}"
-    elif not facts.positive:
+    elif not facts.positive[0]:
         result.verdict = "saddle"
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
     else:
-        result.reason = f"no minimum was found: the relative offset is {facts.offset:.1g}"
+        result.reason = f"no minimum was found: the relative offset is {facts.offset[0]:.1g}"
         result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"

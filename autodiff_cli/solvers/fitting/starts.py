@@ -56,9 +56,9 @@ def started(problem: Problem) -> Problem:
     best: list[tuple[float, int, Vector]] = []
     with np.errstate(all="ignore"):
         for i, point in enumerate(points):
-            value = small.objective.value(point)
-            if math.isfinite(value) and small.objective.linear(point).finite:
-                best.append((value, i, point))
+            linear = small.objective.linear(point[None])
+            if linear.finite[0]:
+                best.append((float(linear.value[0]), i, point))
         if not best:
             if len(points) == 1:
                 replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
@@ -68,9 +68,9 @@ def started(problem: Problem) -> Problem:
             )
         best.sort(key=lambda one: one[:2])
         solved, steps = (SOLVED, STEPS) if problem.model.reason is None else (FEW_SOLVED, FEW_STEPS)
-        ends = [(Minimizer(small.objective, point, small.box, steps).run().value, i, point) for _, i, point in best[:solved]]
-    least = min(value for value, _, _ in ends)
-    chosen = next(point for value, _, point in ends if value <= least * (1 + 1e-9) + 1e-300)
+        points = [point for _, _, point in best[:solved]]
+        values = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in points]
+    chosen = next(point for value, point in zip(values, points, strict=True) if value <= min(values) * (1 + 1e-9) + 1e-300)
     start = {**problem.start, **dict(zip(problem.free, map(_short, chosen), strict=True))}
     return replace(problem, start=start, tried=len(points))
 
@@ -115,10 +115,11 @@ def _solved_for(problem: Problem, point: Vector, linear: Mask) -> Vector:
     """Return the point with the best values of the parameters that the model is linear in."""
     point = point.copy()
     point[linear] = 0.0
-    part = problem.objective.linear(point).of(linear)
-    if part.finite:
-        norms = np.where(part.norms > 0, part.norms, 1.0)
-        point[linear] = -np.linalg.lstsq(part.factor / norms, part.image, rcond=1e-12)[0] / norms
+    part = problem.objective.linear(point[None]).restricted(linear[None])
+    if part.finite[0]:
+        norms = np.where(part.norms > 0, part.norms, 1.0)[0]
+        solution = np.linalg.lstsq(part.scaled[0], part.image[0], rcond=1e-12)[0] / norms
+        point[linear] = -solution[linear]
     return point
 
 

@@ -9,49 +9,49 @@ import numpy as np
 
 from autodiff_cli.command_result import Record
 from autodiff_cli.ops.scipy_backend import from_scipy
-from autodiff_cli.solvers.fitting.engine.proof import Proof
+from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
+from autodiff_cli.solvers.fitting.engine.optimality import Optimality
 from autodiff_cli.solvers.fitting.problem import Problem
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.arrays import Indices, Matrix, Stack, Vector
 
 
-def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:
-    """Return the covariance matrix of the free parameters, of shape (n, n); nan in the rows of parameters held at a bound, and
-    everywhere if the point is not a minimum.
+def covariances(objective: LeastSquares, point: Matrix, facts: Optimality, rows: Indices, absolute: bool) -> Stack:
+    """Return the covariance matrices of the parameters of B problems, of shape (B, n, n).
 
-    It is the inverse of J'J, from the triangular factor of J, times the variance of the residuals unless the standard deviations
-    of the data are known.
-    """
-    n = len(proof.free)
-    found = np.full((n, n), np.nan)
-    free = proof.free
-    dof = rows - int(free.sum())
-    if not free.any() or not proof.minimum or (dof <= 0 and not absolute):
-        return found
-    inverse = np.linalg.inv(proof.linear.of(free).factor)
-    found[np.ix_(free, free)] = inverse @ inverse.T * (1.0 if absolute else proof.linear.of(free).rest ** 2 / dof)
-    return found
-
-
-def sandwich(proof: Proof, scores: Matrix, rows: int) -> Matrix:
-    """Return the covariance matrix of the free parameters for a robust loss; nan where there is none.
+    They are nan in the rows of parameters held at a bound, and everywhere if the point is not a minimum.  A matrix is the inverse
+    of J'J, from the triangular factor of J, times the variance of the residuals unless the standard deviations of the data are
+    known.  For a robust loss it is the sandwich matrix.
 
     Args:
-        proof: the facts about the solution.
-        scores: the sum over the rows of the products of the derivatives of the loss, of shape (n, n).
-        rows: the number of rows.
+        objective: the objectives.
+        point: the points, of shape (B, n).
+        facts: the facts about the points.
+        rows: the number of rows of each problem.
+        absolute: whether the standard deviations of the data are known.
 
     Source: Huber, "The behavior of maximum likelihood estimates under nonstandard conditions" (1967).
     """
-    n = len(proof.free)
-    found = np.full((n, n), np.nan)
-    dof = rows - int(proof.free.sum())
-    if proof.minimum and proof.free.any() and dof > 0:
-        part = np.ix_(proof.free, proof.free)
-        inverse = np.linalg.inv(proof.quadratic.hessian[part])
-        found[part] = inverse @ scores[part] @ inverse * (rows / dof)
-    return found
+    plain, unit = objective.loss.plain, np.eye(point.shape[1])
+    dof = rows - facts.free.sum(1)
+    known = facts.free & (facts.is_minimum & ((dof > 0) | (absolute and plain)))[:, None]
+    pairs = known[:, :, None] & known[:, None, :]
+    if plain:
+        half = np.linalg.inv(np.where(known.any(1)[:, None, None], facts.linear.factor, unit))
+        matrices, variance = half @ np.swapaxes(half, 1, 2), facts.linear.rest**2
+    else:
+        bread = np.linalg.inv(np.where(pairs, facts.quadratic.hessian, unit))
+        matrices, variance = bread @ np.where(pairs, objective.scores(point), 0.0) @ bread, rows.astype(float)
+    scale = np.ones(len(point)) if absolute and plain else variance / np.maximum(dof, 1)
+    return np.where(pairs, matrices * scale[:, None, None], np.nan)
+
+
+def squares(objective: LeastSquares, point: Matrix, facts: Optimality) -> Vector:
+    """Return the sums of the squares of the weighted residuals of B problems."""
+    if not objective.loss.plain:
+        return objective.squares(point)
+    return np.where(facts.is_minimum, facts.linear.rest**2, 2 * facts.quadratic.value)
 
 
 def quantile(level: float, dof: int, absolute: bool) -> float:
@@ -71,23 +71,20 @@ def robust_scale(residuals: Vector, dof: int) -> float:
     return spread * math.sqrt(len(residuals) / dof)
 
 
-def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: float | None) -> tuple[Record, Record]:
+def residual_statistics(problem: Problem, point: Vector, facts: Optimality, total: float | None) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
     Args:
         problem: the problem.
         point: the free parameters.
-        proof: the facts about the solution.
+        facts: the facts about the solution.
         total: the weighted sum of squares of the left side about its mean, if it does not depend on parameters.
 
     Source of AICc: Hurvich and Tsai, "Regression and time series model selection in small samples" (1989).
     """
-    rows, n = problem.data.rows, int(proof.free.sum())
+    rows, n = problem.data.rows, int(facts.free.sum())
     dof = rows - n
-    if not problem.loss.plain:
-        rss = problem.objective.squares(point)
-    else:
-        rss = proof.linear.of(proof.free).rest ** 2 if proof.minimum else 2 * proof.quadratic.value
+    rss = float(squares(problem.objective, point[None], facts)[0])
     std = math.sqrt(rss / dof) if dof > 0 else None
     logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
     count = n if problem.absolute else n + 1
@@ -116,5 +113,5 @@ def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: fl
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     residual: Record = {"rss": rss, "std": std, "dof": dof, "rows": rows}
     if not problem.loss.plain:
-        residual["robust_std"] = robust_scale(problem.objective.residuals(point), dof) if dof > 0 else None
+        residual["robust_std"] = robust_scale(problem.objective.residuals(point[None]), dof) if dof > 0 else None
     return residual, known

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine import proof
-from autodiff_cli.solvers.fitting.engine.objective import Objective
+from autodiff_cli.solvers.fitting.engine.minimize import Objective
+from autodiff_cli.solvers.fitting.engine.optimality import determined
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], nu
 
 def all_determined(objective: Objective, point: Vector) -> bool:
     """Return whether the data determine all parameters near a point, such as the start, to first order."""
-    linear = objective.linear(point)
-    return linear.finite and not len(proof.undetermined(linear, np.ones(len(point), bool))[1])
+    linear = objective.linear(point[None])
+    return bool(linear.finite[0] and determined(linear)[0])
 
 
 def _unmoved(objective: Objective, point: Vector, moves: dict[int, float]) -> bool:
     """Return whether the objective keeps its value when parameters move."""
-    moved = point.copy()
+    moved = point[None].copy()
     for i, value in moves.items():
-        moved[i] = value
-    before, after = objective.value(point), objective.value(moved)
+        moved[0, i] = value
+    before, after = (float(objective.value(each)[0]) for each in (point[None], moved))
     return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0

@@ -1,4 +1,6 @@
-"""The minimum of a sum of squares: Levenberg-Marquardt with geodesic acceleration, then Newton with the exact Hessian.
+"""The minima of sums of squares: Levenberg-Marquardt with geodesic acceleration, then Newton with the exact Hessian.
+
+Many problems take their steps together.  Each has its own damping, so that its result does not depend on the others.
 
 Sources: More, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scaling; Nielsen, "Damping parameter
 in Marquardt's method" (1999), for the damping; Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for
@@ -9,16 +11,14 @@ convergence criterion for nonlinear least squares" (1981), for the measure of co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine.objective import Linear, Objective, triangle
+from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, lower_solve, triangles, upper_solve
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.arrays import Indices, Mask, Matrix, Vector
 
 
 DAMPING = 1e-3
@@ -27,10 +27,29 @@ ACCELERATION = 0.75
 """The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
 NEAR = 1e-3
 """The relative offset at which Newton steps are tried for the first time."""
-NEAREST = 1e-13
-"""The relative offset below which no more steps are taken if Newton steps fail."""
 EPSILON = float(np.finfo(float).eps)
 MOST_NEWTON = 30
+RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
+"""How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
+
+
+class Objective(Protocol):
+    """Half a sum of squares S(p), or a robust replacement of it, for each of B problems; a point has the shape (B, n)."""
+
+    def value(self, p: Matrix) -> Vector:
+        """Return S: B numbers."""
+
+    def linear(self, p: Matrix) -> Linear:
+        """Return the linear problems at a point."""
+
+    def along(self, p: Matrix, direction: Matrix) -> Matrix:
+        """Return J'a, where a is the second derivative of the weighted residuals in a direction, of shape (B, n)."""
+
+    def quadratic(self, p: Matrix) -> Quadratic:
+        """Return S with its exact gradient and Hessian."""
+
+    def only(self, problems: Indices) -> Objective:
+        """Return some of the problems, given by their numbers in increasing order."""
 
 
 class Box(NamedTuple):
@@ -49,7 +68,7 @@ class Box(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of the minimisation.
+    """A step of the minimisation of one problem.
 
     Attributes:
         kind: ``start``, ``damped`` (Levenberg-Marquardt), ``rejected``, or ``newton``.
@@ -66,189 +85,165 @@ class Step(NamedTuple):
     damping: float
 
 
-class Outcome(NamedTuple):
-    """The end of a minimisation.
+class Minimization(NamedTuple):
+    """The ends of B minimisations.
 
     Attributes:
-        point: the best point.
-        value: the objective there.
-        steps: the number of accepted steps.
-        ended: ``converged``, ``stalled`` or ``steps``.
+        point: the best points, of shape (B, n).
+        value: the objectives there: B numbers.
+        steps: the numbers of accepted steps.
+        evaluations: the numbers of points at which values or derivatives were computed.
+        ended: how each ended, such as ``CONVERGED``.
     """
 
-    point: Vector
-    value: float
-    steps: int
-    ended: str
+    point: Matrix
+    value: Vector
+    steps: Indices
+    evaluations: Indices
+    ended: Indices
 
 
 class Minimizer:
-    """A minimisation of an objective within bounds.
+    """The minimisation of B objectives within common bounds.
 
     Args:
-        objective: the objective.
-        start: the first point.
-        box: the bounds.
-        most: the maximum number of steps, accepted or not.
-        watch: a function that is called with every step.
+        objective: the objectives.
+        start: the first points, of shape (B, n).
+        box: the bounds of the n parameters.
+        most: the maximum number of steps, accepted or not, of each problem.
+        watch: a function that is called with every step of the first problem.
     """
 
     def __init__(
-        self,
-        objective: Objective,
-        start: Vector,
-        box: Box,
-        most: int = 10_000,
-        watch: Callable[[Step], None] | None = None,
+        self, objective: Objective, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[Step], None] | None = None
     ) -> None:
-        self.objective = objective
-        self.box = box
-        self.point = box.inside(np.asarray(start, float))
-        self.most = most
-        self.steps = self.tried = 0
-        self._watch = watch or (lambda _: None)
-        self._near = NEAR
+        count = len(start)
+        self.objective, self.box, self.most = objective, box, most
+        self.point = box.inside(start)
+        self.linear = objective.linear(self.point)
+        self.damping, self.growth = np.full(count, DAMPING), np.full(count, 2.0)
+        self.scale = np.zeros_like(self.point)
+        self.near = np.full(count, NEAR)
+        self.steps, self.tried, self.evaluations = np.zeros(count, np.intp), np.zeros(count, np.intp), np.ones(count, np.intp)
+        self.ended = np.where(self.linear.finite, RUNNING, NOT_FINITE)
+        self._watch = watch
 
-    def run(self) -> Outcome:
-        """Minimise the objective from the start, at which it must be finite with its derivatives."""
-        value = self.objective.value(self.point)
-        linear = self.objective.linear(self.point)
-        scale = np.zeros(len(self.point))
-        damping, growth = DAMPING, 2.0
-        self._watch(Step("start", self.point, value, 0.0, damping))
+    def run(self) -> Minimization:
+        """Minimise every objective."""
+        self._report("start", self.point, self.linear.value, np.zeros(1), self.damping)
+        with np.errstate(all="ignore"):
+            while (active := np.flatnonzero(self.ended == RUNNING)).size:
+                leaving = self._levenberg(active)
+                good = self._newton(active)
+                self.ended[active[good]] = CONVERGED
+                self.ended[active[~good]] = leaving[~good]
+                again = active[~good & (leaving == RUNNING)]
+                self.near[again] = np.where(self.near[again] > 1e-12, self.near[again] * 1e-2, 0.0)
+        return Minimization(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
+
+    def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
+        if self._watch is not None:
+            self._watch(Step(kind, point[0].copy(), float(value[0]), float(length[0]), float(damping[0])))
+
+    def _levenberg(self, problems: Indices) -> Indices:
+        """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
+        ended = np.full(len(self.point), RUNNING)
+        active, part = problems, self.objective.only(problems)
         while True:
-            free = self.box.free(self.point, linear.gradient)
-            scale = np.maximum(scale, linear.norms)
-            if not free.any() or _offset(linear.of(free)) <= self._near or value == 0:
-                polished = self._newton(value)
-                if polished is not None or self._near < NEAREST or value == 0:
-                    return polished or Outcome(self.point, value, self.steps, "stalled")
-                self._near /= 100
-            if self.tried >= self.most:
-                return Outcome(self.point, value, self.steps, "steps")
-            d = np.where(scale > 0, scale, 1.0)
-            step, predicted = self._step(linear, d, damping, free)
-            self.tried += 1
-            new, gain = np.inf, -1.0
-            if step is not None:
-                if np.linalg.norm(d * step) <= 2 * EPSILON * np.linalg.norm(d * self.point):
-                    return self._newton(value) or Outcome(self.point, value, self.steps, "stalled")
-                trial = self.box.inside(self.point + step)
-                new = self.objective.value(trial)
-                gain = (value - new) / predicted if predicted > 0 and np.isfinite(new) else -1.0
-            after = self.objective.linear(trial) if gain > 0 else None
-            accepted = after is not None and after.finite
-            if step is not None:
-                length = float(np.linalg.norm(d * step))
-                self._watch(Step("damped" if accepted else "rejected", trial, new, length, damping))
-            if accepted and after is not None:
-                self.point, value, linear = trial, new, after
-                self.steps += 1
-                damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
-            else:
-                damping, growth = damping * growth, growth * 2
+            linear = self.linear.take(active)
+            point = self.point[active]
+            free = self.box.free(point, linear.gradient)
+            self.scale[active] = np.maximum(self.scale[active], linear.norms)
+            reduced = linear.restricted(free)
+            exhausted = self.tried[active] >= self.most
+            final = ~free.any(1) | (reduced.offset <= 0) | (linear.value == 0)
+            done = exhausted | final | (reduced.offset <= self.near[active])
+            ended[active[final]] = STALLED
+            ended[active[exhausted]] = MOST
+            if done.all():
+                return ended[problems]
+            d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
+            step, predicted, usable = damped_steps(part, point, reduced, free, d, self.damping[active])
+            trial = np.where(usable[:, None], self.box.inside(point + step), point)
+            length = np.linalg.norm(d * (trial - point), axis=1)
+            stalled = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & ~done
+            ended[active[stalled]] = STALLED
+            done |= stalled
+            new = part.linear(trial)
+            self.evaluations[active] += 2
+            gain = np.where(predicted > 0, (linear.value - new.value) / predicted, -1.0)
+            accepted = usable & ~done & (gain > 0) & new.finite
+            rejected = ~accepted & ~done
+            if not done[0]:
+                self._report("damped" if accepted[0] else "rejected", trial, new.value, length, self.damping[active])
+            self.point[active[accepted]] = trial[accepted]
+            self.linear.put(active, new, accepted)
+            self.tried[active[~done]] += 1
+            self.steps[active[accepted]] += 1
+            self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)
+            self.damping[active[rejected]] *= self.growth[active[rejected]]
+            self.growth[active] = np.where(accepted, 2.0, np.where(rejected, 2 * self.growth[active], self.growth[active]))
+            if done.all():
+                return ended[problems]
+            if done.any():
+                active, part = active[~done], part.only(np.flatnonzero(~done))
 
-    def _step(self, linear: Linear, d: Vector, damping: float, free: Mask) -> tuple[Vector | None, float]:
-        """Return the damped step with its acceleration, and the decrease that the linear problem predicts without it.
-
-        The step is ``None`` if the acceleration is too large.
-
-        A parameter that would leave its bounds stops at the bound, and the others are solved for again.
-
-        Args:
-            linear: the linear problem at the point.
-            d: the column scaling.
-            damping: the damping.
-            free: the parameters that may move.
-        """
-        step = np.zeros(len(d))
-        moving = free.copy()
-        while moving.any():
-            n = int(moving.sum())
-            image = linear.image + linear.factor @ step
-            top = np.column_stack([linear.factor[:, moving] / d[moving], -image])
-            factor = triangle([np.vstack([top, np.column_stack([np.sqrt(damping) * np.eye(n), np.zeros(n)])])], n + 1)
-            triangular = factor[:n, :n]
-            try:
-                step[moving] = np.linalg.solve(triangular, factor[:n, n]) / d[moving]
-            except np.linalg.LinAlgError:
-                return None, 0.0
-            trial = self.point + step
-            out = moving & ((trial < self.box.lower) | (trial > self.box.upper))
-            if not out.any():
-                break
-            step[out] = (self.box.inside(trial) - self.point)[out]
-            moving &= ~out
-            step[moving] = 0.0
-        if not np.isfinite(step).all():
-            return None, 0.0
-        predicted = -float(linear.gradient @ step) - 0.5 * float(np.sum((linear.factor @ step) ** 2))
-        if not moving.any():
-            return step, predicted
-        second = self.objective.along(self.point, step)[moving] / d[moving]
-        bend = np.zeros(len(d))
-        bend[moving] = -0.5 * np.linalg.solve(triangular, np.linalg.solve(triangular.T, second)) / d[moving]
-        small = 2 * np.linalg.norm(d * bend) <= ACCELERATION * np.linalg.norm(d * step)
-        return step + bend if small else None, predicted
-
-    def _newton(self, value: float) -> Outcome | None:
-        """Take Newton steps until they are rounding; return ``None`` if they do not converge."""
-        point, best, size = self.point, self.point, np.inf
-        start = value
+    def _newton(self, problems: Indices) -> Mask:
+        """Take Newton steps until they are rounding; return which problems converged, and move those."""
+        count = len(problems)
+        point, value = self.point[problems], self.linear.value[problems]
+        start, best = value.copy(), point.copy()
+        size, good = np.full(count, np.inf), np.zeros(count, bool)
+        active, part = np.arange(count), self.objective.only(problems)
         for _ in range(MOST_NEWTON):
-            at = self.objective.quadratic(point)
-            if not at.finite:
-                return None
-            if size < np.inf:
-                self._watch(Step("newton", point, at.value, size, 0.0))
-            free = self.box.free(point, at.gradient)
-            step, scaled = newton_step(at.gradient[free], at.hessian[np.ix_(free, free)])
-            if step is None:
-                return None
-            d = np.sqrt(np.diag(at.hessian)[free])
-            rounding = EPSILON * float(np.linalg.norm(d * point[free]))
-            if at.value > start * (1 + 1e-6) and size > 1e4 * rounding:
-                return None
-            if scaled >= size / 2 and scaled > rounding and size > 1e6 * rounding:
-                return None  # not convergent
-            if scaled >= size / 2:
+            p = point[active]
+            at = part.quadratic(p)
+            self.evaluations[problems[active]] += 1
+            free = self.box.free(p, at.gradient)
+            step, scaled, positive = at.newton_steps(free)
+            d = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
+            rounding = EPSILON * np.linalg.norm(d * p * free, axis=1)
+            before = size[active]
+            if before[0] < np.inf and at.finite[0]:
+                self._report("newton", p, at.value, before, np.zeros(1))
+            failed = ~at.finite | ~positive | ((at.value > start[active] * (1 + 1e-6)) & (before > 1e4 * rounding))
+            grown = scaled >= before / 2
+            failed |= grown & (scaled > rounding) & (before > 1e6 * rounding)
+            ended = grown & ~failed
+            better = ~failed & ~ended
+            size[active[better]], value[active[better]] = scaled[better], at.value[better]
+            best[active[better]] = p[better]
+            trial = self.box.inside(p + step)
+            taken = better & (scaled > rounding / 4)
+            going = taken & ~(trial == p).all(1)
+            good[active[ended | (better & ~going)]] = True
+            point[active[going]] = trial[going]
+            self.steps[problems[active[taken]]] += 1
+            self.tried[problems[active[taken]]] += 1
+            if not going.any():
                 break
-            size, best, value = scaled, point, at.value
-            if scaled <= rounding / 4:
-                break
-            trial = point.copy()
-            trial[free] += step
-            trial = self.box.inside(trial)
-            self.tried += 1
-            self.steps += 1
-            if np.array_equal(trial, point):
-                break
-            point = trial
-        else:
-            return None
-        self.point = best
-        return Outcome(best, value, self.steps, "converged")
+            if not going.all():
+                active, part = active[going], part.only(np.flatnonzero(going))
+        self.point[problems[good]] = best[good]
+        self.linear.value[problems[good]] = value[good]
+        return good
 
 
-def newton_step(gradient: Vector, hessian: NDArray[np.float64]) -> tuple[Vector | None, float]:
-    """Return the Newton step and its norm in the metric of the Hessian; ``None`` if the Hessian is not positive definite."""
-    if not len(gradient):
-        return gradient, 0.0
-    diagonal = np.diag(hessian)
-    if not (diagonal > 0).all():
-        return None, np.inf
-    d = np.sqrt(diagonal)
-    try:
-        lower = np.linalg.cholesky(hessian / np.outer(d, d))
-    except np.linalg.LinAlgError:
-        return None, np.inf
-    half = np.linalg.solve(lower, -gradient / d)
-    return np.linalg.solve(lower.T, half) / d, float(np.linalg.norm(half))
-
-
-def _offset(linear: Linear) -> float:
-    """Return the relative offset: the tangent part of the residuals relative to the orthogonal part."""
-    return float(np.linalg.norm(linear.image)) / linear.rest if linear.rest > 0 else (np.inf if linear.image.any() else 0.0)
-
-
-__all__ = ["Box", "Minimizer", "Outcome", "Step", "newton_step"]
+def damped_steps(
+    objective: Objective, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
+) -> tuple[Matrix, Vector, Mask]:
+    """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
+    count, n = point.shape
+    rows = np.zeros((count, 2 * n, n + 1))
+    rows[:, :n, :n] = linear.factor / d[:, None, :]
+    rows[:, :n, n] = -linear.image
+    rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
+    factor = triangles(rows)[:, :n]
+    scaled = upper_solve(factor[:, :, :n], factor[:, :, n])
+    predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
+    second = objective.along(point, scaled / d) * free / d
+    half = lower_solve(np.swapaxes(factor[:, :, :n], 1, 2), second)
+    acceleration = -0.5 * upper_solve(factor[:, :, :n], half)
+    usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(scaled, axis=1)
+    step = (scaled + acceleration) / d
+    return step, predicted, usable & np.isfinite(step).all(1)

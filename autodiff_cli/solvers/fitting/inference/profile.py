@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer
+from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, Box, Minimizer
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
@@ -60,7 +60,7 @@ class _Profile:
     def __init__(self, fit: Fit, i: int) -> None:
         self._fit, self._i = fit, i
         self._objective, self._box = fit.problem.objective, fit.problem.box
-        self._best = self._objective.value(fit.point)
+        self._best = float(self._objective.value(fit.point[None])[0])
         self._variance = 1.0 if fit.problem.absolute else float(fit.residual["std"]) ** 2
         self._error = fit.errors[fit.problem.free[i]]
         self._nearest = fit.point
@@ -100,13 +100,13 @@ class _Profile:
         lower, upper = self._box.lower.copy(), self._box.upper.copy()
         lower[self._i] = upper[self._i] = value
         start = self._start(value)
-        if not (math.isfinite(self._objective.value(start)) and self._objective.linear(start).finite):
+        outcome = Minimizer(self._objective, start[None], Box(lower, upper)).run()
+        if outcome.ended[0] == NOT_FINITE:
             return side * math.inf, math.nan
-        outcome = Minimizer(self._objective, start, Box(lower, upper)).run()
-        self._nearest = outcome.point
-        squared = 2 * (outcome.value - self._best) / self._variance
+        self._nearest = outcome.point[0]
+        squared = 2 * (float(outcome.value[0]) - self._best) / self._variance
         tau = side * math.sqrt(max(squared, 0.0))
-        slope = float(self._objective.linear(outcome.point).gradient[self._i])
+        slope = float(self._objective.linear(outcome.point).gradient[0, self._i])
         return tau, slope / (self._variance * tau) if tau else math.nan
 
     def _start(self, value: float) -> Vector:
@@ -115,8 +115,7 @@ class _Profile:
         start = self._nearest + np.nan_to_num(row / row[i]) * (value - self._nearest[i])
         start[i] = value
         inside = self._box.inside(start)
-        return (
-            inside
-            if math.isfinite(self._objective.value(inside))
-            else np.concatenate([self._nearest[:i], [value], self._nearest[i + 1 :]])
-        )
+        if not np.isfinite(self._objective.value(inside[None])).all():
+            inside = self._nearest.copy()
+            inside[i] = value
+        return inside

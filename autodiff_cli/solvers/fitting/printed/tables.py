@@ -139,7 +139,7 @@ def _statistics(result: Fit, precision: int) -> list[Renderable]:
 
 def sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
-    problem, facts = result.problem, result.proof
+    problem, facts = result.problem, result.optimality
     errors = (
         _ERRORS[result.scaled] if result.residual["dof"] or problem.absolute else "no degrees of freedom, so no standard errors"
     )
@@ -155,8 +155,9 @@ def sentences(result: Fit) -> list[str]:
         largest = ", ".join(f"{one['standardized']:+.2f} in {one['place'].rsplit(', ')[-1]}" for one in result.outliers)
         found.append(f"Largest residuals in standard deviations: {largest}.")
     if result.converged:
+        relative = float(facts.offset[0])
         steps = plural(result.steps, "step")
-        offset = f"below {ROUNDING:g}" if facts.offset < ROUNDING else f"{facts.offset:.1g}"
+        offset = f"below {ROUNDING:g}" if relative < ROUNDING else f"{relative:.1g}"
         found.append(f"Minimum after {steps}: relative offset {offset}, Hessian positive definite.")
         if result.digits is not None:
             found.append(f"Certain digits of every parameter: {f'at least {MANY}' if result.digits >= MANY else result.digits}.")

@@ -10,33 +10,25 @@ applications" (2003); Boggs, Byrd and Schnabel, "A stable and efficient algorith
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Prior
-from autodiff_cli.solvers.fitting.blocks.many import NOT_FINITE, Descent
-from autodiff_cli.solvers.fitting.blocks.stacks import cholesky, lower_solve, upper_solve
-from autodiff_cli.solvers.fitting.engine.loss import Loss
-from autodiff_cli.solvers.fitting.engine.minimize import Box
-from autodiff_cli.solvers.fitting.engine.objective import Linear, Quadratic, split, triangle
-from autodiff_cli.solvers.fitting.engine.proof import SINGULAR
-from autodiff_cli.solvers.fitting.least_squares import LeastSquares
+from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares, Prior
+from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, Box, Minimizer
+from autodiff_cli.solvers.fitting.engine.optimality import SINGULAR
+from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle, upper_solve
 from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
-
-    Numbers = NDArray[np.intp]
+    from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
 
 MOST_INNER = 200
 """The maximum number of steps of a block at given shared parameters."""
 
 
-class Eliminated(NamedTuple):
+class Elimination(NamedTuple):
     """The blocks of a linear problem after the elimination of their own k parameters.
 
     Attributes:
@@ -54,6 +46,8 @@ class Eliminated(NamedTuple):
 class Reduced(LeastSquares):
     """A sum of squares as a function of the s shared parameters, at the minimum over the k parameters of each block.
 
+    It is a stack of one objective, so that a point has the shape (1, s).
+
     Args:
         model: the residuals, whose parameters are the k own ones and then the s shared ones.
         own: the residuals as a function of the own parameters alone; its columns are to be completed by the shared parameters.
@@ -61,7 +55,6 @@ class Reduced(LeastSquares):
         start: the first values of the own parameters, of shape (B, k); without a prior, the next ones are those of the best point.
         box: the bounds of the own parameters.
         scale: the factor of each residual; 1 by default.
-        loss: the loss function; by default, ``u**2/2``.
         prior: additional residuals of the own parameters.
     """
 
@@ -69,116 +62,132 @@ class Reduced(LeastSquares):
         self,
         model: Model,
         own: Model,
-        sizes: Numbers,
+        sizes: Indices,
         start: Matrix,
         box: Box,
         scale: Vector | None = None,
-        loss: Loss | None = None,
         prior: Prior | None = None,
     ) -> None:
-        super().__init__(model, scale, loss)
-        self._all = Batch(model, sizes, scale, loss, prior)
-        self._model, self._sizes, self._box, self._prior = own, sizes, box, prior
+        super().__init__(model, scale)
+        self._all = LeastSquares(model, scale, None, sizes, prior)
+        self._own_model, self._box = own, box
         self._start, self._own = start, start
         self._values = np.full(len(sizes), np.inf)
         self._at: bytes | None = None
         self._least = np.inf
 
-    def own(self, p: Vector) -> Matrix:
+    def own(self, p: Matrix) -> Matrix:
         """Return the own parameters of the blocks at the minimum for given shared parameters, of shape (B, k)."""
         if self._at != p.tobytes():
             self.evaluations += 1
-            with np.errstate(all="ignore"):
-                found = Descent(self._batch(p), self._start, self._box, MOST_INNER).run()
-            failed = (found.ended == NOT_FINITE).any()
-            self._values = np.full(len(self._sizes), np.inf) if failed else found.value
+            end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
+            failed = (end.ended == NOT_FINITE).any()
+            self._values = np.full(len(self._start), np.inf) if failed else end.value
             if failed:
                 return self._start
-            self._own, self._at = found.point, p.tobytes()
-            if self._prior is None and self._values.sum() <= self._least:
+            self._own, self._at = end.point, p.tobytes()
+            if self._all.prior is None and self._values.sum() <= self._least:
                 self._start, self._least = self._own, float(self._values.sum())
         return self._own
 
-    def values(self, p: Vector) -> Vector:
+    def values(self, p: Matrix) -> Vector:
         """Return half the sum of squares of each block: B numbers."""
         self.own(p)
         return self._values
 
-    def free(self, p: Vector) -> Mask:
+    def free(self, p: Matrix) -> Mask:
         """Return which own parameters are not held at a bound, of shape (B, k)."""
         own = self.own(p)
-        return self._box.free(own, self._all.linear(self._full(own, p)).gradient[:, : own.shape[1]])
+        return self._box.free(own, self._all.linear(_joined(own, p)).gradient[:, : own.shape[1]])
 
-    def own_linear(self, p: Vector) -> Linears:
+    def own_linear(self, p: Matrix) -> Linear:
         """Return the linear problems of the blocks at given shared parameters."""
-        return self._batch(p).linear(self.own(p)).of(self.free(p))
+        return self._blocks_at(p).linear(self.own(p)).restricted(self.free(p))
 
-    def residuals(self, p: Vector) -> Vector:
+    def residuals(self, p: Matrix) -> Vector:
         """Return for each block the root of its sum of squares, with the sign of its last weighted residual."""
-        own = self.own(p)
-        u = self._all.residuals(self._full(own, p))
-        ends = np.cumsum(self._sizes) - 1
-        found: Vector = np.sign(u[ends]) * np.sqrt(2 * self._values)
-        return found
+        u = self._all.residuals(_joined(self.own(p), p))
+        return np.asarray(np.sign(u[np.cumsum(self._all.sizes) - 1]) * np.sqrt(2 * self._values))
 
-    def value(self, p: Vector) -> float:
-        self.own(p)
-        return float(np.sum(self._values))
+    def value(self, p: Matrix) -> Vector:
+        return np.asarray(self.values(p).sum(keepdims=True))
 
-    def linear(self, p: Vector) -> Linear:
-        parts = self.eliminated(p)
-        s = len(p)
-        return split(triangle([parts.below.reshape(-1, s + 1)], s + 1))
+    def linear(self, p: Matrix) -> Linear:
+        below = self.eliminated(p).below
+        return split(triangle([below.reshape(-1, below.shape[2])], below.shape[2])[None], self.value(p))
 
-    def along(self, p: Vector, direction: Vector) -> Vector:
+    def along(self, p: Matrix, direction: Matrix) -> Matrix:
         parts = self.eliminated(p)
         k = parts.own.shape[1]
-        own = -_solve(upper_solve, parts.own, np.einsum("bks,s->bk", parts.across, direction))
-        sums = self._all.along(self._full(self.own(p), p), self._full(own, direction))
+        own = -_solve(upper_solve, parts.own, np.einsum("bks,s->bk", parts.across, direction[0]))
+        sums = self._all.along(_joined(self.own(p), p), _joined(own, direction))
         half = _solve(lower_solve, np.swapaxes(parts.own, 1, 2), sums[:, :k])
-        found: Vector = sums[:, k:].sum(0) - np.einsum("bks,bk->s", parts.across, half)
-        return found
+        return np.asarray(sums[:, k:].sum(0) - np.einsum("bks,bk->s", parts.across, half))[None]
 
-    def quadratic(self, p: Vector) -> Quadratic:
+    def quadratic(self, p: Matrix) -> Quadratic:
         own = self.own(p)
-        k = own.shape[1]
-        at = self._all.quadratic(self._full(own, p))
+        k, s = own.shape[1], p.shape[1]
+        at = self._all.quadratic(_joined(own, p))
         free = self._box.free(own, at.gradient[:, :k])
         pairs = free[:, :, None] & free[:, None, :]
         lower, positive = cholesky(np.where(pairs, at.hessian[:, :k, :k], np.eye(k)))
+        value = at.value.sum(keepdims=True)
         if not positive.all():
-            return Quadratic(float(at.value.sum()), np.full(len(p), np.nan), np.full((len(p), len(p)), np.nan))
+            return Quadratic(value, np.full((1, s), np.nan), np.full((1, s, s), np.nan))
         half = lower_solve(lower, at.hessian[:, :k, k:] * free[:, :, None])
         rest = lower_solve(lower, at.gradient[:, :k] * free)
         gradient = at.gradient[:, k:].sum(0) - np.einsum("bks,bk->s", half, rest)
         hessian = at.hessian[:, k:, k:].sum(0) - np.einsum("bks,bkt->st", half, half)
-        return Quadratic(float(at.value.sum()), gradient, hessian)
+        return Quadratic(value, gradient[None], hessian[None])
 
-    def eliminated(self, p: Vector) -> Eliminated:
+    def eliminated(self, p: Matrix) -> Elimination:
         """Return the linear problems of the blocks at given shared parameters, after the elimination of the own ones."""
         own = self.own(p)
-        k = own.shape[1]
-        linear: Linears = self._all.linear(self._full(own, p))
-        free = np.ones((len(own), k + len(p)), bool)
+        k, s = own.shape[1], p.shape[1]
+        linear = self._all.linear(_joined(own, p))
+        free = np.ones((len(own), k + s), bool)
         free[:, :k] = self._box.free(own, linear.gradient[:, :k])
-        linear = linear.of(free)
-        below = np.zeros((len(own), len(p) + 1, len(p) + 1))
+        linear = linear.restricted(free)
+        below = np.zeros((len(own), s + 1, s + 1))
         below[:, :-1, :-1] = linear.factor[:, k:, k:]
         below[:, :-1, -1] = linear.image[:, k:]
         below[:, -1, -1] = linear.rest
         left = np.linalg.norm(below[:, :, :-1], axis=(0, 1))
         whole = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
         below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
-        return Eliminated(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
+        return Elimination(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
 
-    def _batch(self, p: Vector) -> Batch:
+    def _blocks_at(self, p: Matrix) -> LeastSquares:
         """Return the problems of the own parameters at given shared ones."""
-        names = self.model.parameters[len(self.model.parameters) - len(p) :]
-        shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p, strict=True)}
-        return Batch(self._model.on({**self._model.columns, **shared}), self._sizes, self.scale, self.loss, self._prior)
+        names = self.model.parameters[len(self.model.parameters) - p.shape[1] :]
+        shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p[0], strict=True)}
+        model = self._own_model.on({**self._own_model.columns, **shared})
+        return LeastSquares(model, self.scale, None, self._all.sizes, self._all.prior)
 
-    def _full(self, own: Matrix, shared: Vector) -> Matrix:
-        return np.hstack([own, np.tile(shared, (len(own), 1))])
+
+def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, Vector]) -> Reduced:
+    """Return the sum of squares of a model at the best values of the columns that have errors (orthogonal distance regression).
+
+    Each number ``x`` of such a column becomes an unknown ``X`` with the additional residual ``(X - x)/sigma_x``.
+
+    Args:
+        model: the residuals.
+        scale: the factor of each residual.
+        errors: the standard deviations of the columns that have errors: N numbers each.
+    """
+    names = [*errors]
+    target = np.column_stack([model.columns[name] for name in names])
+    others = {name: column for name, column in model.columns.items() if name not in errors} or {"row:": np.zeros(len(target))}
+    shared = {name: np.zeros(len(target)) for name in model.parameters}
+    every = model.of([*names, *model.parameters], others)
+    own = model.of(names, {**others, **shared})
+    prior = Prior(target, np.column_stack([1 / spread for spread in errors.values()]))
+    box = Box(np.full(len(names), -np.inf), np.full(len(names), np.inf))
+    return Reduced(every, own, np.ones(len(target), np.intp), target, box, scale, prior=prior)
+
+
+def _joined(own: Matrix, shared: Matrix) -> Matrix:
+    return np.hstack([own, np.tile(shared, (len(own), 1))])
 
 
 def _solve(method: Callable[[Stack, Matrix], Matrix], matrices: Stack, right: Matrix) -> Matrix:

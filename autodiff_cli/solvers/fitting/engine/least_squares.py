@@ -1,0 +1,187 @@
+"""The objective of a fit: half the sum of the squares of the weighted residuals, or of a robust function of them.
+
+The rows of each of several problems are a block of consecutive rows.  A program computes all rows of all problems in one call, with
+the parameters as columns.  The rows of a single problem are computed in parts, so that the memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.fitting.engine.loss import Loss
+from autodiff_cli.solvers.fitting.engine.stacks import SMALL, Linear, Quadratic, split, triangle, triangles
+from autodiff_cli.solvers.fitting.model import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autodiff_cli.arrays import Indices, Matrix, Stack, Vector
+
+GROWTH = 1.2
+"""The ratio of consecutive padded sizes of blocks."""
+
+
+class Prior(NamedTuple):
+    """Additional residuals ``weight*(p - target)`` of the first k parameters of each problem, both of shape (B, k)."""
+
+    target: Matrix
+    weight: Matrix
+
+    def residuals(self, p: Matrix) -> Matrix:
+        """Return the residuals, of shape (B, k)."""
+        return self.weight * (p[:, : self.target.shape[1]] - self.target)
+
+
+class LeastSquares:
+    """The sums of ``loss(u)`` over the rows of B problems, where ``u = scale*r`` are the weighted residuals of a model.
+
+    Args:
+        model: the residuals r of all rows, problem by problem.
+        scale: the factor of each residual, such as 1/sigma: N numbers; 1 by default.
+        loss: the loss function; by default, ``u**2/2``.
+        sizes: the number of rows of each of the B problems; none is 0.  By default, all rows are those of one problem.
+        prior: additional residuals.
+
+    Attributes:
+        evaluations: the number of points at which values or derivatives were computed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        scale: Vector | None = None,
+        loss: Loss | None = None,
+        sizes: Indices | None = None,
+        prior: Prior | None = None,
+    ) -> None:
+        self.model, self.scale, self.loss, self.prior = model, scale, loss or Loss(), prior
+        self.sizes = np.array([model.rows]) if sizes is None else sizes
+        self._single = sizes is None
+        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)
+        self.evaluations = 0
+
+    def only(self, problems: Indices) -> LeastSquares:
+        """Return some of the problems, given by their numbers in increasing order."""
+        if len(problems) == len(self.sizes):
+            return self
+        rows = np.flatnonzero(np.repeat(np.isin(np.arange(len(self.sizes)), problems), self.sizes))
+        model = self.model.on({name: column[rows] for name, column in self.model.columns.items()})
+        prior = self.prior and Prior(*(part[problems] for part in self.prior))
+        return LeastSquares(model, None if self.scale is None else self.scale[rows], self.loss, self.sizes[problems], prior)
+
+    def value(self, p: Matrix) -> Vector:
+        """Return the sums: B numbers."""
+        value = sum(self._sums(self.loss.value(block[0])) for block in self._blocks("values", p))
+        return np.asarray(value) if self.prior is None else value + 0.5 * np.sum(self.prior.residuals(p) ** 2, axis=1)
+
+    def linear(self, p: Matrix) -> Linear:
+        """Return the linear problems at a point of shape (B, n)."""
+        value: Vector = np.zeros(len(p))
+
+        def weighted() -> Iterator[Matrix]:
+            for block in self._blocks("jacobian", p):
+                value[:] += self._sums(self.loss.value(block[-1]))
+                yield block if self.loss.plain else block * np.sqrt(self.loss.weight(block[-1]))
+
+        if self._single:
+            return split(triangle((block.T for block in weighted()), p.shape[1] + 1)[None], value)
+        (rows,) = weighted()
+        extra = np.zeros((len(p), 0, len(rows)))
+        if self.prior is not None:
+            r = self.prior.residuals(p)
+            extra = np.zeros((len(p), r.shape[1], len(rows)))
+            np.einsum("bii->bi", extra[:, :, : r.shape[1]])[:] = self.prior.weight
+            extra[:, :, -1] = r
+            value += 0.5 * np.sum(r**2, axis=1)
+        return split(self._triangles(rows, extra), value)
+
+    def along(self, p: Matrix, direction: Matrix) -> Matrix:
+        """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem."""
+        total = np.zeros_like(p)
+        for block in self._blocks("along", p, direction):
+            second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(block[-2])
+            total += self._sums(block[:-2] * second).T
+        return total
+
+    def quadratic(self, p: Matrix) -> Quadratic:
+        """Return the sums at a point of shape (B, n) with their exact derivatives."""
+        n = p.shape[1]
+        value, gradient, hessian = np.zeros(len(p)), np.zeros_like(p), np.zeros((len(p), n, n))
+        for block in self._blocks("second", p):
+            slopes, u = block[:n], block[n]
+            first = self.loss.first(u)
+            value += self._sums(self.loss.value(u))
+            gradient += self._sums(slopes * first).T
+            weighted = slopes if self.loss.plain else slopes * self.loss.second(u)
+            for i, start in enumerate(n + 1 + np.cumsum(np.arange(n))):
+                below = slopes[i] * weighted[: i + 1] + block[start : start + i + 1] * first
+                hessian[:, i, : i + 1] += self._sums(below).T
+        hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
+        if self.prior is not None:
+            r = self.prior.residuals(p)
+            k = r.shape[1]
+            value += 0.5 * np.sum(r**2, axis=1)
+            gradient[:, :k] += self.prior.weight * r
+            np.einsum("bii->bi", hessian[:, :k, :k])[:] += self.prior.weight**2
+        return Quadratic(value, gradient, hessian)
+
+    def residuals(self, p: Matrix) -> Vector:
+        """Return the weighted residuals: N numbers."""
+        return np.concatenate([np.zeros(0), *(block[0] for block in self._blocks("values", p))])
+
+    def squares(self, p: Matrix) -> Vector:
+        """Return the sums of the squares of the weighted residuals: B numbers."""
+        return np.asarray(sum(self._sums(block[0] ** 2) for block in self._blocks("values", p)))
+
+    def scores(self, p: Matrix) -> Stack:
+        """Return the sums of the products of the derivatives of the loss with respect to the parameters, of shape (B, n, n)."""
+        n = p.shape[1]
+        total = np.zeros((len(p), n, n))
+        for block in self._blocks("jacobian", p):
+            first = block[:-1] * self.loss.first(block[-1])
+            total += np.stack([self._sums(row * first).T for row in first], axis=1)
+        return total
+
+    def second(self, p: Matrix) -> Iterator[Matrix]:
+        """Yield the first derivatives, the residuals and the second derivatives for ranges of rows; see ``Model.blocks``."""
+        return self._blocks("second", p)
+
+    def _blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
+        """Yield the results of the model, multiplied by the scale of each row, for ranges of rows, or for all rows of a batch."""
+        self.evaluations += 1
+        point, along = (
+            None if each is None else each[0] if self._single else np.repeat(each.T, self.sizes, axis=1) for each in (p, direction)
+        )
+        assert point is not None
+        blocks = (
+            block if self.scale is None else block * self.scale[rows] for rows, block in self.model.blocks(kind, point, along)
+        )
+        return blocks if self._single else iter([np.concatenate(list(blocks), axis=1)])
+
+    def _sums(self, rows: Matrix) -> Matrix:
+        """Return the sums over the rows of each problem."""
+        if self._single:
+            return np.asarray(rows.sum(axis=-1, keepdims=True))
+        with np.errstate(all="ignore"):
+            return np.add.reduceat(rows, self._starts, axis=-1)
+
+    def _triangles(self, rows: Matrix, extra: Stack) -> Stack:
+        """Return the triangular factor of the rows of each problem with its additional rows, of shape (B, c, c)."""
+        c = len(rows)
+        table = np.vstack([rows.T, np.zeros((1, c))])
+        factors = np.zeros((len(self.sizes), c, c))
+        padded = np.ceil(GROWTH ** np.ceil(np.log(self.sizes) / np.log(GROWTH) - 1e-9)).astype(np.intp)
+        for size in np.unique(padded).tolist():
+            problems = np.flatnonzero(padded == size)
+            if size * c > SMALL:
+                for b in problems.tolist():
+                    own = table[self._starts[b] : self._starts[b] + self.sizes[b]]
+                    factors[b] = triangle([np.vstack([own, extra[b]])], c)
+                continue
+            places = np.arange(size)
+            numbers = np.where(places < self.sizes[problems, None], self._starts[problems, None] + places, len(table) - 1)
+            triangular = triangles(np.concatenate([table[numbers], extra[problems]], axis=1))
+            factors[problems, : triangular.shape[1]] = triangular
+        return factors

@@ -1,0 +1,201 @@
+"""Stacks of small matrices: linear and quadratic models of many functions at once, and their factorisations.
+
+Each operation is done for all matrices at once, which is much faster than a LAPACK call for each.  Source: Golub and Van Loan,
+"Matrix Computations" (2013), algorithms 3.1.1, 4.2.1 and 5.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
+
+SMALL = 9_000
+"""The number of elements of a matrix that LAPACK factorises at once; libraries use several threads only for larger ones."""
+
+
+class Linear(NamedTuple):
+    """The linear least-squares problem of each of B functions at a point: minimise ``|factor @ step + image|**2 + rest**2``.
+
+    Attributes:
+        factor: the triangular factors R of the n columns of the weighted Jacobian matrices, of shape (B, n, n).
+        image: the first n elements of Q'r, where r are the weighted residuals, of shape (B, n).
+        rest: the norms of the part of r that is orthogonal to the columns: B numbers.
+        value: half the sum of the squares, or of the loss: B numbers.
+    """
+
+    factor: Stack
+    image: Matrix
+    rest: Vector
+    value: Vector
+
+    @property
+    def gradient(self) -> Matrix:
+        """The gradients of half the sums of squares, of shape (B, n)."""
+        products: Matrix = np.einsum("bij,bi->bj", self.factor, self.image)
+        return products
+
+    @property
+    def norms(self) -> Matrix:
+        """The norms of the columns of the Jacobian matrices, of shape (B, n)."""
+        squares: Matrix = np.einsum("bij,bij->bj", self.factor, self.factor)
+        return np.sqrt(squares)
+
+    @property
+    def scaled(self) -> Stack:
+        """The triangular factors with columns of norm 1; a column of zeros stays."""
+        norms = self.norms
+        return self.factor / np.where(norms > 0, norms, 1.0)[:, None, :]
+
+    @property
+    def finite(self) -> Mask:
+        """Whether all numbers of a problem are finite."""
+        return np.asarray(np.isfinite(self.factor.sum((1, 2)) + self.image.sum(1) + self.rest + self.value))
+
+    @property
+    def offset(self) -> Vector:
+        """The norm of the tangent part of the residuals relative to that of the orthogonal part."""
+        tangent = np.linalg.norm(self.image, axis=1)
+        with np.errstate(all="ignore"):
+            return np.where(self.rest > 0, tangent / self.rest, np.where(tangent > 0, np.inf, 0.0))
+
+    def take(self, problems: Indices) -> Linear:
+        """Return some of the problems."""
+        return Linear(*(part[problems] for part in self))
+
+    def put(self, problems: Indices, others: Linear, where: Mask) -> None:
+        """Replace those problems for which ``where`` is true."""
+        for part, other in zip(self, others, strict=True):
+            part[problems[where]] = other[where]
+
+    def restricted(self, free: Mask) -> Linear:
+        """Return the problems in which only some parameters are free; the columns of the others are unit vectors of their own."""
+        if free.all():
+            return self
+        n = free.shape[1]
+        rows = np.zeros((len(free), 2 * n + 1, n + 1))
+        rows[:, :n, :n] = self.factor * free[:, None, :]
+        rows[:, :n, n] = self.image
+        rows[:, n, n] = self.rest
+        rows[:, n + 1 :, :n] = np.eye(n) * ~free[:, None, :]
+        return split(triangles(rows), self.value)
+
+
+class Quadratic(NamedTuple):
+    """Functions at a point with their exact derivatives.
+
+    Attributes:
+        value: the values: B numbers.
+        gradient: the first derivatives, of shape (B, n).
+        hessian: the second derivatives, of shape (B, n, n).
+    """
+
+    value: Vector
+    gradient: Matrix
+    hessian: Stack
+
+    @property
+    def finite(self) -> Mask:
+        """Whether all numbers of a function are finite."""
+        return np.asarray(np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2))))
+
+    def newton_steps(self, free: Mask) -> tuple[Matrix, Vector, Mask]:
+        """Return the Newton steps of the free parameters, their norms in the metric of the Hessian, and which are positive."""
+        gradient = np.where(free, self.gradient, 0.0)
+        hessian = np.where(free[:, :, None] & free[:, None, :], self.hessian, np.eye(free.shape[1]))
+        diagonal = np.einsum("bii->bi", hessian)
+        d = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        lower, positive = cholesky(hessian / (d[:, :, None] * d[:, None, :]))
+        half = lower_solve(lower, -gradient / d)
+        step = upper_solve(np.swapaxes(lower, 1, 2), half) / d
+        return step, np.linalg.norm(half, axis=1), positive & (diagonal > 0).all(1)
+
+
+def split(factors: Stack, value: Vector) -> Linear:
+    """Return the linear problems from triangular factors of the Jacobian matrices with the residuals as the last column."""
+    return Linear(factors[:, :-1, :-1].copy(), factors[:, :-1, -1].copy(), np.abs(factors[:, -1, -1]), value)
+
+
+def triangle(blocks: Iterable[Matrix], n: int) -> Matrix:
+    """Return the triangular factor of a tall matrix, given in blocks of rows, by a tree of small QR factorisations.
+
+    The sizes of the factorisations do not depend on the number of threads, and neither do the digits of the result.
+
+    Args:
+        blocks: matrices with n columns.
+        n: the number of columns.
+
+    Source: Demmel, Grigori, Hoemmen, Langou, "Communication-optimal parallel and sequential QR and LU factorizations" (2012).
+    """
+    rows = max(SMALL // n, 2 * n)
+    total = np.zeros((0, n))
+    for block in blocks:
+        left = block
+        while len(left) > rows:
+            whole = len(left) // rows * rows
+            factors = np.asarray(np.linalg.qr(left[:whole].reshape(-1, rows, n), mode="r"))
+            left = np.vstack([factors.reshape(-1, n), left[whole:]])
+        total = np.asarray(np.linalg.qr(np.vstack([total, left]), mode="r"))
+    return np.vstack([total, np.zeros((n - len(total), n))])
+
+
+def triangles(stack: Stack) -> Stack:
+    """Return the triangular factor of the QR factorisation of each matrix of a stack.
+
+    Args:
+        stack: B matrices of shape (m, n), as an array of shape (B, m, n).
+
+    Returns:
+        an array of shape (B, min(m, n), n).
+    """
+    with np.errstate(all="ignore"):
+        size = np.abs(stack).max((1, 2), initial=0.0)[:, None, None]
+        a = stack / np.where((size > 0) & np.isfinite(size), size, 1.0)
+        least = min(a.shape[1:])
+        for j in range(least):
+            v = a[:, j:, j].copy()
+            norm = np.sqrt(np.einsum("bi,bi->b", v, v))
+            v[:, 0] += np.where(v[:, 0] > 0, norm, -norm)
+            square = np.einsum("bi,bi->b", v, v)
+            factor = np.where(square > 0, 2 / np.where(square > 0, square, 1.0), 0.0)
+            products = np.einsum("bi,bij->bj", v, a[:, j:, j:]) * factor[:, None]
+            a[:, j:, j:] -= v[:, :, None] * products[:, None, :]
+        return np.asarray(np.triu(a[:, :least]) * np.where(size > 0, size, 1.0))
+
+
+def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
+    """Return the Cholesky factors of a stack of matrices, and which matrices are positive definite; the others have factor 1."""
+    n = matrices.shape[1]
+    lower = np.zeros_like(matrices)
+    positive = np.ones(len(matrices), bool)
+    with np.errstate(all="ignore"):
+        for j in range(n):
+            column = matrices[:, j:, j] - np.einsum("bik,bk->bi", lower[:, j:, :j], lower[:, j, :j])
+            positive &= column[:, 0] > 0
+            lower[:, j:, j] = column / np.sqrt(column[:, :1])
+    lower[~positive] = np.eye(n)
+    return lower, positive
+
+
+def upper_solve(upper: Stack, right: Stack) -> Stack:
+    """Return the solutions of systems with upper triangular matrices, of shape (B, n, n).
+
+    Args:
+        upper: the matrices.
+        right: the right sides, of shape (B, n) or (B, n, m).
+    """
+    return lower_solve(upper[:, ::-1, ::-1], right[:, ::-1])[:, ::-1]
+
+
+def lower_solve(lower: Stack, right: Stack) -> Stack:
+    """Return the solutions of systems with lower triangular matrices; see ``upper_solve``."""
+    solution = np.zeros_like(right)
+    more = (slice(None), *[None] * (right.ndim - 2))
+    with np.errstate(all="ignore"):
+        for i in range(right.shape[1]):
+            solution[:, i] = (right[:, i] - np.einsum("bj,bj...->b...", lower[:, i, :i], solution[:, :i])) / lower[:, i, i][more]
+    return solution
