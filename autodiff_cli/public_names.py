@@ -29,8 +29,6 @@ from autodiff_cli.autograd.reverse.anomaly import is_anomaly_check_nan_enabled a
 from autodiff_cli.autograd.reverse.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from autodiff_cli.autograd.reverse.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from autodiff_cli.autograd.reverse.engine import Variable as Variable
-from autodiff_cli.autograd.reverse.warn_once import is_warn_always_enabled as is_warn_always_enabled
-from autodiff_cli.autograd.reverse.warn_once import set_warn_always as set_warn_always
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import is_inference as is_inference
 from autodiff_cli.autograd.transforms.vmap import vmap as vmap

@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from autodiff_cli.autograd.forward_ad.products import analytic_jacobian_forward, jvp_of
+from autodiff_cli.autograd.forward_ad.products import jvp_of
 from autodiff_cli.autograd.jacobians import jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
@@ -163,13 +163,6 @@ def test_products_nest() -> None:
     for _ in range(3):
         value = (ad.autograd.grad(value, leaf, create_graph=True)[0] * t).sum()
     assert third == pytest.approx(value.item(), rel=1e-10)
-
-
-def test_the_jacobian_for_the_gradient_check() -> None:
-    x, y = ad.tensor([1.0, 2.0]), ad.tensor([3.0, 4.0])
-    product, total = analytic_jacobian_forward(lambda x, y, n: (x * y, (x + y).sum() * n), [x, y, 3], 0)
-    assert product.tolist() == [[3.0, 0.0], [0.0, 4.0]]
-    assert total.tolist() == [[3.0], [3.0]]
 
 
 ELEMENTWISE = [op for op in OPS if op.samples and op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise]

@@ -23,7 +23,7 @@ BESIDE_FUNCTIONS = {
     *("can_cast", "promote_types", "result_type", "is_floating_point", "cuda"),
     *("enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
     *("is_inference", "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
-    *("set_warn_always", "is_warn_always_enabled", "get_default_device", "set_default_device", "accelerator"),
+    *("get_default_device", "set_default_device", "accelerator"),
     *("e", "inf", "nan", "pi"),
     *("evaluate", "Result", "compile", "Program", "check_gradient", "gradcheck", "Report", "unlimited", "vmap"),
     *("fit", "minimize", "propagate", "root", "plot", "explain", "export", "graph", "Lesson"),

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import Changed, mark_changed, note_change, share_memory
-from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
+from autodiff_cli.autograd.memory import Changed, note_change, share_memory
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
-
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.hooks import Hook
-    from autodiff_cli.autograd.node import Node
-
-
-NO_DERIVATIVE = "the derivative for 'set_' is not implemented"
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 
 
 def detach(self: Tensor) -> Tensor:
@@ -73,69 +64,6 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     self._data = shared_array(value)
     if other and self._extra is not None:
         self._extra.accumulator = None  # its node describes the old shape and type
-
-
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Replace the memory of this tensor by that of another one, by an empty one by default, and return this tensor.
-
-    Unlike an assignment to ``data``, this counts as a change in place, and a leaf gets a new node.
-
-    Raises:
-        GraphError: if the tensor requires grad and operations are recorded.
-        ArgumentError: if the source is not a tensor.
-        DtypeError: if the source has another type.
-    """
-    if self._requires_grad and is_recording():
-        words = "a leaf Variable that requires grad is being used in an in-place operation." if self.is_leaf else NO_DERIVATIVE
-        raise GraphError(words, hint="use no_grad()")
-    if source is None:
-        source = tensor_on(np.zeros(0, self._data.dtype))
-    if not isinstance(source, Tensor):
-        raise ArgumentError(f"set_ expects a tensor, not {type_name(source)}")
-    if source.dtype is not self.dtype:
-        types = [of.dtype.scalar_name.lower() for of in (source, self)]
-        raise DtypeError(f"Could not set tensor of type {types[0]} to a tensor of type {types[1]}", hint="convert it with to()")
-    _set_data(self, source)
-    mark_changed(self)
-    if self._extra is not None:
-        self._extra.accumulator = None
-    return self
-
-
-def _delete_data(self: Tensor) -> None:
-    raise GraphError("Deleting tensor data is not allowed. Delete tensor instead!")
-
-
-def _hooks(self: Tensor) -> dict[int, Hook]:
-    """The hooks on the gradient of this tensor, by their numbers; ``register_hook`` adds to them."""
-    return self.extra().hooks if self._edge is None else self._edge[0].ensure_hooks().tensor.setdefault(self._edge[1], {})
-
-
-def _set_hooks(self: Tensor, hooks: dict[int, Hook] | None) -> None:
-    hooks = {} if hooks is None else hooks
-    if self._edge is None:
-        self.extra().hooks = hooks
-    else:
-        self._edge[0].ensure_hooks().tensor[self._edge[1]] = hooks
-
-
-def _delete_hooks(self: Tensor) -> None:
-    raise GraphError("Deletion of _backwards_hooks not allowed!")
-
-
-def _grad_fn(self: Tensor) -> Node | None:
-    """Another name of ``grad_fn``."""
-    return self.grad_fn
-
-
-def _delete_grad_fn(self: Tensor) -> None:
-    raise GraphError("Deletion of _grad_fn not allowed. Detach tensor instead!")
-
-
-def volatile(self: Tensor) -> bool:
-    """Return false: an attribute of old PyTorch programs, which use ``no_grad`` now."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
-    return False
 
 
 def version(self: Tensor) -> int:
@@ -208,12 +136,8 @@ def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> 
 add_methods(
     detach=detach,
     detach_=detach_,
-    set_=set_,
-    data=property(data, _set_data, _delete_data),
+    data=property(data, _set_data),
     _version=property(version),
-    _backward_hooks=property(_hooks, _set_hooks, _delete_hooks),
-    _grad_fn=property(_grad_fn, None, _delete_grad_fn),
-    volatile=property(volatile),
     _base=property(base),
     _is_view=is_view,
     __deepcopy__=deep_copy,

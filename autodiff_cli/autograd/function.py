@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
@@ -28,32 +27,8 @@ class Function:
     _backward_cls: type[FunctionNode] | None = None
     """The class of the nodes, which the first call of ``apply`` creates; PyTorch's name."""
 
-    clear_saved_tensors_on_access: ClassVar[bool] = False
-    """Whether the first access to ``ctx.saved_tensors`` frees them."""
-    boxed_grads_call: ClassVar[bool] = False
-    """Whether ``backward`` receives the gradients as one list."""
     generate_vmap_rule: ClassVar[bool] = False
     """Whether ``vmap`` calls the function for one example after the other, instead of its method ``vmap``."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
-            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise an error, because functions have static methods.
-
-        Raises:
-            GraphError: always.
-        """
-        raise GraphError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)",
-            hint=f"call {type(self).__name__}.apply(...)",
-        )
 
     @staticmethod
     def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Any:
@@ -213,14 +188,5 @@ class Error(Node):
     apply_recorded = apply
 
 
-class InplaceFunction(Function):
-    """A function that may change its input, if it is called with ``inplace``; kept for compatibility with PyTorch."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-
 FunctionCtx = FunctionNode
-BackwardCFunction = FunctionNode
-"""PyTorch's names for the type of ``ctx``."""
+"""PyTorch's name for the type of ``ctx``."""

@@ -6,10 +6,9 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.dtypes import dtype
     from autodiff_cli.autograd.memory import View
     from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node
     from autodiff_cli.autograd.tensor import Tensor
@@ -54,7 +53,6 @@ class Extra:
 
     Attributes:
         grad: the accumulated gradient.
-        grad_dtype: for a leaf, the type of its gradient: ``None`` for any type, ``False`` for the type of the leaf.
         accumulator: for a leaf, a weak reference to the node that accumulates its gradient.
         hooks: for a leaf, the hooks on its gradient.
         after: for a leaf, the hooks that run after its gradient was accumulated.
@@ -75,7 +73,6 @@ class Extra:
         "changes",
         "detached_from",
         "grad",
-        "grad_dtype",
         "hooks",
         "is_parameter",
         "retains_grad",
@@ -88,7 +85,6 @@ class Extra:
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
-        self.grad_dtype: dtype | Literal[False] | None = False
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.hooks: dict[int, Hook] = {}
         self.after: dict[int, Hook] | None = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -182,18 +181,8 @@ class inference_mode(_Decorator):
         _mode.set(recording)
 
 
-_DECORATED_CLASS = (
-    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
-    "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
-)
-
-
 def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) -> Callable[..., Any]:
     """Return a function that runs ``function`` inside a new context."""
-    if inspect.isclass(function):
-        warnings.warn(_DECORATED_CLASS, FutureWarning, stacklevel=3)
-        made = function
-        return lambda *args, **kwargs: _run(context, made, args, kwargs)
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)

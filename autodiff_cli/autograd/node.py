@@ -10,12 +10,11 @@ import weakref
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from autodiff_cli.autograd.dtypes import Array, DType, dtype, torch_type
+from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
 from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, known_edge, next_sequence_nr
-from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.primitives.primitive import Primitive
@@ -29,8 +28,6 @@ class GradientEdge(NamedTuple):
 
     node: Node
     output_nr: int
-    ownership_token: Node | None = None
-    """Always ``None``: an edge owns its node here."""
 
 
 Cotangent = Any
@@ -55,13 +52,6 @@ DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
     "out-of-place `.detach()` instead"
 )
-
-
-class OutputType(NamedTuple):
-    """The shape and the type of one output of a node."""
-
-    shape: Size
-    dtype: dtype
 
 
 class Node:
@@ -182,39 +172,6 @@ class Node:
         """Register ``hook(grad_outputs)`` to run before this node; a tuple that it returns replaces grad_outputs."""
         return RemovableHandle(self.ensure_hooks().before, hook)
 
-    def _sequence_nr(self) -> int:
-        """The number of the node in the order of recording; the node of a leaf has the largest number."""
-        return self.sequence_nr or 2**64 - 1
-
-    @property
-    def _input_metadata(self) -> list[OutputType]:
-        """The shapes and the types of the outputs, whose gradients are the inputs of the node in a backward pass."""
-        return [OutputType(Size(shape), torch_type(of)) for shape, of in map(self.output_type, range(self._outputs))]
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is propagated through the node, which is always the case."""
-        return True
-
-    def __call__(self, *gradients: Tensor | None, **options: object) -> Any:
-        """Return the gradients of the inputs for given gradients of the outputs, without hooks.
-
-        Raises:
-            ArgumentError: if there is not one gradient, a tensor or ``None``, for each output.
-        """
-        if options:
-            raise ArgumentError("keyword arguments are not supported")
-        if len(gradients) != self._outputs:
-            raise ArgumentError(f"expected {self._outputs} arguments, got {len(gradients)} instead")
-        for i, gradient in enumerate(gradients):
-            if gradient is not None and not isinstance(gradient, Tensor):
-                raise ArgumentError(f"argument {i} is not a Variable")
-        if not self.runs_undefined and all(gradient is None for gradient in gradients):
-            parts: Sequence[Cotangent | None] = (None,) * len(self._edges)
-        else:
-            parts = self.apply_recorded(gradients[0] if self._outputs == 1 else list(gradients), None)
-        return parts[0] if len(parts) == 1 else tuple(parts)
-
     def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
         """Return the shape and the type of one output."""
         if self._outputs == 1:
@@ -270,14 +227,10 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = None
-        data, wanted = variable._data, variable.extra().grad_dtype
-        self._shape = data.shape
-        self._dtype = data.dtype if wanted is False else None if wanted is None else wanted.dtype
+        variable.extra()  # where a backward pass looks for hooks
+        self._shape, self._dtype = variable._data.shape, variable._data.dtype
         self.sequence_nr = 0
         self._hooks = None
-
-    def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
-        return self._shape, self.variable._data.dtype if self._dtype is None else self._dtype
 
 
 class Discarded(AccumulateGrad):

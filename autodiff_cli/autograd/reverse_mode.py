@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,11 +26,6 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. "
     "Set allow_unused=True if this is the desired behavior."
 )
-CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-    "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-    "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
-)
 
 
 def backward(
@@ -39,7 +33,6 @@ def backward(
     grad_tensors: GradOutputs = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: GradOutputs = None,
     inputs: Inputs | None = None,
 ) -> None:
     """Add the gradients of ``tensors`` to ``.grad`` of the leaves that they depend on, or only of ``inputs``.
@@ -49,7 +42,6 @@ def backward(
         grad_tensors: the initial gradient of each tensor; if left out, 1 for scalars.
         retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
         create_graph: whether to record the backward pass, so that the gradients can be differentiated.
-        grad_variables: the deprecated name of ``grad_tensors``.
         inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.  As in PyTorch, a tensor that is not a leaf
             retains its gradient from then on.
 
@@ -57,14 +49,6 @@ def backward(
         GraphError: if a tensor does not have a graph, or its graph was freed.
         ShapeError: if a gradient is missing, or its shape differs from the shape of its tensor.
     """
-    if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        if grad_tensors is not None:
-            raise GraphError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-                "`grad_tensors`."
-            )
-        grad_tensors = grad_variables
     wanted = None if inputs is None else _inputs(inputs, "backward")
     roots = _roots(_outputs(tensors), grad_tensors, create_graph)
     edges = None
@@ -73,10 +57,6 @@ def backward(
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
         edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
-    if create_graph:
-        from autodiff_cli.autograd.reverse.warn_once import warn_once
-
-        warn_once(CYCLE)
     run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
 
 
@@ -115,13 +95,6 @@ def grad(
     if allow_unused is False and materialize_grads:
         raise ArgumentError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    if not only_inputs:
-        warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
-            "the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
         )
     starts, wanted = _outputs(outputs), _inputs(inputs, "grad")
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]

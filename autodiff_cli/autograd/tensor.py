@@ -215,14 +215,12 @@ class Tensor(TensorValues):
             raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
         if value is self:
             raise GraphError("can't assign Variable as its own grad")
-        if value is not None:
-            wanted = self.dtype if self._edge is not None else self.grad_dtype
-            if wanted is not None and value.dtype is not wanted:
-                raise DtypeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a tensor with grad_dtype "
-                    f"'{wanted.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).",
-                    hint=f"convert the gradient with .to({wanted})",
-                )
+        if value is not None and value.dtype is not self.dtype:
+            raise DtypeError(
+                f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a tensor with dtype "
+                f"'{self.dtype.scalar_name}'.",
+                hint=f"convert the gradient with .to({self.dtype})",
+            )
         if value is not None and value.shape != self.shape:
             raise ShapeError(
                 f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "

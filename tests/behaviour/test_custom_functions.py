@@ -289,24 +289,6 @@ def test_saved_tensors_are_freed() -> None:
         _ = y.grad_fn.saved_tensors
 
 
-def test_saved_tensors_can_be_freed_by_the_first_access() -> None:
-    seen: list[Any] = []
-
-    def backward(ctx: Any, g: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        try:
-            _ = ctx.saved_tensors
-        except RuntimeError as error:
-            seen.append(str(error))
-        return 2 * g * x
-
-    forward = lambda ctx, x: (ctx.save_for_backward(x), x**2)[1]  # noqa: E731
-    x = leaf([3.0])
-    function(forward, backward, clear_saved_tensors_on_access=True).apply(x).backward()
-    assert x.grad.tolist() == [6.0]
-    assert len(seen) == 1
-
-
 def test_an_input_that_is_returned_is_not_saved_by_setup_context() -> None:
     class Same(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
@@ -363,17 +345,6 @@ def test_gradients_that_fit() -> None:
     assert y.grad is None
 
 
-def test_gradients_as_one_list() -> None:
-    def backward(ctx: Any, grads: Any) -> Any:
-        assert type(grads) is list
-        return grads[0] * 2 + grads[1] * 3
-
-    x = leaf([1.0])
-    first, second = function(lambda ctx, x: (x * 1, x * 1), backward, boxed_grads_call=True).apply(x)
-    (first + second).backward()
-    assert x.grad.tolist() == [5.0]
-
-
 def test_which_gradients_are_needed() -> None:
     seen: list[Any] = []
 
@@ -416,15 +387,6 @@ def test_a_backward_that_is_differentiable_once() -> None:
 # Functions that are used in the wrong way
 
 
-def test_a_function_is_not_instantiated() -> None:
-    own = function(lambda ctx, x: x * 2)
-    with pytest.warns(DeprecationWarning, match="should not be instantiated. Methods on autograd functions are all static"):
-        instance = own()
-    with pytest.raises(RuntimeError, match=LEGACY):
-        instance(leaf([1.0]))
-    assert instance.apply(leaf([1.0])).tolist() == [2.0]
-
-
 def test_both_names_of_backward() -> None:
     own = function(lambda ctx, x: x * 2, vjp=staticmethod(lambda ctx, g: g))
     with pytest.raises(RuntimeError, match=r"is not allowed. You should only implement one of them."):
@@ -437,12 +399,6 @@ def test_names_of_the_node() -> None:
     assert isinstance(y.grad_fn, torch.autograd.function.FunctionCtx)
     assert isinstance(y.grad_fn, torch.autograd.graph.Node)
     assert not isinstance(y.grad_fn, torch.autograd.Function)
-    assert y.grad_fn._forward_cls.__name__ == "Own"
-
-
-def test_the_methods_alone() -> None:
-    assert function(lambda ctx, x: x * 2).forward(None, const([1.0])).tolist() == [2.0]
-    assert issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
 
 
 def test_a_function_inside_of_a_function() -> None:
@@ -666,21 +622,6 @@ def test_the_vmap_method_of_the_base_class_is_refused() -> None:
 def test_the_class_of_the_nodes_of_a_function() -> None:
     own = function(lambda ctx, x: x * 2)
     assert type(own.apply(leaf([1.0])).grad_fn) is own._backward_cls
-
-
-def test_the_old_name_of_the_saved_tensors() -> None:
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    def backward(ctx: Any, g: Any) -> Any:
-        with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
-            (x,) = ctx.saved_variables
-        return g * 2 * x
-
-    x = leaf([3.0])
-    function(forward, backward).apply(x).backward()
-    assert x.grad.tolist() == [6.0]
 
 
 def test_results_that_are_differentiable_once_have_one_node_that_ends_the_history() -> None:

@@ -256,15 +256,6 @@ def test_inference_mode_drops_them() -> None:
         assert moved(y) is None
 
 
-def test_forward_mode_can_be_turned_off() -> None:
-    with fw.dual_level():
-        d = dual(3.0, 1.0)
-        with fw._set_fwd_grad_enabled(False):
-            y = d * 2
-        assert moved(y) is None
-        assert moved(d * 2).item() == 2.0
-
-
 # With reverse mode
 
 
@@ -740,17 +731,7 @@ def test_in_inference_mode_only_the_values_change() -> None:
         with torch.inference_mode():
             d += 1
         assert x.tolist() == [2.0]
-        with fw._set_fwd_grad_enabled(False):
-            d *= 10
-        assert d.tolist() == [20.0]
         assert moved(d).tolist() == [3.0]
-
-
-def test_the_current_level_can_be_asked_for() -> None:
-    assert fw._current_level == -1
-    with fw.dual_level():
-        assert fw._current_level == 0
-        assert fw._is_fwd_grad_enabled()
 
 
 def test_a_tangent_lives_as_long_as_its_dual() -> None:

@@ -206,13 +206,6 @@ def test_metadata_lives_as_long_as_the_node() -> None:
     assert z.grad_fn.next_functions[0][0].metadata == {"note": 3}
 
 
-def test_a_callable_node() -> None:
-    x = leaf(3.0)
-    y = x * x
-    a, b = y.grad_fn(const(2.0))
-    assert (a.item(), b.item()) == (6.0, 6.0)
-
-
 def test_gradient_edges() -> None:
     x = leaf(3.0)
     y = x * x

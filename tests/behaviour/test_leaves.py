@@ -469,35 +469,6 @@ def test_variable_is_an_old_name() -> None:
     assert x.grad.tolist() == [3.0, 3.0]
 
 
-def test_attributes_that_cannot_be_deleted() -> None:
-    x = leaf([1.0, 2.0])
-    for name, words in (
-        ("data", "Deleting tensor data is not allowed"),
-        ("requires_grad", "requires_grad must be a bool"),
-        ("_grad_fn", "Deletion of _grad_fn not allowed"),
-        ("_backward_hooks", "Deletion of _backwards_hooks not allowed"),
-    ):
-        with pytest.raises(RuntimeError, match=words):
-            delattr(x, name)
-
-
-def test_the_dictionary_of_hooks() -> None:
-    def fail(grad: Any) -> None:
-        raise RuntimeError("this hook must not run")
-
-    x, y = leaf([1.0]), const([2.0])
-    y._backward_hooks = {}
-    y._backward_hooks["own"] = fail
-    (x * y).backward()
-    assert x.grad.tolist() == [2.0]
-    assert (x * y)._grad_fn.name() == "MulBackward0"
-
-
-def test_volatile_is_an_old_attribute() -> None:
-    with pytest.warns(UserWarning, match="volatile was removed"):
-        assert not const([1.0]).volatile
-
-
 def test_new_makes_a_tensor_of_the_same_type() -> None:
     x = leaf([1.0, 2.0])
     assert shape(x.new(2, 3)) == shape(x.new(const([[0.0] * 3] * 2).size())) == [2, 3]
@@ -512,22 +483,3 @@ def test_a_recorded_gradient_is_copied() -> None:
     (destination, _), (source, _) = x.grad.grad_fn.next_functions
     assert destination is None
     assert source is not None
-
-
-def test_set_replaces_the_memory_and_the_node_of_a_leaf() -> None:
-    x, source = leaf([1.0, 2.0]), const([3.0, 4.0])
-    edge, y, version = torch.autograd.graph.get_gradient_edge(x), x.clone(), x._version
-    with torch.no_grad():
-        assert x.set_(source) is x
-    assert x.tolist() == [3.0, 4.0]
-    assert x._version > version
-    source[0] = 5.0
-    assert x.tolist() == [5.0, 4.0]
-    with pytest.raises(RuntimeError, match="not have been used in the graph"):
-        torch.autograd.grad(y.sum(), x)
-    assert torch.autograd.grad(y.sum(), edge)[0].tolist() == [1.0, 1.0]
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
-        x.set_(source)
-    with pytest.raises(RuntimeError, match="Could not set tensor of type float to a tensor of type double"):
-        const([1.0]).set_(torch.zeros(1, dtype=torch.float32))
-    assert shape(const([1.0]).set_()) == [0]

@@ -435,35 +435,6 @@ def test_modes_make_others_of_their_kind() -> None:
     assert repr(torch.set_grad_enabled(True)) == "torch.autograd.grad_mode.set_grad_enabled(mode=True)"
 
 
-@pytest.mark.parametrize("decorate", [torch.no_grad(), torch.no_grad, torch.inference_mode()])
-def test_a_decorated_class_is_made_in_the_mode_and_used_outside(decorate: Any) -> None:
-    with pytest.warns(FutureWarning, match="Decorating classes is deprecated and will be disabled in future versions."):
-
-        @decorate
-        class Model:
-            def __init__(self) -> None:
-                self.inside = recording()
-
-            def later(self) -> bool:
-                return recording()
-
-    model = Model()
-    assert not model.inside
-    assert model.later()
-
-
-def test_a_decorated_class_under_set_grad_enabled() -> None:
-    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
-
-        @torch.set_grad_enabled(False)  # type: ignore[misc]
-        class Model:
-            def __init__(self) -> None:
-                self.inside = recording()
-
-    assert recording()
-    assert not Model().inside
-
-
 # Views that were created without recording
 
 

@@ -425,8 +425,6 @@ def test_data_that_is_not_a_tensor() -> None:
     x = leaf([1.0])
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got int"):
         x.data = 3
-    with pytest.raises(RuntimeError, match=r"Deleting tensor data is not allowed. Delete tensor instead!"):
-        del x.data
 
 
 def test_data_shares_the_memory_it_is_given() -> None:

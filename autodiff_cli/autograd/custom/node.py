@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,6 @@ class FunctionNode(Node):
         self._saved = ()
         self._saved_for_forward: tuple[Tensor | None, ...] = ()
         self._in_jvp = False
-        self._cleared = False
         self._sealed = False
         self._edges = ()
         self._hooks = None
@@ -123,28 +121,8 @@ class FunctionNode(Node):
             return self._saved_for_forward
         if not self._sealed:
             return tuple(self._saved)
-        if self._cleared:
-            raise GraphError(
-                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
-                "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-            )
         self.check_saved()
-        saved = tuple(self._unpack(entry) for entry in self._saved)
-        if self._function.clear_saved_tensors_on_access:
-            self._cleared = True
-            self.release()
-        return saved
-
-    @property
-    def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of ``saved_tensors``."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
-
-    @property
-    def _forward_cls(self) -> type[Function]:
-        """The function that recorded this node."""
-        return self._function
+        return tuple(self._unpack(entry) for entry in self._saved)
 
     def _unpack(self, entry: Tensor | SavedOutput | Packed | None) -> Tensor | None:
         if isinstance(entry, Tensor):
@@ -199,8 +177,7 @@ class FunctionNode(Node):
                 self._zeros(i) if each is None and (self._materialize_non_diff_grads or self._differentiable[i]) else each
                 for i, each in enumerate(tensors)
             ]
-        rule = self._function._backward()
-        result = rule(self, tensors) if self._function.boxed_grads_call else rule(self, *tensors)
+        result = self._function._backward()(self, *tensors)
         parts = list(result) if isinstance(result, tuple) else [result]
         while len(parts) > len(self._edges) and parts[-1] is None:
             parts.pop()

@@ -3,17 +3,8 @@
 from autodiff_cli.autograd.forward_ad import inplace as inplace
 from autodiff_cli.autograd.forward_ad import operations as operations
 from autodiff_cli.autograd.forward_ad.api import UnpackedDualTensor as UnpackedDualTensor
-from autodiff_cli.autograd.forward_ad.api import _is_fwd_grad_enabled as _is_fwd_grad_enabled
-from autodiff_cli.autograd.forward_ad.api import _set_fwd_grad_enabled as _set_fwd_grad_enabled
-from autodiff_cli.autograd.forward_ad.api import current_level as current_level
 from autodiff_cli.autograd.forward_ad.api import dual_level as dual_level
 from autodiff_cli.autograd.forward_ad.api import enter_dual_level as enter_dual_level
 from autodiff_cli.autograd.forward_ad.api import exit_dual_level as exit_dual_level
 from autodiff_cli.autograd.forward_ad.api import make_dual as make_dual
 from autodiff_cli.autograd.forward_ad.api import unpack_dual as unpack_dual
-
-
-def __getattr__(name: str) -> int:
-    if name == "_current_level":
-        return current_level()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,17 +9,12 @@ from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
 from autodiff_cli.autograd.forward_ad.dual import attach, join_views, settled, split, view
-from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled, set_forward_enabled
+from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 
 _open: list[Level] = []
 """The current level; PyTorch supports only one."""
-
-
-def current_level() -> int:
-    """Return the number of the current level, -1 outside all levels."""
-    return len(_open) - 1
 
 
 def enter_dual_level() -> int:
@@ -40,7 +35,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     Raises:
         GraphError: if ``level`` is not the current level.
     """
-    if level is not None and level != current_level():
+    if level is not None and level != len(_open) - 1:
         raise GraphError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     if not _open:
         raise GraphError("Dual level must be a positive number.", hint="call enter_dual_level() first")
@@ -60,7 +55,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ArgumentError: if the elements of one of the tensors are not floating-point numbers.
         ShapeError: if the shapes differ.
     """
-    if (current_level() if level is None else level) < 0:
+    if (level is not None and level < 0) or not _open:
         raise GraphError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.",
             hint="write 'with dual_level():' around the computation",
@@ -106,7 +101,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     made = view(primal)
     if primal is not tensor:
         join_views(made, tensor, primal)
-    return UnpackedDualTensor(made, tangent if _is_fwd_grad_enabled() else None)
+    return UnpackedDualTensor(made, tangent if is_forward_enabled() else None)
 
 
 class dual_level:
@@ -125,19 +120,3 @@ class dual_level:
                 return function(*args, **kwargs)
 
         return call
-
-
-_is_fwd_grad_enabled = is_forward_enabled
-
-
-class _set_fwd_grad_enabled:
-    """A switch for forward mode; results have no tangents while it is off."""
-
-    def __init__(self, mode: bool) -> None:
-        self._before = set_forward_enabled(mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        set_forward_enabled(self._before)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.forward_ad.dual import dual, split
 from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor
 
 
 def jvp_of(function: Callable[..., Any], inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> tuple[Any, Any]:
@@ -37,26 +34,3 @@ def jvp_of(function: Callable[..., Any], inputs: Sequence[Tensor], tangents: Seq
 
 def _moved(primal: Any, tangent: Tensor | None) -> tuple[Any, Any]:
     return primal, zeros_of(primal) if tangent is None and isinstance(primal, Tensor) else tangent
-
-
-def analytic_jacobian_forward(function: Callable[..., Any], inputs: Sequence[Any], index: int) -> list[Array]:
-    """Return the Jacobian of each output with respect to one input, for the gradient check.
-
-    Args:
-        function: the function, which takes the inputs and returns a tensor or a sequence of tensors.
-        inputs: the point: tensors, and other values that the function takes.
-        index: the position of the input.
-
-    Returns:
-        For each output that is a tensor, an array of shape (elements of the input, elements of the output), as in PyTorch.
-    """
-    x = inputs[index]
-    rows: list[list[Array]] = []
-    for unit in np.eye(x.numel(), dtype=x._data.dtype):
-        with Level() as level:
-            moving = dual(x, tensor_on(unit.reshape(x.shape)[()]), level)
-            result = function(*inputs[:index], moving, *inputs[index + 1 :])
-            outputs = [each for each in ([result] if isinstance(result, Tensor) else result) if isinstance(each, Tensor)]
-            tangents = [_moved(*split(each, level))[1] for each in outputs]
-        rows.append([np.ravel(tangent._data) for tangent in tangents])
-    return [np.array(column).reshape(x.numel(), -1) for column in zip(*rows, strict=True)]

@@ -7,13 +7,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import dtype
 from autodiff_cli.autograd.memory import check_changeable, mark_changed
-from autodiff_cli.autograd.modes import inference_used, is_grad_enabled
-from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.modes import inference_used
+from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.node_factory import output_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import GraphError, type_name
 
 _adding = allocate_lock()
 """Held while a gradient is added in place, because another thread may add to the same leaf."""
@@ -47,49 +45,6 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
             np.add(before._data, gradient, out=before._data)
         else:
             before._data = before._data + gradient
-
-
-def _accumulate_once(self: AccumulateGrad, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-    """Add a gradient to the leaf: the call of its node outside a backward pass."""
-    recording = bool(is_grad_enabled())
-    accumulate(self.variable, grad if recording else grad._data, recording)
-    return ()
-
-
-setattr(AccumulateGrad, "apply_recorded", _accumulate_once)  # noqa: B010  the class is below this module
-
-
-def _grad_dtype(self: Tensor) -> dtype | None:
-    """The type of the gradient of a leaf: its own type unless another was set, ``None`` for any type.
-
-    Raises:
-        GraphError: if the tensor is not a leaf; for a new value, if there is a gradient of another type.
-    """
-    if self._edge is not None:
-        raise GraphError("grad_dtype can only be accessed on leaf tensors.")
-    wanted = self.extra().grad_dtype
-    return self.dtype if wanted is False else wanted
-
-
-def _set_grad_dtype(self: Tensor, value: dtype | None) -> None:
-    if self._edge is not None:
-        raise GraphError("grad_dtype can only be set on leaf tensors.")
-    if value is not None and not isinstance(value, dtype):
-        raise GraphError(f"grad_dtype must be a torch.dtype or None, but got {type_name(value)}")
-    extra = self.extra()
-    if value is not None and extra.grad is not None and extra.grad.dtype is not value:
-        raise GraphError(
-            f"Cannot set grad_dtype to '{value.scalar_name}' because there is already a gradient with dtype "
-            f"'{extra.grad.dtype.scalar_name.lower()}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
-            "ensure the new grad_dtype matches the existing gradient's dtype."
-        )
-    extra.grad_dtype = value
-    node = None if extra.accumulator is None else extra.accumulator()
-    if node is not None:
-        node._dtype = None if value is None else value.dtype
-
-
-setattr(Tensor, "grad_dtype", property(_grad_dtype, _set_grad_dtype, doc=_grad_dtype.__doc__))  # noqa: B010
 
 
 def retain(tensor: Tensor, gradient: Cotangent) -> None:

@@ -81,14 +81,12 @@ class BackwardPass:
         leaves, leaves_with_hooks: the pending leaves without hooks and with hooks.
         pending_count: for each leaf, the number of edges from nodes that have not run yet; set at the first leaf with hooks.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
-        callbacks: the functions to call after the pass.
         depth: the number of backward passes inside which this pass runs.
     """
 
     __slots__ = (
         "__weakref__",
         "accumulates",
-        "callbacks",
         "captured",
         "create_graph",
         "depth",
@@ -123,7 +121,6 @@ class BackwardPass:
         self.leaves_with_hooks: list[AccumulateGrad] = []
         self.pending_count: dict[Node, int] | None = None
         self.masks: dict[Node, LazyMask] = {}
-        self.callbacks: list[Callable[[], object]] = []
         self.depth = 0
 
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:

@@ -1,4 +1,4 @@
-"""Backward passes inside each other, in several threads, and callbacks at their end."""
+"""Backward passes inside each other, and in several threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autodiff_cli.autograd.modes import restore_recording, switch_recording
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
-from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,7 +33,7 @@ def run_backward(
     inputs: Sequence[Edge] | None = None,
     accumulates: bool = True,
 ) -> Captured:
-    """Run all nodes that can be reached from ``roots``, then the callbacks that were queued in the meantime.
+    """Run all nodes that can be reached from ``roots``.
 
     Args:
         roots: the edges to start from, each with a cotangent.
@@ -60,13 +59,10 @@ def _run(started: BackwardPass, roots: Sequence[tuple[Edge, Cotangent]]) -> Capt
     try:
         # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
         with np.errstate(all="ignore"):
-            captured = started.run(roots)
-            for callback in started.callbacks:  # a callback may queue another
-                callback()
+            return started.run(roots)
     finally:
         restore_recording(recording)
         current_pass.reset(outer)
-    return captured
 
 
 def _in_thread(function: Callable[[], Captured]) -> Captured:
@@ -90,24 +86,6 @@ def _in_thread(function: Callable[[], Captured]) -> Captured:
     return results[0]
 
 
-class ExecutionEngine:
-    """The object ``Variable._execution_engine`` of PyTorch, as far as programs use it."""
-
-    @staticmethod
-    def queue_callback(callback: Callable[[], object]) -> None:
-        """Call a function without arguments after the backward pass that is running.
-
-        Raises:
-            GraphError: if no backward pass is running.
-        """
-        running = current_pass.get()
-        if running is None:
-            raise GraphError(
-                "Final callbacks can only be installed during backward pass.", hint="call queue_callback inside a gradient hook"
-            )
-        running.callbacks.append(callback)
-
-
 class _VariableType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
@@ -115,8 +93,6 @@ class _VariableType(type):
 
 class Variable(metaclass=_VariableType):
     """PyTorch's deprecated name of the tensor: a call returns a tensor, and all tensors are instances."""
-
-    _execution_engine = ExecutionEngine()
 
     def __new__(cls, data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
         data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data

@@ -404,26 +404,6 @@ log.packs  # [[2.0], [8.0]]
 y.sum().backward()
 log.unpacks, a.grad  # ([[2.0], [8.0]], [12.0])
 
-## saved tensors that are cleared on access
-seen = []
-class Once(Function):
-    clear_saved_tensors_on_access = True
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.clone()
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        reference = weakref.ref(x)
-        del x
-        seen.append(reference())
-        try: ctx.saved_tensors
-        except RuntimeError as error: seen.append(error)
-        return g
-x = leaf([1.0])
-Once.apply(x.clone()).sum().backward()
-x.grad  # [1.0]
-seen  # [None, RuntimeError: ...saved_tensors can only be accessed once...]
-
 ## a leaf that a custom function made is packed
 class Made(Function):
     def forward(ctx, x):
