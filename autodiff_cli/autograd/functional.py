@@ -53,7 +53,7 @@ def jacobian(
         GraphError: in strict mode, if an output does not depend on an input.
         UnknownChoice: if ``strategy`` is neither.
     """
-    if strategy not in _TRANSFORMS:
+    if strategy not in tuple(_TRANSFORMS):
         raise UnknownChoice(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'

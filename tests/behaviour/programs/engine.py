@@ -49,6 +49,24 @@ class Nested(Function):
         return grad * inner.grad, None
 
 
+def in_threads(count, function):
+    errors = []
+
+    def run():
+        try:
+            function()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
 ## an undefined gradient reaches hooks and functions
 seen = []
 x = leaf([1.0, 2.0])
