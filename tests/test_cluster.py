@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,26 +17,35 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autodiff_cli.data.parts import coordinator, job, scheduler
-from autodiff_cli.data.parts.partitions import Limits, Partition, plan, scan
+from autodiff_cli.data.parts.partitions import BYTES, Partition, plan, scan
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.row_blocks import ReadRequest
-from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
+from autodiff_cli.errors import AutodiffError, ClusterError, DataError, MissingPackage, MissingValue, NotPrecise, setting
 from tests.mapping import Done, run_map
 
 EXPRESSION = "sin(x)*exp(-y**2)"
 STYLES = ["csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather"]
 ARROW = ("parquet", "arrow", "feather")
-SMALL = ("--engine", "dask", "--partition-rows", 7)
+SMALL = ("--engine", "dask", "--partition-bytes", 300)
 
 
 class Backwards:
     """A cluster that is this process, and has the last result first."""
 
-    def each(
-        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Any], bool]
-    ) -> Iterator[tuple[int, Any]]:
-        for i in reversed(range(len(arguments))):
-            yield i, function(*arguments[i])
+    def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        results = [_result(function, *one) for one in reversed(arguments)]
+        for result in reversed(results):
+            if isinstance(result, AutodiffError):
+                raise result
+            yield result
+
+
+def _result(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What comes back from another process: the result or the error."""
+    try:
+        return function(*arguments)
+    except AutodiffError as error:
+        return pickle.loads(pickle.dumps(error))
 
 
 @contextmanager
@@ -202,8 +211,8 @@ def rows_and_lines(parts: Sequence[Partition]) -> tuple[list[Any], list[int]]:
     return rows, lines
 
 
-def planned(path: str, limits: Limits) -> list[Partition]:
-    return plan(Inputs([path]), limits, lambda ranges: [scan(*part) for part in ranges])
+def planned(path: str, most: int) -> list[Partition]:
+    return plan(Inputs([path]), most, lambda ranges: [scan(*part) for part in ranges])
 
 
 CELLS = st.sampled_from(["1", "\ufeff1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""', '"two\nlines"', 'five" pipe', '""'])
@@ -226,9 +235,9 @@ def test_text_is_cut_between_rows(rows: list[tuple[str, str]], step: int, end: s
         whole = rows_and_lines([Partition(os.path.abspath("t.csv"), "'t.csv'", "csv", 0)])
     except AutodiffError as error:
         with pytest.raises(type(error), match=r"'t\.csv'"):
-            rows_and_lines(planned("t.csv", Limits(step)))
+            rows_and_lines(planned("t.csv", step))
         return
-    assert rows_and_lines(planned("t.csv", Limits(step))) == whole
+    assert rows_and_lines(planned("t.csv", step)) == whole
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -237,20 +246,20 @@ def test_every_row_is_in_one_partition(style: str) -> None:
     whole = rows_and_lines([Partition(os.path.abspath(path), f"'{path}'", style, 0)])
     assert len(whole[0]) == 83
     divisible = style in ("csv", "tsv", "ndjson", "npy", "parquet")
-    for limits in (Limits(1), Limits(300), Limits(rows=1), Limits(rows=13), Limits(rows=500)):
-        parts = planned(path, limits)
+    for most in (1, 300, 1_000, 100_000):
+        parts = planned(path, most)
         assert rows_and_lines(parts) == whole
-        assert (len(parts) > 1) == (divisible and limits.rows != 500)
-    assert planned(path, Limits()) == [Partition(os.path.abspath(path), f"'{path}'", style, os.path.getsize(path))]
+        assert (len(parts) > 1) == (divisible and most < 100_000)
+    assert planned(path, BYTES) == [Partition(os.path.abspath(path), f"'{path}'", style, os.path.getsize(path))]
 
 
 def test_arrays_by_columns_and_cells_with_newlines_are_not_cut() -> None:
     np.save("f.npy", np.asfortranarray(np.arange(40.0).reshape(20, 2)))
     Path("n.csv").write_text('x,y\n1,"a\nb"\n2,c\n')
-    assert len(plan(Inputs(["f.npy"], columns=("x", "y")), Limits(16), list)) == 1
-    assert len(planned("n.csv", Limits(4))) == 1
+    assert len(plan(Inputs(["f.npy"], columns=("x", "y")), 16, list)) == 1
+    assert len(planned("n.csv", 4)) == 1
     Path("q.csv").write_text('x,y\n1,"a,b"\n2,c\n')
-    assert len(planned("q.csv", Limits(4))) > 1
+    assert len(planned("q.csv", 4)) > 1
 
 
 # A folder of files
@@ -278,7 +287,7 @@ def test_a_folder_of_parquet_has_one_schema() -> None:
 
     rows = [{"x": 1.0, "n": 1.5}] * 8 + [{"x": 2.0, "n": 1}] * 20
     Path("d.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    well(run_map("x", "d.ndjson", "-o", "out/*.parquet", *SMALL))
+    well(run_map("x", "d.ndjson", "-o", "out/*.parquet", *SMALL, "--partition-bytes", 150))
     schemas = [pyarrow.parquet.read_schema(path) for path in Path("out").iterdir()]
     assert len(schemas) > 2
     assert all(schema == schemas[0] for schema in schemas)
@@ -375,7 +384,6 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("d.csv", "--scheduler", "tcp://h:1"), 2, "--scheduler needs an output file"),
         (("d.csv", "--scheduler", "tcp://h:1", "-o", "o.csv", "--workers", "2"), 2, "--workers is for a cluster on this machine"),
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size such as 64M"),
-        (("d.csv", "--partition-bytes", "1M", "--partition-rows", "2"), 2, "exclude each other"),
         (("d.csv", "-o", "*/o.csv"), 2, "must contain one * in the file name"),
         (("d.csv", "-o", "nowhere/o.csv"), 5, "does not exist"),
         (("d.csv", "-o", "nowhere/deeper/"), 5, "does not exist"),
@@ -392,7 +400,7 @@ def test_what_it_refuses(arguments: tuple[str, ...], code: int, message: str) ->
 
 def test_options_of_a_cluster_need_one() -> None:
     save("csv", "d", 3)
-    for option in ("--workers", "--partition-rows", "--partition-bytes", "--scheduler"):
+    for option in ("--workers", "--partition-bytes", "--scheduler"):
         done = run_map("x", "d.csv", option, "2")
         assert (done.code, "hint: add --engine dask" in done.err) == (2, True)
 
@@ -445,8 +453,9 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_worker_that_does_not_see_the_folder() -> None:
-    note = job.work("/nowhere/at/all", "a.run", 0)
-    error = job.error_of(note)
+    with pytest.raises(ClusterError) as caught:
+        job.work("/nowhere/at/all", "a.run", 0)
+    error = caught.value
     assert (error.exit_code, error.hint) == (5, "make the folder available under the same path on all machines")
 
 
@@ -456,9 +465,10 @@ def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.Monke
     def gone(folder: str, run: str, index: int) -> Any:
         os.unlink(os.path.join(folder, run))
         before = set(os.listdir(folder))
-        note = job.work(folder, run, index)
+        with pytest.raises(ClusterError) as caught:
+            job.work(folder, run, index)
         assert set(os.listdir(folder)) == before
-        return note
+        raise caught.value
 
     monkeypatch.setattr(coordinator, "work", gone)
     assert "the job was canceled" in run_map("x", path, "--engine", "dask").err
@@ -470,8 +480,6 @@ def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_travel_whole() -> None:
-    error = DataError("m", span=(1, 2), hint="h", source="s")
-    data = {"kind": "DataError", "message": "m", "span": [1, 2], "hint": "h", "source": "s"}
-    again = job.error_of(json.load(io.StringIO(json.dumps({"error": data}))))
-    assert (type(again), again.message, again.span, again.hint, again.source) == (DataError, "m", (1, 2), "h", "s")
-    assert str(again) == str(error)
+    for error in (DataError("m", span=(1, 2), hint=f"use {setting('resume')}", source="s"), NotPrecise("f"), MissingValue("m")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), vars(again), str(again)) == (type(error), vars(error), str(error))

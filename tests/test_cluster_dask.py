@@ -70,7 +70,7 @@ def test_a_killed_worker_loses_nothing(cluster: Any, target: str) -> None:
     local = run_map(SLOW, "d.csv", "-o", "local.csv")
     assert local.code == 0
     victim = next(iter(cluster.workers.values())).pid
-    with run_of("-o", target, "--scheduler", cluster.scheduler_address, "--partition-rows", "50") as process:
+    with run_of("-o", target, "--scheduler", cluster.scheduler_address, "--partition-bytes", "1800") as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         assert process.poll() is None
         os.kill(victim, signal.SIGKILL)
@@ -96,7 +96,7 @@ def test_a_result_whose_worker_is_lost_after_it_arrived(cluster: Any, tmp_path: 
 
     monkeypatch.setattr(distributed, "as_completed", lost)
     with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path), print) as found:
-        assert sorted(found.each(divmod, [(7, 2), (9, 4)], lambda _: False)) == [(0, (3, 1)), (1, (2, 1))]
+        assert list(found.each(divmod, [(7, 2), (9, 4)])) == [(3, 1), (2, 1)]
 
 
 def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
@@ -105,7 +105,7 @@ def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
     with started([*SCHEDULER, "--port", "0", "--no-dashboard", "--scheduler-file", "s.json"], **QUIET) as head:
         until(lambda: Path("s.json").exists() and Path("s.json").read_text().endswith("}"))
         address = json.loads(Path("s.json").read_text())["address"]
-        with run_of("-o", "out/", "--scheduler", address, "--partition-rows", "50") as process:
+        with run_of("-o", "out/", "--scheduler", address, "--partition-bytes", "1800") as process:
             assert process.stderr.readline() == "note: the scheduler does not have workers yet; waiting for workers\n"
             with started([*WORKER, address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard"], **QUIET) as worker:
                 until(lambda: len(done("out/.*.unfinished")) > 3 or process.poll() is not None)
@@ -117,8 +117,8 @@ def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
     assert psutil.wait_procs(family, timeout=LIMIT)[1] == []
     assert process.returncode == 5
     assert f"error: the connection to the scheduler at {address} was lost\n  hint: continue the run with --resume" in err
-    assert run_map(SLOW, "d.csv", "-o", "out/", "--partition-rows", 50, "--resume").code == 0
-    assert run_map(SLOW, "d.csv", "-o", "right/", "--partition-rows", 50).code == 0
+    assert run_map(SLOW, "d.csv", "-o", "out/", "--partition-bytes", 1_800, "--resume").code == 0
+    assert run_map(SLOW, "d.csv", "-o", "right/", "--partition-bytes", 1_800).code == 0
     assert filecmp.cmpfiles("out", "right", os.listdir("right"), shallow=False)[0] == os.listdir("right")
     assert sorted(os.listdir("out")) == sorted(os.listdir("right"))
 
@@ -127,7 +127,7 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
     save(200)
     with open("d.csv", "a") as file:
         file.write("1,no\n" * 100)
-    arguments = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "-o", "o.csv", "--partition-rows", 10)
+    arguments = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "-o", "o.csv", "--partition-bytes", 360)
     result = run_map("x*y", "d.csv", *arguments)
     assert (result.code, os.listdir()) == (5, ["d.csv"])
     assert result.err.startswith("error: 'd.csv', line 202: column 'y' contains 'no', which is not a number")
@@ -136,7 +136,7 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
 
 def test_an_interrupt_leaves_nothing_behind() -> None:
     save(20_000)  # more than it has time for; it reads all of them before the first partition is computed
-    with run_of("-o", "o.csv", "--workers", "2", "--partition-rows", "100") as process:
+    with run_of("-o", "o.csv", "--workers", "2", "--partition-bytes", "3600") as process:
         until(lambda: done() or process.poll() is not None)
         family = psutil.Process(process.pid).children(recursive=True)
         assert len(family) > 2
@@ -150,7 +150,7 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
 
 def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
     save(1500)
-    arguments = ("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "50")
+    arguments = ("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-bytes", "1800")
     with run_of(*arguments) as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         process.kill()
@@ -164,7 +164,7 @@ def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
 
 def test_other_clients_cannot_connect(tmp_path: Path) -> None:
     with scheduler.connected(None, 1, 1, str(tmp_path), print) as found:
-        assert list(found.each(scan, [(__file__, 0, 10, "")], lambda _: False)) == [(0, (0, 1))]
+        assert list(found.each(scan, [(__file__, 0, 10, "")])) == [(0, 1)]
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
         sockets = [one for process in processes for one in process.net_connections() if one.status == psutil.CONN_LISTEN]
         assert len(sockets) > 2
@@ -176,9 +176,9 @@ def test_what_a_worker_cannot_do(cluster: Any, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path), print) as found:
         with pytest.raises(ClusterError, match="a worker failed: ZeroDivisionError"):
-            list(found.each(divmod, [(1, 0)], lambda _: False))
+            list(found.each(divmod, [(1, 0)]))
         with pytest.raises(ClusterError, match="several workers ended while they computed the same partition"):
-            list(found.each(os._exit, [(1,)], lambda _: False))
+            list(found.each(os._exit, [(1,)]))
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_large_files_in_parts_have_the_bytes_of_one_run(tmp_path: Path) -> None:
     first = whole.text.splitlines()[1].replace(",", ".").split(";")
     expected = ad.evaluate("sin(x)*y", {"x": float(first[0]), "y": float(first[1])})
     assert [float(text) for text in first[2:]] == pytest.approx([expected.value, *expected.grad.values()], rel=1e-15)
-    done = run_map("sin(x)*y", path, *options, "-o", f"{tmp_path}/out/", "--partition-rows", 3000)
+    done = run_map("sin(x)*y", path, *options, "-o", f"{tmp_path}/out/", "--partition-bytes", 72_000)
     assert (done.code, done.err) == (0, "")
     parts = sorted((tmp_path / "out").glob("*.csv"))
     assert len(parts) > 3
@@ -176,7 +176,7 @@ def test_types_of_copied_columns(rows: int, monkeypatch: pytest.MonkeyPatch, tmp
     assert table["id"].to_pylist() == list(range(rows))
     assert table["size"].to_pylist() == [i if i % 3 else None for i in range(rows)]
     assert [day.day for day in table["day"].to_pylist()] == [i % 28 + 1 for i in range(rows)]
-    assert run_map("x**2", "in.csv", "--types", types, "-o", "parts/*.parquet", "--partition-rows", 1000).code == 0
+    assert run_map("x**2", "in.csv", "--types", types, "-o", "parts/*.parquet", "--partition-bytes", 24_000).code == 0
     assert parquet.read_table("parts").equals(table)
     lines = run_map("x**2", "in.csv", "--types", "id=int,ok=bool", "--format", "ndjson").out.splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(range(rows))

@@ -171,7 +171,7 @@ def test_folders_with_different_columns() -> None:
 def test_a_cluster_gives_the_same_rows(style: str) -> None:
     save(PARTITIONS, style)
     local = run_map("x*year", "ds", "--format", "csv")
-    done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--workers", 1, "--partition-rows", 1)
+    done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--workers", 1, "--partition-bytes", 4)
     assert (done.code, done.out) == (0, local.out)
 
 

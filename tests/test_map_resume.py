@@ -55,10 +55,10 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2
     with monkeypatch.context() as patch:
         calls: list[int] = []
 
-        def work(folder: str, run: str, index: int) -> job.Note:
+        def work(folder: str, run: str, index: int) -> job.Record:
             calls.append(index)
             if len(calls) > after:
-                return {"error": {"kind": "ClusterError", **ClusterError("the workers are lost").arguments()}}
+                raise ClusterError("the workers are lost")
             return job.work(folder, run, index)
 
         patch.setattr(coordinator, "work", work)
@@ -67,13 +67,13 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2
     return done
 
 
-SMALL = ("--partition-rows", 7, "--threads", 1)
+SMALL = ("--partition-bytes", 252, "--threads", 1)
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "npy", "csv.gz"])
 def test_a_file_for_each_part(form: str) -> None:
     files = [save(60, "a.csv"), save(3, "b.csv")]
-    well(run_map("x*y", *files, "-o", f"out/*.{form}", "--partition-rows", 7))
+    well(run_map("x*y", *files, "-o", f"out/*.{form}", "--partition-bytes", 252))
     names = sorted(os.listdir("out"))
     assert names[0] == f"00000.{form}"
     assert len(names) > 5
@@ -88,7 +88,7 @@ def test_a_continued_run_is_an_uninterrupted_run(monkeypatch: pytest.MonkeyPatch
     path = save()
     with open(path, "a") as file:
         file.write("oops,1\n" + "1,2\n" * 9)
-    arguments = ("log(x - 3)*y", path, "--on-error", "nan", "--partition-rows", 7, "--threads", threads)
+    arguments = ("log(x - 3)*y", path, "--on-error", "nan", "--partition-bytes", 252, "--threads", threads)
     right = run_map(*arguments, "-o", "right/")
     assert (right.code, right.err.count("note: ")) == (0, 2)
     interrupted(monkeypatch, *arguments, "-o", "out/")
@@ -121,7 +121,7 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
         (("x*a", "d.csv", "--where", "x > 1"), "--where was different"),
         (("x*a", "d.csv", "--no-keep"), "--no-keep was different"),
         (("x*a", "d.csv", "-q"), "was different"),
-        (("x*a", "d.csv", "--partition-rows", 9), "its partitions have another size"),
+        (("x*a", "d.csv", "--partition-bytes", 340), "its partitions have another size"),
         (("x*a", "d.csv", "--value-name", "v"), "--value-name was different"),
     ],
 )
@@ -141,7 +141,7 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
 
 def test_all_processors_are_used_unless_their_number_is_given() -> None:
     def numbers(engine: str, *given: int | None) -> tuple[int, int]:
-        settings = Cluster(engine, None, *given, None, None, False).settings("out/", False)
+        settings = Cluster(engine, None, *given, None, False).settings("out/", False)
         assert settings is not None
         return settings.workers, settings.threads
 
@@ -191,7 +191,7 @@ def test_a_missing_file_is_noticed_before_the_first_part() -> None:
 
 def test_columns_without_a_header_and_formats_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("d.csv").write_text("".join(f"{i},{i * i}\n" for i in range(60)))
-    same = ("x", "d.csv", "-o", "out/", *SMALL)
+    same = ("x", "d.csv", "-o", "out/", *SMALL, "--partition-bytes", 60)
     interrupted(monkeypatch, *same, "--columns", "x,y")
     assert "--columns was different" in run_map(*same, "--columns", "y,x", "--resume").err
     assert "--input-format was different" in run_map(*same, "--columns", "x,y", "--input-format", "csv", "--resume").err
@@ -249,7 +249,7 @@ def test_a_record_of_another_job_does_not_count(monkeypatch: pytest.MonkeyPatch)
     late = {name: Path(f"out/{STATE}/{name}").read_bytes() for name in os.listdir(f"out/{STATE}") if name.endswith(".done")}
     completed(["rm", "-r", "out"])
 
-    def work(folder: str, run: str, index: int) -> job.Note:
+    def work(folder: str, run: str, index: int) -> job.Record:
         for name, data in late.items():
             Path(folder, name).write_bytes(data)
             Path("out", f"part-0000{name[0]}.csv").write_text("late")
@@ -304,8 +304,8 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
 )
 def test_a_killed_run_is_continued(engine: str, name: str) -> None:
     save(2000)
-    arguments = ("--partition-rows", "50", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
-    assert run_map(SLOW, "d.csv", "--partition-rows", 50, "-o", "right/").code == 0
+    arguments = ("--partition-bytes", "1800", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
+    assert run_map(SLOW, "d.csv", "--partition-bytes", 1_800, "-o", "right/").code == 0
     with run_of("-o", "out/", *arguments) as process:
         until(lambda: os.path.exists("out/part-00003.csv") or process.poll() is not None)
         os.kill(process.pid, getattr(signal, name))
@@ -322,10 +322,10 @@ def test_a_killed_run_is_continued(engine: str, name: str) -> None:
 @pytest.mark.exhaustive
 def test_two_runs_do_not_write_to_one_folder() -> None:
     save(2000)
-    with run_of("-o", "out/", "--partition-rows", "50") as process:
+    with run_of("-o", "out/", "--partition-bytes", "1800") as process:
         until(lambda: os.path.exists("out/part-00001.csv") or process.poll() is not None)
         for more in ((), ("--resume",)):
-            done = run_map(SLOW, "d.csv", "-o", "out/", "--partition-rows", 50, *more)
+            done = run_map(SLOW, "d.csv", "-o", "out/", "--partition-bytes", 1_800, *more)
             assert (done.code, "another run is writing to 'out/'" in done.err) == (5, True)
         assert process.wait(LIMIT) == 0
     assert len(os.listdir("out")) == len(parts("out")) > 30

@@ -279,7 +279,7 @@ def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, switche
 
         monkeypatch.setattr(scheduler, "connected", here)
         monkeypatch.setattr(scheduler, "check_there", lambda: None)
-        switches = [*switches, "--partition-rows", 300]
+        switches = [*switches, "--partition-bytes", 6_600]
     numbers = random.Random(3)
     rows = [
         (f"g{numbers.randrange(40)}", numbers.choice("ab"), repr(numbers.gauss(0, 1) * 2.0 ** numbers.randint(-80, 80)))
@@ -318,7 +318,7 @@ def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str
     for style in ("parquet", "arrow", "csv", "ndjson"):
         arguments = ["x**2", "d.parquet", "--mean", "--by", by]
         assert run_map(*arguments, "-o", f"one.{style}").code == 0
-        done = run_map(*arguments, "-o", f"many.{style}", "--engine", "dask", "--partition-rows", 8)
+        done = run_map(*arguments, "-o", f"many.{style}", "--engine", "dask", "--partition-bytes", 176)
         assert done.code == 0, done.err
         if style == "parquet":
             assert parquet.read_table("one.parquet").equals(parquet.read_table("many.parquet"))

@@ -206,7 +206,7 @@ def local(folder: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-SMALL = ("--partition-rows", 3_000)
+SMALL = ("--partition-bytes", 66_000)
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "npy", "csv.gz"])
@@ -264,13 +264,13 @@ def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> 
 
     slow = "inv([[x + 1, 1], [1, 3]]).sum()"
     Path("rows.csv").write_bytes(ROWS[: ROWS.index(b"row 2400") + len(b"row 2400\n")])
-    right = run_map(slow, "rows.csv", "-o", "right/", "--partition-rows", 100)
+    right = run_map(slow, "rows.csv", "-o", "right/", "--partition-bytes", 2_200)
     import s3fs
 
     s3fs.S3FileSystem().put_file("rows.csv", f"{store}/some.csv")
     command = [sys.executable, "-m", "autodiff_cli", "map", slow, f"{store}/some.csv", "-o", f"{store}/shared/"]
     with scheduler._of_this_machine(2, 1, str(tmp_path / "scratch")) as cluster:
-        command += ["--partition-rows", "100", "--engine", "dask", "--scheduler", cluster.scheduler_address]
+        command += ["--partition-bytes", "2200", "--engine", "dask", "--scheduler", cluster.scheduler_address]
         with started(command) as process:
             until(lambda: len(names(f"{store}/shared")) > 6)
             os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)

@@ -39,7 +39,6 @@ class Cluster(NamedTuple):
     workers: int | None
     threads: int | None
     partition_bytes: int | None
-    partition_rows: int | None
     resume: bool
 
     def settings(self, target: str | None, unbuffered: bool) -> Settings | None:
@@ -51,10 +50,9 @@ class Cluster(NamedTuple):
         from autodiff_cli.data import output
 
         dask, many = self.engine == "dask", output.is_folder(target)
-        partitions = {"--partition-bytes": self.partition_bytes, "--partition-rows": self.partition_rows}
-        for_cluster = {"--scheduler": self.scheduler, "--workers": self.workers, **({} if many else partitions)}
+        for_cluster = {"--scheduler": self.scheduler, "--workers": self.workers, "--partition-bytes": self.partition_bytes}
         for name, value in for_cluster.items():
-            if value is not None and not dask:
+            if value is not None and not (dask or (many and name == "--partition-bytes")):
                 raise click.UsageError(f"{name} applies only to a cluster\n  hint: add --engine dask")
         if self.resume and not many:
             raise click.UsageError("--resume continues an output of many files\n  hint: name a folder: -o out/")
@@ -65,15 +63,12 @@ class Cluster(NamedTuple):
         for name, value in (("--workers", self.workers), ("--threads", self.threads)):
             if self.scheduler is not None and value is not None:
                 raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
-        if None not in partitions.values():
-            raise click.UsageError("--partition-bytes and --partition-rows exclude each other")
         from autodiff_cli.compiler.threads import processors
         from autodiff_cli.data.parts.coordinator import Settings
-        from autodiff_cli.data.parts.partitions import BYTES, Limits
+        from autodiff_cli.data.parts.partitions import BYTES
 
-        limits = Limits(self.partition_bytes or BYTES, self.partition_rows)
         threads = self.threads or (1 if dask else processors())
-        return Settings(dask, self.scheduler, self.workers or processors(), threads, limits, self.resume)
+        return Settings(dask, self.scheduler, self.workers or processors(), threads, self.partition_bytes or BYTES, self.resume)
 
 
 compiled = click.option(
@@ -108,6 +103,5 @@ cluster = options.together(
         help="Number of worker processes on this machine.  [default: one per processor]",
     ),
     click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Number of bytes per task.  [default: 64M]"),
-    click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="Number of rows per task."),
     click.option("--resume", is_flag=True, help="Continue an interrupted run whose output is a folder."),
 )

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.arrays import Array, Floats
 from autodiff_cli.data.libraries import pyarrow
-from autodiff_cli.data.row_blocks import Array, ArrowArray, Block, Column, Floats, Results
+from autodiff_cli.data.row_blocks import ArrowArray, Block, Column, Results
 from autodiff_cli.errors import UsageError
 from autodiff_cli.formats import Dialect
 from autodiff_cli.report.numbers import finite_or_text

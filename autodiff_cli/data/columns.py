@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats, Indices, Mask
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.pipeline import Inputs, ordered
-from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from autodiff_cli.arrays import Vector
     from autodiff_cli.data.selection import Condition
@@ -50,7 +51,7 @@ class Groups(NamedTuple):
 
     name: str
     labels: list[Any]
-    codes: NDArray[np.intp]
+    codes: Indices
 
 
 class Dataset(NamedTuple):
@@ -91,7 +92,7 @@ class Dataset(NamedTuple):
             left -= len(lines)
         raise IndexError(row)
 
-    def only(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:
+    def only(self, keep: Mask | Indices) -> Dataset:
         """Return the rows that a mask or their numbers in increasing order select."""
         chosen = np.flatnonzero(keep) if keep.dtype == bool else keep
         columns = {name: column[chosen] for name, column in self.columns.items()}

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.data.row_blocks import Floats
+from autodiff_cli.arrays import Floats, Indices, Vector
 
 Number = TypeVar("Number", np.int64, np.float64)
 _BITS = 32
@@ -42,7 +42,7 @@ class ExactSums:
         self.others = np.zeros(groups)
         self.terms = 0
 
-    def add(self, values: Floats, codes: NDArray[np.intp]) -> None:
+    def add(self, values: Floats, codes: Indices) -> None:
         """Add numbers to the sums of their groups.
 
         Args:
@@ -62,7 +62,7 @@ class ExactSums:
                 self._at(position)[:] += np.bincount(own, digits, groups).astype(np.int64)
             self._count(len(part))
 
-    def merge(self, more: ExactSums, places: NDArray[np.intp], groups: int) -> None:
+    def merge(self, more: ExactSums, places: Indices, groups: int) -> None:
         """Add other sums.
 
         Args:
@@ -78,7 +78,7 @@ class ExactSums:
             self.others[places] += more.others[: len(places)]
         self._count(more.terms)
 
-    def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> NDArray[np.float64]:
+    def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> Vector:
         """Return the sums of consecutive groups, each divided by an integer, as the nearest float64; nan if the integer is 0.
 
         Args:
@@ -120,7 +120,7 @@ def grown(array: NDArray[Number], length: int) -> NDArray[Number]:
     return array if len(array) >= length else np.pad(array, (0, max(length, 2 * len(array)) - len(array)))
 
 
-def _digits(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
     """Yield the digits of finite numbers, with the sign of the number: the position, and the digit of each number."""
     base = 2.0**_BITS
     rest = np.trunc(values)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from autodiff_cli.data import readers, storage
 from autodiff_cli.data.compression import decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
+from autodiff_cli.data.readers.lines import section
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
@@ -134,6 +135,8 @@ def reader(
     unbuffered: bool = False,
     name: str = "",
     values: Values | None = None,
+    span: tuple[int, int] | None = None,
+    first: int = 1,
 ) -> Reader:
     """Open an input and return its reader.
 
@@ -144,6 +147,8 @@ def reader(
         unbuffered: whether rows are passed on as soon as they arrive.
         name: the name of the input in messages; the path by default.
         values: the partition columns of the file.
+        span: the part to read: a range of bytes of a text file, of rows of ``.npy``, or of row groups of Parquet; ``None`` for all.
+        first: the number of its first line or row.
 
     Raises:
         FileError: if the file cannot be read.
@@ -151,14 +156,18 @@ def reader(
         UsageError: if names are given for columns that have names, or two names are equal.
     """
     name = name or display_name(path)
-    if columns is not None and not FORMATS[style].nameless:
+    if columns is not None and span is None and not FORMATS[style].nameless:
         raise UsageError(f"{plain(style)} already names its columns", hint=f"remove {setting('columns')}")
     twice = next((column for column, count in Counter(columns or ()).items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
-    file = opened(path, style, name)
+    file, is_text = opened(path, style, name), FORMATS[style].unit == "lines"
     try:
-        made = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
+        if span is not None and is_text:
+            file = section(file, *span)
+        made = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1))
+        if span is not None and not is_text:
+            made.cut(*span, first)
         return HiveReader(made, values) if values else made
     except BaseException:
         file.close()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
@@ -98,18 +96,5 @@ def _removed(path: str) -> bool:
     runs = glob(os.path.join(escape(path), "*" + RUNNING)) if os.path.isdir(path) else [path]
     if not runs or any(map(is_held, runs)):
         return False
-    if os.path.isdir(path):
-        remove_folder(path)
-    else:
-        with suppress(OSError):
-            os.unlink(path)
+    (storage.remove_folder if os.path.isdir(path) else storage.remove)(path)
     return not os.path.exists(path)
-
-
-def remove_folder(path: str) -> None:
-    """Remove a folder with its files, as far as possible; workers that have not noticed the end of a run write into it."""
-    for pause in (0.05, 0.2, 1.0, 0.0):
-        shutil.rmtree(path, ignore_errors=True)
-        if not os.path.exists(path):
-            return
-        time.sleep(pause)

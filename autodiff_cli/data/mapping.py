@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
-from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, field_of, without
+from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest, Results, Tally, Writer, field_of, without
 from autodiff_cli.data.selection import Condition, column_list, constant_or_column, copied, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile

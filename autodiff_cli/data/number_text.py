@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import json_text, number_reprs, python_values
 from autodiff_cli.data.libraries import pyarrow_if_there
-from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
+from autodiff_cli.data.row_blocks import ArrowArray, Column
 
 FAST_FROM = 50_000
 """The smallest number of values for which importing Arrow to write them saves time."""

@@ -10,14 +10,12 @@ from types import MappingProxyType
 from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from autodiff_cli.arrays import Array, Floats, Mask
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Format
 from autodiff_cli.wording import shortened
 
-Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
-Array = np.ndarray[Any, np.dtype[Any]]
 ArrowArray = Any
 """A pyarrow array; pyarrow does not have type annotations."""
 Column = list[Any] | Array | ArrowArray
@@ -269,6 +267,10 @@ class Writer:
     def take_types(self, part: bytes) -> None:
         """Take the column types from the content of a part of the output; text formats ignore types."""
 
+    def contents(self, path: str) -> Iterator[Any]:
+        """Yield the rows of a file in the part format of this format as arguments of ``write``; see ``formats.Format.part``."""
+        raise NotImplementedError
+
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with the kept columns of the input and the result columns."""
         self._file = file
@@ -362,7 +364,7 @@ def without(block: Block, positions: set[int]) -> Block:
     return only(block, keep)
 
 
-def only(block: Block, keep: NDArray[np.bool_]) -> Block:
+def only(block: Block, keep: Mask) -> Block:
     """Return a copy of a block with the rows that a mask selects; bad rows that it does not select are not counted."""
     found = np.flatnonzero(keep)
     places: list[int] = found.tolist()
@@ -391,7 +393,7 @@ def only(block: Block, keep: NDArray[np.bool_]) -> Block:
     )
 
 
-def _lines(raw: bytes, keep: NDArray[np.bool_]) -> bytes:
+def _lines(raw: bytes, keep: Mask) -> bytes:
     """Return the lines that a mask selects."""
     characters = np.frombuffer(raw, np.uint8)
     ends = np.flatnonzero(characters == ord("\n")) + 1

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import texts_of
-from autodiff_cli.data.row_blocks import Block, Floats, only
+from autodiff_cli.data.row_blocks import Block, only
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names

@@ -1,7 +1,7 @@
-"""Files of object stores and web servers, which have URLs: ``s3://bucket/data.csv``.
+"""Files on disk, and those of object stores and web servers, which have URLs: ``s3://bucket/data.csv``.
 
-fsspec reads and writes them.  Each scheme needs a package, which finds the credentials and settings where it always does.  Nothing
-is imported and no connection is made unless a URL was named.
+fsspec reads and writes the latter.  Each scheme needs a package, which finds the credentials and settings where it always does.
+Nothing is imported and no connection is made unless a URL was named.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from autodiff_cli.errors import AutodiffError, FileError, UsageError
+from autodiff_cli.language.source_text import display_name
 from autodiff_cli.lazy import library
 
 if TYPE_CHECKING:
@@ -98,69 +102,96 @@ def inside(url: str) -> list[str] | None:
         return [f"{scheme}://{name}" for name in sorted(found)]
 
 
-def size_of(url: str) -> int | None:
-    """Return the number of bytes of a file; ``None`` if it does not exist, or the server does not state it.
+def join(folder: str, name: str) -> str:
+    """Return the path of a file in a folder."""
+    return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(folder, name)
+
+
+def absolute(path: str) -> str:
+    """Return the absolute path of a file or folder."""
+    return path if is_url(path) else os.path.abspath(path)
+
+
+def size_of(path: str) -> int | None:
+    """Return the number of bytes of a file; ``None`` if it does not exist, or a server does not state it.
 
     Raises:
-        FileError: if the server does not answer.
+        FileError: if a server does not answer.
     """
-    with _one_error(url):
-        try:
-            size: int | None = _system(url).info(url)["size"]
-        except FileNotFoundError:
-            return None
-        return size
+    if not is_url(path):
+        return os.path.getsize(path) if os.path.exists(path) else None
+    size: int | None = None
+    with _one_error(path), suppress(FileNotFoundError):
+        size = _system(path).info(path)["size"]
+    return size
 
 
-def stamp(url: str) -> str:
-    """Return a text that changes when the content of a file changes, as far as the server states it.
+def exists(path: str) -> bool:
+    """Return whether a file exists."""
+    return size_of(path) is not None
+
+
+def stamp(path: str) -> str:
+    """Return a text that changes when the content of a file changes, as far as a server states it.
 
     Raises:
         FileError: if the file cannot be read.
     """
-    with _one_error(url):
-        facts = _system(url).info(url)
+    if not is_url(path):
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise FileError(f"cannot read {display_name(path)}: {error.strerror or error}") from None
+        return f"{status.st_size} {status.st_mtime_ns}"
+    with _one_error(path):
+        facts = _system(path).info(path)
     return " ".join(str(facts[name]) for name in ("size", "ETag", "etag", "LastModified", "updated") if facts.get(name))
 
 
-def content(url: str) -> bytes | None:
+def content(path: str) -> bytes | None:
     """Return the content of a file; ``None`` if it does not exist.
 
     Raises:
-        FileError: if the file cannot be read.
+        OSError: if the file cannot be read.
     """
-    with _one_error(url):
-        try:
-            data: bytes = _system(url).cat_file(url)
-        except FileNotFoundError:
-            return None
-        return data
+    data: bytes | None = None
+    with _one_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
+        data = _system(path).cat_file(path) if is_url(path) else Path(path).read_bytes()
+    return data
 
 
-def names(url: str) -> list[str]:
+def names(folder: str) -> list[str]:
     """Return the names of the files in a folder; a folder that does not exist contains no files.
 
     Raises:
-        FileError: if the folder cannot be read.
+        OSError: if the folder cannot be read.
     """
-    with _one_error(url):
-        try:
-            found = _system(url).ls(url, detail=False)
-        except FileNotFoundError:
-            return []
-        return [path.rpartition("/")[2] for path in found]
+    found: list[str] = []
+    with _one_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
+        found = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
+    return [path.rpartition("/")[2] for path in found]
 
 
-def remove(url: str) -> None:
+def remove(path: str) -> None:
     """Remove a file if it exists."""
     with suppress(Exception):
-        _system(url).rm_file(url)
+        if is_url(path):
+            _system(path).rm_file(path)
+        else:
+            os.unlink(path)
 
 
-def remove_folder(url: str) -> None:
-    """Remove a folder with its files if it exists."""
-    with suppress(Exception):
-        _system(url).rm(url, recursive=True)
+def remove_folder(path: str) -> None:
+    """Remove a folder with its files, as far as possible; workers that have not noticed the end of a run write into it."""
+    if is_url(path):
+        with suppress(Exception):
+            _system(path).rm(path, recursive=True)
+        return
+    for pause in (0.05, 0.2, 1.0, 0.0):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.exists(path):
+            return
+        time.sleep(pause)
 
 
 @contextmanager

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from autodiff_cli.arrays import Array, Indices, Vector
 from autodiff_cli.data.column_values import dense, json_text, python_values
 from autodiff_cli.data.exact_sums import ExactSums, grown
-from autodiff_cli.data.row_blocks import Array, Block, Column, Results, only
-
-_Codes = NDArray[np.intp]
+from autodiff_cli.data.row_blocks import Block, Column, Results, only
 
 
 class Totals:
@@ -65,7 +63,7 @@ class Totals:
             if unknown.any() or not self.firsts:
                 self.firsts.append(block if unknown.all() else only(block, unknown))
 
-    def results(self, mean: bool) -> Iterator[tuple[Block, list[NDArray[np.float64]]]]:
+    def results(self, mean: bool) -> Iterator[tuple[Block, list[Vector]]]:
         """Yield the first rows of groups with the sum, or the mean, of each result; there is at least one block."""
         start = 0
         for block in self.firsts:
@@ -75,7 +73,8 @@ class Totals:
 
     def save(self, file: BinaryIO) -> None:
         """Write the totals to a file."""
-        arrays: dict[str, Any] = {"rows": self.rows}
+        names = list(self.firsts[0].columns) if self.firsts else []
+        arrays: dict[str, Any] = {"rows": self.rows, "columns": _as_json(names)}
         for i, each in enumerate(self.sums):
             arrays |= {f"digits.{i}.{position}": digits for position, digits in each.digits.items()}
             arrays |= {f"others.{i}": each.others, f"terms.{i}": each.terms}
@@ -86,36 +85,31 @@ class Totals:
         np.savez(file, **arrays)
 
     @classmethod
-    def load(cls, path: str, columns: Sequence[str], results: int) -> Totals:
-        """Read the totals from a file.
-
-        Args:
-            path: the path of a file that ``save`` has written.
-            columns: the names of the kept columns.
-            results: the number of results.
-        """
-        made = cls(results)
-        firsts: dict[int, dict[str, Column]] = {}
+    def load(cls, path: str) -> Totals:
+        """Read the totals from a file that ``save`` has written."""
         with np.load(path, allow_pickle=False) as arrays:
-            made.rows = arrays["rows"]
-            for i, each in enumerate(made.sums):
+            names = _from_json(arrays["columns"])
+            totals = cls(sum(name.startswith("terms.") for name in arrays.files))
+            totals.rows = arrays["rows"]
+            for i, each in enumerate(totals.sums):
                 each.others, each.terms = arrays[f"others.{i}"], int(arrays[f"terms.{i}"])
+            firsts: dict[int, dict[str, Column]] = {}
             for name in arrays.files:
                 kind, *numbers = name.split(".")
                 i, j = map(int, (*numbers, -1, -1)[:2])
                 if kind == "digits":
-                    made.sums[i].digits[j] = arrays[name]
+                    totals.sums[i].digits[j] = arrays[name]
                 elif kind in _UNPACKED:
-                    firsts.setdefault(i, {})[columns[j]] = _UNPACKED[kind](arrays[name])
-        for block in firsts.values() if columns else [{}]:
-            rows = len(next(iter(block.values()))) if columns else 1
-            made.firsts.append(Block(rows, {}, block, None, "", range(rows)))
-        keys = [key for block in made.firsts for key in _grouped(block)[1]]
-        made._places = {key: i for i, key in enumerate(keys)}
-        return made
+                    firsts.setdefault(i, {})[names[j]] = _UNPACKED[kind](arrays[name])
+        for block in firsts.values() if names else [{}]:
+            rows = len(next(iter(block.values()))) if names else 1
+            totals.firsts.append(Block(rows, {}, block, None, "", range(rows)))
+        keys = [key for block in totals.firsts for key in _grouped(block)[1]]
+        totals._places = {key: i for i, key in enumerate(keys)}
+        return totals
 
 
-def _first_rows(block: Block, codes: _Codes, groups: int) -> Block:
+def _first_rows(block: Block, codes: Indices, groups: int) -> Block:
     """Return the first row of each group."""
     positions = np.empty(groups, np.intp)
     positions[codes[::-1]] = np.arange(block.rows)[::-1]
@@ -124,7 +118,7 @@ def _first_rows(block: Block, codes: _Codes, groups: int) -> Block:
     return only(block, first)
 
 
-def _grouped(block: Block) -> tuple[_Codes, list[Hashable]]:
+def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
     """Return the group of each row, and a key for each group, in order of their first occurrence."""
     codes = np.zeros(block.rows, np.intp)
     keys: list[tuple[Hashable, ...]] = [()]
@@ -136,7 +130,7 @@ def _grouped(block: Block) -> tuple[_Codes, list[Hashable]]:
     return codes, list(keys)
 
 
-def _coded(column: Column) -> tuple[_Codes, list[Hashable]]:
+def _coded(column: Column) -> tuple[Indices, list[Hashable]]:
     """Return a number for each value of a column, and the key that each number stands for."""
     if isinstance(column, (list, np.ndarray)) or str(column.type).startswith(_NESTED):
         return _numbered(_keys(python_values(column)))
@@ -149,7 +143,7 @@ _NESTED = ("struct", "list", "large_list", "fixed_size_list", "map")
 """The types of Arrow that have no dictionary."""
 
 
-def _numbered(values: list[Any]) -> tuple[_Codes, list[Any]]:
+def _numbered(values: list[Any]) -> tuple[Indices, list[Any]]:
     """Number values in order of their first occurrence; return the number of each value, and the different values."""
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.intp, len(values))
@@ -172,7 +166,7 @@ def _packed(column: Column) -> tuple[str, Array]:
     if isinstance(column, np.ndarray):
         return "array", column
     if isinstance(column, list):
-        return "json", np.frombuffer(json.dumps(column).encode(), np.uint8)
+        return "json", _as_json(column)
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -180,6 +174,10 @@ def _packed(column: Column) -> tuple[str, Array]:
     with pa.ipc.new_stream(sink, batch.schema) as out:
         out.write_batch(batch)
     return "arrow", np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _as_json(values: list[Any]) -> Array:
+    return np.frombuffer(json.dumps(values).encode(), np.uint8)
 
 
 def _from_json(packed: Array) -> list[Any]:

@@ -8,7 +8,7 @@ from autodiff_cli.lesson.page import written
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.plotting.discontinuities import Floats
+    from autodiff_cli.arrays import Floats
     from autodiff_cli.plotting.fitted import FittedPlot
 
 ABOUT = "A fit of autodiff: move the pointer to read the curve, its bands and the data."

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from autodiff_cli.plotting.discontinuities import Curves, Floats
+from autodiff_cli.arrays import Floats
+from autodiff_cli.plotting.discontinuities import Curves
 
 _DECADES = (-4, 4)
 _EACH = 48

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from autodiff_cli.arrays import Floats, Mask
+
 Curves = Callable[[Floats], Floats]
 """A function that takes points ``(n,)`` and returns the value, the first derivative, and so on, ``(k, n)``."""
 CENTRAL = (10, 90)
@@ -176,7 +175,7 @@ def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
     return found
 
 
-def _rougher(first: Floats, second: Floats) -> Bools:
+def _rougher(first: Floats, second: Floats) -> Mask:
     """Return whether the first half of each interval is at least as rough as the second half.
 
     The halves are compared in the first curve that is not smooth.
@@ -184,7 +183,7 @@ def _rougher(first: Floats, second: Floats) -> Bools:
     worst = np.maximum(first, second)
     curve = np.where((worst > DOUBTFUL).any(0), (worst > DOUBTFUL).argmax(0), worst.argmax(0))
     columns = np.arange(first.shape[1])
-    rougher: Bools = first[curve, columns] >= second[curve, columns]
+    rougher: Mask = first[curve, columns] >= second[curve, columns]
     return rougher
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from autodiff_cli.plotting.discontinuities import Floats
+from autodiff_cli.arrays import Floats, Indices
 from autodiff_cli.plotting.layout import arrows, field_bands, path_marks, shape_of, ticks
 from autodiff_cli.plotting.model import Field
 from autodiff_cli.plotting.terminal import size
@@ -50,12 +49,12 @@ def drawn(field: Field, width: int | None, height: int | None, color: str) -> st
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _at(points: Floats, count: int) -> NDArray[np.intp]:
+def _at(points: Floats, count: int) -> Indices:
     """Return the positions of the samples at the centres of ``count`` cells."""
     return np.floor((np.arange(count) + 0.5) / count * len(points)).astype(int)
 
 
-def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> NDArray[np.intp]:
+def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> Indices:
     """Return the number of the band in each cell, the top row first; -1 for a value that is not finite."""
     value = field.value[np.ix_(_at(field.y, rows)[::-1], _at(field.x, columns))]
     band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)

@@ -19,7 +19,7 @@ from autodiff_cli.wording import shortened, two_lines
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from autodiff_cli.plotting.discontinuities import Floats
+    from autodiff_cli.arrays import Floats
 
 MOST_POINTS = 20_000
 """The maximum number of points of the data that are drawn."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from autodiff_cli.plotting.discontinuities import Discontinuity, Floats
+from autodiff_cli.arrays import Floats, Indices
+from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.model import Field, Plot
 
 CROWDED = 40
@@ -289,7 +289,7 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
         return x[good], y[good], (u * factor)[good], (v * factor)[good]
 
 
-def _spaced(count: int, wanted: int) -> NDArray[np.intp]:
+def _spaced(count: int, wanted: int) -> Indices:
     """Return about ``wanted`` of ``count`` positions, equally spaced, with a margin at both ends."""
     step = max(1, round(count / wanted))
     return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats, Mask
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.lazy import deferred
-from autodiff_cli.plotting.discontinuities import Bools, Floats
 from autodiff_cli.plotting.refine import Samples
 from autodiff_cli.plotting.scale import LINEAR, Scale
 
@@ -158,7 +158,7 @@ class Field(CommandResult):
     table: Floats
     value: Floats
     gradient: Floats | None
-    discontinuous: Bools
+    discontinuous: Mask
     window: tuple[float, float]
     path: Floats
     notes: list[Record]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import MissingPackage
 from autodiff_cli.lazy import library
-from autodiff_cli.plotting.discontinuities import Floats
 from autodiff_cli.plotting.layout import (
     Panel,
     arrows,

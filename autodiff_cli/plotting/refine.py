@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from autodiff_cli.arrays import Floats, Indices
 from autodiff_cli.plotting.discontinuities import (
     CENTRAL,
     Curves,
     Discontinuity,
     Extent,
-    Floats,
     Limit,
     approaches,
     bisected,
@@ -141,7 +140,7 @@ def _with(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats
 
 
 def _searched(
-    function: Curves, xs: Floats, rough: NDArray[np.intp], extent: Extent, shown: int
+    function: Curves, xs: Floats, rough: Indices, extent: Extent, shown: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
     """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
     low, high = float(xs[0]), float(xs[-1])

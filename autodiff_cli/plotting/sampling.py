@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats, Mask
 from autodiff_cli.command_result import Record
 from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
@@ -20,7 +21,7 @@ from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
 from autodiff_cli.plotting.default_range import default_range
-from autodiff_cli.plotting.discontinuities import CENTRAL, Bools, Discontinuity, Floats
+from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
 from autodiff_cli.plotting.model import Curve, Field, Plot, Source
 from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
 from autodiff_cli.plotting.scale import Scale
@@ -311,7 +312,7 @@ def described(name: str, found: Sequence[Discontinuity], named: str = "") -> lis
     return notes
 
 
-def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Bools, bool]:
+def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
     """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
     found = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.plotting.discontinuities import Discontinuity, Floats
+from autodiff_cli.plotting.discontinuities import Discontinuity
 
 
 @dataclass(frozen=True)

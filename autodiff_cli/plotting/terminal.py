@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
-from autodiff_cli.plotting.discontinuities import Floats
 from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
 from autodiff_cli.plotting.model import Plot
 from autodiff_cli.report import widths

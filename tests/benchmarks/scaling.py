@@ -33,7 +33,7 @@ from autodiff_cli.data import pipeline
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.parts import coordinator, scheduler
 from autodiff_cli.data.parts.coordinator import Settings
-from autodiff_cli.data.parts.partitions import Limits, scan
+from autodiff_cli.data.parts.partitions import scan
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.row_blocks import OutputStyle
 from autodiff_cli.data.writers import writer
@@ -104,14 +104,14 @@ def files(folder: str, style: str) -> list[str]:
     return paths
 
 
-def run(cluster: Any, paths: list[str], target: str, limits: Limits) -> tuple[float, float, int]:
+def run(cluster: Any, paths: list[str], target: str, most: int) -> tuple[float, float, int]:
     """Seconds, seconds of processor in the workers, and partitions."""
     task = Task(EXPRESSION)
     workers = [psutil.Process(nanny.pid) for nanny in cluster.workers.values()]
     spent = [worker.cpu_times() for worker in workers]
     start = time.perf_counter()
     form = "parquet" if paths[0].endswith("parquet") else "csv"
-    settings = Settings(scheduler=cluster.scheduler_address, limits=limits)
+    settings = Settings(scheduler=cluster.scheduler_address, most=most)
     ticks: list[int] = []
     coordinator.run(
         task,
@@ -180,10 +180,10 @@ def measure(folder: str, moved: Moved) -> None:
         for style, paths in inputs.items():
             print(f"\n{style:36s} partitions   seconds     us/row       rows/s")
             file = os.path.join(folder, f"out.{style}")
-            sizes = {f"2 workers, {size} MiB, a folder": partial(run, two, paths, out, Limits(size << 20)) for size in SIZES}
+            sizes = {f"2 workers, {size} MiB, a folder": partial(run, two, paths, out, size << 20) for size in SIZES}
             others = {
-                "2 workers, 16 MiB, one file": partial(run, two, paths, file, Limits(16 << 20)),
-                "1 worker, 16 MiB, a folder": partial(run, one, paths, out, Limits(16 << 20)),
+                "2 workers, 16 MiB, one file": partial(run, two, paths, file, 16 << 20),
+                "1 worker, 16 MiB, a folder": partial(run, one, paths, out, 16 << 20),
                 "no cluster, 2 threads, one file": partial(local, paths, file, 2),
                 "no cluster, 1 thread, one file": partial(local, paths, file, 1),
             }
@@ -199,7 +199,7 @@ def overhead(cluster: Any, moved: Moved, folder: str) -> None:
         taken, before = [], time.process_time()
         for count in counts:
             start = time.perf_counter()
-            list(found.each(scan, [("/dev/null", 0, 0, "")] * count, lambda _: False))
+            list(found.each(scan, [("/dev/null", 0, 0, "")] * count))
             taken.append(time.perf_counter() - start)
         busy = (time.process_time() - before) / sum(counts)
     each = (taken[1] - taken[0]) / (counts[1] - counts[0])
@@ -210,7 +210,7 @@ def overhead(cluster: Any, moved: Moved, folder: str) -> None:
         with open(path, "w") as file:
             file.write("x,y\n" + "1.5,2.5\n" * count)
         moved.bytes = 0
-        seconds, processor, parts = run(cluster, [path], os.path.join(folder, "small.out.csv"), Limits(rows=1))
+        seconds, processor, parts = run(cluster, [path], os.path.join(folder, "small.out.csv"), 1)
         seen.append((parts, moved.bytes, seconds, processor))
     parts = seen[1][0] - seen[0][0]
     for what, i, unit in (("bytes through the scheduler", 1, 1), ("ms", 2, 1e3), ("ms of processor in the workers", 3, 1e3)):

@@ -60,7 +60,6 @@ LEFT_OUT = {
     "--scheduler": "it opens a connection",
     "--workers": "it is for a cluster only",
     "--partition-bytes": "it is for a cluster or a folder",
-    "--partition-rows": "it is for a cluster or a folder",
     "--resume": "it is for a folder that an interrupted run left",
     "--help-all": "it is the same each time; tests/test_help.py looks at it",
     "--python": "Python reports its errors with a traceback",

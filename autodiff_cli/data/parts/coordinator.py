@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -13,17 +13,18 @@ import numpy as np
 from autodiff_cli.compiler.program import Compiled, Program
 from autodiff_cli.data import output, storage
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.parts import folders, joining, scheduler, workplace
-from autodiff_cli.data.parts.job import Job, Note, error_of, work
-from autodiff_cli.data.parts.partitions import Limits, Partition, Range, Scan, plan, scan
+from autodiff_cli.data.parts import scheduler
+from autodiff_cli.data.parts.job import Job, Record, work
+from autodiff_cli.data.parts.partitions import BYTES, Partition, for_each, plan, scan
+from autodiff_cli.data.parts.run_directory import beside_file, in_folder
 from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, ordered, settle
-from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
+from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.formats import compression_of
 from autodiff_cli.language.source_text import display_name
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 _DASK = setting("engine", "dask")
 
 
@@ -36,7 +37,7 @@ class Settings:
         scheduler: the address of the scheduler; ``None`` for a new cluster on this machine.
         workers: the number of worker processes of a new cluster.
         threads: the number of threads of this process, or of each worker.
-        limits: the maximum size of a partition.
+        most: the maximum number of bytes of a partition; lines and row groups are not split.
         resume: whether to continue an unfinished run.
     """
 
@@ -44,16 +45,14 @@ class Settings:
     scheduler: str | None = None
     workers: int = 1
     threads: int = 1
-    limits: Limits = field(default_factory=Limits)
+    most: int = BYTES
     resume: bool = False
 
 
 class Workers(Protocol):
     """What computes parts: see ``scheduler.Cluster``."""
 
-    def each(
-        self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
-    ) -> Generator[tuple[int, Made]]: ...
+    def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]: ...
 
 
 class Threads:
@@ -62,12 +61,9 @@ class Threads:
     def __init__(self, threads: int) -> None:
         self._threads = threads
 
-    def each(
-        self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
-    ) -> Generator[tuple[int, Made]]:
+    def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]:
         """Call a function for each tuple of arguments, and yield the results in order."""
-        with closing(ordered(lambda given: function(*given), arguments, self._threads)) as results:
-            yield from enumerate(results)
+        return ordered(lambda one: function(*one), arguments, self._threads)
 
 
 def run(
@@ -108,8 +104,8 @@ def run(
         elif not settings.dask:  # threads would wait for each other
             settings = replace(settings, threads=1)
         first = RowMap(task, program, source.columns, name)
-        here = workplace.of_folder(str(target), form, settings.resume) if many else workplace.of_file(target)
-        with here as place, _connected(settings, place.folder, tell) as workers:
+        opened = in_folder(str(target), form, settings.resume) if many else beside_file(target)
+        with opened as directory, _connected(settings, directory.folder, tell) as workers:
             job = Job(
                 task=task,
                 first=name,
@@ -118,25 +114,25 @@ def run(
                 head=dict(style.head),
                 bare=style.bare,
                 template=output.split(str(target), form)[1] if many else "",
-                limits=settings.limits,
+                most=settings.most,
                 reading=asdict(replace(inputs, paths=(), partitions={})),
-                stamps=list(zip(map(folders.absolute, paths), folders.each(folders.stamp, paths), strict=True)),
-                origin=place.run,
-                folder=place.folder,
-                run=place.run,
+                stamps=list(zip(map(storage.absolute, paths), for_each(storage.stamp, paths), strict=True)),
+                origin=directory.run,
+                folder=directory.folder,
+                run=directory.run,
             )
-            if place.unfinished is None:
-                job = replace(job, partitions=tuple(plan(inputs, settings.limits, lambda ranges: _all(workers, ranges))))
+            if directory.unfinished is None:
+                partitions = plan(inputs, settings.most, lambda ranges: workers.each(scan, ranges))
+                job = replace(job, partitions=tuple(partitions))
                 _write_types(job, first, source)
                 job.save()
             else:
-                job = job.continued(place.unfinished, str(target))
-            into: AbstractContextManager[joining.Add]
-            into = nullcontext(lambda _: None) if many else joining.one_file(job, writer(style), target, source)
+                job = job.continued(directory.unfinished, str(target))
             calls = [(job.folder, job.run, i) for i in range(len(job.partitions))]
-            with into as add, closing(workers.each(work, calls, lambda note: "error" in note)) as notes, place.computing():
-                summary = _summed(job.partitions, _in_order(notes), add, tick)
-            summary.notes = [*place.notes, *summary.notes]
+            joining = nullcontext(_no_part) if many else _joined(job, writer(style), target, source)
+            with joining as add, closing(workers.each(work, calls)) as records, directory.computing():
+                summary = _summed(job.partitions, records, add, tick)
+            summary.notes = [*directory.notes, *summary.notes]
             return summary
 
 
@@ -169,11 +165,6 @@ def _connected(settings: Settings, folder: str, tell: scheduler.Tell) -> Abstrac
     return scheduler.connected(settings.scheduler, settings.workers, settings.threads, scratch, tell)
 
 
-def _all(workers: Workers, ranges: Sequence[Range]) -> list[Scan | str | None]:
-    """Scan ranges of files on the workers, and return the results in order."""
-    return [found for _, found in sorted(workers.each(scan, ranges, lambda _: False), key=lambda pair: pair[0])]
-
-
 def _write_types(job: Job, first: RowMap, source: Reader) -> None:
     """Write the column types, which follow from the first rows, as on a single machine."""
     if not job.has_types:
@@ -181,33 +172,42 @@ def _write_types(job: Job, first: RowMap, source: Reader) -> None:
     out = writer(job.part_style)
     with output.opened(job.types_path, out.goes_back) as file, closing(out):
         out.begin(file, first.kept, first.results, source)
-        *_, made = next(encoded(first, source, out, 1))
-        out.write(made)
+        *_, rows = next(encoded(first, source, out, 1))
+        out.write(rows)
         out.finish()
 
 
-def _in_order(notes: Iterable[tuple[int, Note]]) -> Iterator[Note]:
-    """Yield the notes in the order of their partition numbers."""
-    waiting: dict[int, Note] = {}
-    position = 0
-    for i, note in notes:
-        waiting[i] = note
-        while position in waiting:
-            yield waiting.pop(position)
-            position += 1
+def _no_part(index: int) -> None:
+    """Add nothing to an output of many files."""
 
 
-def _summed(partitions: Sequence[Partition], notes: Iterable[Note], add: joining.Add, tick: Tick) -> Summary:
+@contextmanager
+def _joined(job: Job, out: Writer, target: str | None, source: Reader) -> Iterator[Callable[[int], None]]:
+    """Open the output, and yield the function that adds the part of a partition; it is called in the order of the partitions."""
+    with output.opened(target, out.goes_back) as file, closing(out):
+        if job.types is not None:
+            out.take_types(job.types)
+        out.begin(file, job.mapping.kept, job.mapping.results, source)
+
+        def add(index: int) -> None:
+            path = job.path(index)
+            for rows in out.contents(path):
+                out.write(rows)
+            os.unlink(path)
+
+        yield add
+        out.finish()
+
+
+def _summed(partitions: Sequence[Partition], records: Iterable[Record], add: Callable[[int], None], tick: Tick) -> Summary:
     """Add the parts to the output in order, and return the counts over all rows."""
     summary = Summary()
     done, total = 0, sum(part.size for part in partitions)
     others: set[str] = set()
-    for i, (part, note) in enumerate(zip(partitions, notes, strict=True)):
-        if "error" in note:
-            raise error_of(note)
+    for i, (part, record) in enumerate(zip(partitions, records, strict=True)):
         add(i)
-        summary.add(Tally(**note["tally"]))
-        others |= {note["numpy"]} - {np.__version__}
+        summary.add(Tally(**record["tally"]))
+        others |= {record["numpy"]} - {np.__version__}
         done += part.size
         tick(summary.rows, done / total if total else None)
     if others:

@@ -17,27 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli import __version__, errors
-from autodiff_cli.data import output
+from autodiff_cli import __version__
+from autodiff_cli.data import output, storage
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.parts import folders
-from autodiff_cli.data.parts.partitions import Limits, Partition
-from autodiff_cli.data.parts.workplace import JOB
+from autodiff_cli.data.parts.partitions import BYTES, Partition
+from autodiff_cli.data.parts.run_directory import JOB
 from autodiff_cli.data.pipeline import check_same, encoded
 from autodiff_cli.data.readers.hive import Value
 from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.data.writers.totals import TotalsPartWriter
-from autodiff_cli.errors import AutodiffError, ClusterError, FileError, setting
+from autodiff_cli.errors import ClusterError, FileError, setting
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import display_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Note = dict[str, Any]
-"""The report of a worker on a partition, as JSON: the counts of its rows, or an ``error``."""
+Record = dict[str, Any]
+"""The record of a finished part, as JSON: the counts of its rows, and the version of NumPy."""
 _TYPES = "types"
 _GIVEN = ("at", "const")
 """The fields of ``Task`` that contain arrays."""
@@ -55,9 +54,9 @@ class Job:
         columns: the names of the columns of the first file.
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.
         template: the file names in the output folder, with ``*`` for the partition number; empty if parts are joined.
-        limits: the maximum size of a partition.
+        most: the maximum number of bytes of a partition.
         reading: the options of ``pipeline.Inputs``, by name.
-        stamps: the absolute path of each input file, and a text that changes with the file; see ``folders.stamp``.
+        stamps: the absolute path of each input file, and a text that changes with the file; see ``storage.stamp``.
         partitions: the partitions, in row order.
         origin: the name of the first run, which no other job has: a worker may write a record when its job was given up.
         folder: the path of the hidden folder of the run.
@@ -71,7 +70,7 @@ class Job:
     head: Mapping[str, object]
     bare: bool
     template: str
-    limits: Limits = field(default_factory=Limits)
+    most: int = BYTES
     reading: Mapping[str, object] = field(default_factory=dict)
     stamps: Sequence[tuple[str, str]] = ()
     partitions: tuple[Partition, ...] = ()
@@ -84,12 +83,12 @@ class Job:
         """The job as it is written to a file, without the folder and the name of the run."""
         facts = asdict(replace(self, task=replace(self.task, at={}, const={}), folder="", run=""))
         facts["task"] |= {name: {key: _packed(value) for key, value in getattr(self.task, name).items()} for name in _GIVEN}
-        made: dict[str, Any] = json.loads(json.dumps({"version": __version__, **facts}))
-        return made
+        as_read: dict[str, Any] = json.loads(json.dumps({"version": __version__, **facts}))
+        return as_read
 
     def save(self) -> None:
         """Write the job into its folder."""
-        output.write(folders.join(self.folder, JOB), json.dumps(self.facts, separators=(",", ":")).encode())
+        output.write(storage.join(self.folder, JOB), json.dumps(self.facts, separators=(",", ":")).encode())
 
     def continued(self, unfinished: bytes, target: str) -> Job:
         """Return this job with the partitions of an unfinished job, after a check that both write the same files.
@@ -111,9 +110,9 @@ class Job:
     def path(self, index: int) -> str:
         """Return the path of the part that contains the results of a partition."""
         if not self.template:
-            return folders.join(self.folder, f"{index}.part")
+            return storage.join(self.folder, f"{index}.part")
         digits = max(5, len(str(len(self.partitions) - 1)))
-        return folders.join(os.path.dirname(self.folder), self.template.replace("*", f"{index:0{digits}}"))
+        return storage.join(os.path.dirname(self.folder), self.template.replace("*", f"{index:0{digits}}"))
 
     @property
     def has_types(self) -> bool:
@@ -123,12 +122,12 @@ class Job:
     @property
     def types_path(self) -> str:
         """The path of a file with the column types of the output, which follow from the first rows."""
-        return folders.join(self.folder, _TYPES)
+        return storage.join(self.folder, _TYPES)
 
     @cached_property
     def types(self) -> bytes | None:
         """The content of this file; ``None`` for an output without types."""
-        return folders.content(self.types_path) if self.has_types else None
+        return storage.content(self.types_path) if self.has_types else None
 
     @cached_property
     def mapping(self) -> RowMap:
@@ -149,25 +148,25 @@ class Job:
         """Return the writer of a part, with the column types of the output if the format has types."""
         if self.task.total:
             return TotalsPartWriter(self.style)
-        made = writer(self.style if self.template else self.part_style)
+        part = writer(self.style if self.template else self.part_style)
         if self.types is not None:
-            made.take_types(self.types)
-        return made
+            part.take_types(self.types)
+        return part
 
-    def compute(self, index: int) -> Note:
-        """Compute and write the part of a partition, unless it is finished, and return the counts of its rows.
+    def compute(self, index: int) -> Record:
+        """Compute and write the part of a partition, unless it is finished, and return its record.
 
         Raises:
             AutodiffError: if a row fails; the part is then not written.
         """
-        record = folders.join(self.folder, f"{index}.{self.origin}.done")
-        done = folders.content(record)
-        if done is not None and folders.exists(self.path(index)):
-            note: Note = json.loads(done)
-            return note
-        note = {"tally": asdict(self._written(index)), "numpy": np.__version__}
-        output.write(record, json.dumps(note).encode())
-        return note
+        path = storage.join(self.folder, f"{index}.{self.origin}.done")
+        finished = storage.content(path)
+        if finished is not None and storage.exists(self.path(index)):
+            record: Record = json.loads(finished)
+            return record
+        record = {"tally": asdict(self._written(index)), "numpy": np.__version__}
+        output.write(path, json.dumps(record).encode())
+        return record
 
     def _written(self, index: int) -> Tally:
         tally, path, checked = Tally(), self.path(index), -_CHECKED_EACH
@@ -180,18 +179,18 @@ class Job:
                     out.flush()
                     file.seek(0)
                     file.truncate()
-                for more, made in encoded(self.mapping, source, out, 1):
+                for more, rows in encoded(self.mapping, source, out, 1):
                     if time.monotonic() - checked >= _CHECKED_EACH:
                         self._check_runs()
                         checked = time.monotonic()
-                    out.write(made)
+                    out.write(rows)
                     tally.add(more)
                 out.finish()
                 self._check_runs()
         return tally
 
     def _check_runs(self) -> None:
-        if not folders.exists(folders.join(self.folder, self.run)):
+        if not storage.exists(storage.join(self.folder, self.run)):
             raise ClusterError("the job was canceled")
 
 
@@ -228,7 +227,7 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     for name, value in {**new["reading"], **new["task"]}.items():
         if {**old["reading"], **old["task"]}[name] != value:
             return f"{setting(_SETTINGS.get(name, name))} was different"
-    if old["limits"] != new["limits"]:
+    if old["most"] != new["most"]:
         return "its partitions have another size"
     same = all(old[name] == new[name] for name in ("columns", "form", "head", "bare", "template"))
     return "" if same else "its output has another format or other columns"
@@ -246,11 +245,9 @@ def load(folder: str, run: str) -> Job:
         ClusterError: if the folder cannot be read, or if the job was saved by another version of autodiff.
     """
     try:
-        data = folders.content(folders.join(folder, JOB))
+        data, reason = storage.content(storage.join(folder, JOB)), "the job does not exist"
     except OSError as error:
         data, reason = None, error.strerror or str(error)
-    else:
-        reason = "the job does not exist"
     if data is None:
         hint = "make the folder available under the same path on all machines"
         raise ClusterError(f"a worker cannot read '{folder}': {reason}", hint=hint)
@@ -259,35 +256,25 @@ def load(folder: str, run: str) -> Job:
     if version != __version__:
         hint = "install the same version on all machines"
         raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
-    given = {name: {key: _unpacked(value) for key, value in facts["task"][name].items()} for name in _GIVEN}
-    facts["task"] = Task(**{**facts["task"], **given})
+    values = {name: {key: _unpacked(value) for key, value in facts["task"][name].items()} for name in _GIVEN}
+    facts["task"] = Task(**{**facts["task"], **values})
     facts["columns"] = tuple(facts["columns"])
-    facts["limits"] = Limits(**facts["limits"])
     facts["partitions"] = tuple(map(_partition, facts["partitions"]))
     return Job(**{**facts, "folder": folder, "run": run})
 
 
-def work(folder: str, run: str, index: int) -> Note:
-    """Compute one partition of a job; a worker calls this function."""
+def work(folder: str, run: str, index: int) -> Record:
+    """Compute one partition of a job, and return the record of its part; a worker calls this function.
+
+    Raises:
+        AutodiffError: if a row fails, or a file cannot be read or written.
+    """
+    job = load(folder, run)
     try:
-        job = load(folder, run)
-        try:
-            return job.compute(index)
-        except FileError as error:
-            if error.hint is None and not folders.exists(job.partitions[index].path):
-                error.hint = "workers read the input files: make them available under the same paths on all machines"
-            raise
-    except AutodiffError as error:
-        return {"error": {"kind": error.kind, **error.arguments()}}
+        return job.compute(index)
+    except FileError as error:
+        if error.hint is None and not storage.exists(job.partitions[index].path):
+            error.hint = "workers read the input files: make them available under the same paths on all machines"
+        raise
     except OSError as error:
-        return {"error": {"kind": "FileError", "message": f"a worker cannot write into '{folder}': {error.strerror or error}"}}
-
-
-def error_of(note: Note) -> AutodiffError:
-    """Convert the error in a worker's note to an exception."""
-    data = dict(note["error"])
-    kind = getattr(errors, data.pop("kind"), AutodiffError)
-    if data.get("span") is not None:
-        data["span"] = tuple(data["span"])
-    found: AutodiffError = kind(data.pop("message"), **data)
-    return found
+        raise FileError(f"a worker cannot write into '{folder}': {error.strerror or error}") from None

@@ -7,30 +7,32 @@ newlines are known only after reading, so the workers scan large text files firs
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-import numpy as np
-
-from autodiff_cli.data import inputs, readers, storage
-from autodiff_cli.data.parts import folders
-from autodiff_cli.data.pipeline import Inputs
+from autodiff_cli.data import inputs, storage
+from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.readers import arrow_csv
-from autodiff_cli.data.readers.hive import HiveReader, Values
-from autodiff_cli.data.readers.lines import LONGEST, TextReader, section
-from autodiff_cli.data.readers.npy import NpyReader
-from autodiff_cli.data.row_blocks import InputFile, Reader
+from autodiff_cli.data.readers.hive import Values
+from autodiff_cli.data.readers.lines import LONGEST, lines_in
+from autodiff_cli.data.row_blocks import Reader
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import display_name
 
 if TYPE_CHECKING:
     from autodiff_cli.data.readers.arrow import ArrowReader
+    from autodiff_cli.data.readers.lines import TextReader
+    from autodiff_cli.data.readers.npy import NpyReader
 
+Made = TypeVar("Made")
 BYTES = 1 << 26
 """The default number of bytes of a partition, large enough that its overhead of milliseconds is negligible."""
 _STEP = 1 << 18
+_REQUESTS = 16
+"""The number of requests to a server at the same time."""
 
 Range = tuple[str, int, int, str]
 """The path of a file, the start and stop of a range of bytes, and the delimiter if the file may have quotes."""
@@ -68,35 +70,9 @@ class Partition:
         Raises:
             AutodiffError: if the file cannot be opened; see ``inputs.reader``.
         """
-        if self.span is None or FORMATS[self.style].unit != "lines":
-            source = inputs.reader(self.path, self.style, self.columns, name=self.name, values=self.values)
-            if self.span is not None:
-                source.cut(*self.span, self.first)
-            return source
-        file = section(inputs.opened(self.path, self.style, self.name), *self.span)
-        try:
-            made = readers.reader(InputFile(file, self.name, FORMATS[self.style], self.columns, line=self.first))
-            return HiveReader(made, self.values) if self.values else made
-        except BaseException:
-            file.close()
-            raise
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The maximum size of a partition.
-
-    Attributes:
-        bytes: the size in bytes; lines and row groups are not split.
-        rows: the number of rows, approximate for a text file; if given, it replaces ``bytes``.
-    """
-
-    bytes: int = BYTES
-    rows: int | None = None
-
-    def rows_of(self, rows: int, size: int) -> int:
-        """Return the number of rows of a partition, for a file of ``rows`` rows and ``size`` bytes."""
-        return self.rows or max(1, self.bytes * rows // max(size, 1))
+        return inputs.reader(
+            self.path, self.style, self.columns, name=self.name, values=self.values, span=self.span, first=self.first
+        )
 
 
 def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
@@ -119,7 +95,7 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
                 if not data:
                     break
                 position += len(data)
-                lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+                lines += lines_in(data)
                 if delimiter and b'"' in data and not _is_regular(data, delimiter):
                     return "a cell may contain a newline"
     except OSError as error:
@@ -136,49 +112,51 @@ def _is_regular(lines: bytes, delimiter: str) -> bool:
     return arrow_csv.is_regular(simple, delimiter)
 
 
-def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequence[Scan | str | None]]) -> list[Partition]:
+def for_each(look: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+    """Return the result of a function for each of many files; while a server answers one request, others are sent."""
+    return list(ordered(look, paths, _REQUESTS if any(map(storage.is_url, paths)) else 1))
+
+
+def plan(source: Inputs, most: int, scans: Callable[[Sequence[Range]], Iterable[Scan | str | None]]) -> list[Partition]:
     """Split files into partitions.
 
     Args:
         source: the input files; an invalid file becomes one partition, whose worker reports the error.
-        limits: the maximum size of a partition.
+        most: the maximum number of bytes of a partition; lines and row groups are not split.
         scans: the function that calls ``scan`` for several ranges.
 
     Returns:
         the partitions, in row order.
     """
-    cuts = folders.each(lambda path: _cut(source, path, limits), list(map(str, source.paths)))
-    found = iter(scans([part for cut in cuts if isinstance(cut, _Lines) for part in cut.ranges]))
-    return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _Lines) else cut)]
+    cuts = for_each(lambda path: _cut(source, path, most), list(map(str, source.paths)))
+    found = iter(scans([part for cut in cuts if isinstance(cut, _Text) for part in cut.ranges]))
+    return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _Text) else cut)]
 
 
-def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
+def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _Text:
     name, style = display_name(path), inputs.style_of(path, source.style)
-    size = folders.size_of(path)
-    given = None if source.columns is None else tuple(source.columns)
-    whole = Partition(folders.absolute(path), name, style, size, None, 1, given, source.partitions.get(path, {}))
+    size = storage.size_of(path) or 0
+    columns = None if source.columns is None else tuple(source.columns)
+    whole = Partition(storage.absolute(path), name, style, size, None, 1, columns, source.partitions.get(path, {}))
     unit = FORMATS[style].unit
-    if not unit or (size <= limits.bytes and limits.rows is None):
+    if not unit or size <= most:
         return [whole]
     try:
         reader = inputs.reader(path, style, source.columns)
     except AutodiffError:
         return [whole]
-    try:
+    with closing(reader):
         rows = reader.total or 0
-        if isinstance(reader, TextReader) and not rows:  # a compressed file
-            return [whole]
-        if isinstance(reader, NpyReader):
-            spans = _even(rows, limits.rows_of(rows, size)) if reader.divisible else []
-            return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], rows)
-        if not isinstance(reader, TextReader):
-            return _parts(whole, list(_groups(cast("ArrowReader", reader).rows_of_groups, limits.rows_of(rows, size))), rows)
-        step = limits.bytes if limits.rows is None else max(1, int(limits.rows * _line_size(path)))
-        return _Lines(
-            whole, reader.columns, reader.line, [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, step)]
-        )
-    finally:
-        reader.close()
+        if unit == "lines":
+            if not rows:  # a compressed file
+                return [whole]
+            ranges = [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, most)]
+            return _Text(whole, reader.columns, cast("TextReader", reader).line, ranges)
+        most_rows = max(1, most * rows // size)
+        if unit == "groups":
+            return _parts(whole, list(_groups(cast("ArrowReader", reader).rows_of_groups, most_rows)), rows)
+        spans = _even(rows, most_rows) if cast("NpyReader", reader).divisible else []
+        return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], rows)
 
 
 def _even(total: int, step: int) -> list[tuple[int, int]]:
@@ -203,15 +181,8 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
     return [replace(whole, size=int(count * size), span=(start, stop), first=first) for start, stop, first, count in spans]
 
 
-def _line_size(path: str) -> float:
-    """Return the average number of bytes of a line at the beginning of the file."""
-    with _opened(path) as file:
-        data = file.read(_STEP)
-    return len(data) / max(1, data.count(b"\n"))
-
-
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _Text:
     """A text file to be split.
 
     Attributes:
@@ -228,23 +199,19 @@ class _Lines:
 
     def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
         """Split the file at the first line of each range; return one partition if the file cannot be split."""
-        own = [next(scans) for _ in self.ranges]
-        whole = self.whole
-        if any(isinstance(scanned, str) for scanned in own):
-            return [whole]
+        own, whole = [next(scans) for _ in self.ranges], self.whole
         cuts, number = [(0, 1)], 1
-        for scanned in own:
-            if scanned is None:
-                continue
-            assert not isinstance(scanned, str)
-            begin, lines = scanned
+        for found in own:
+            if isinstance(found, str):
+                return [whole]
+            begin, lines = found or (0, 0)
             # The first partition contains the header, or the first object.
             if begin and begin < whole.size and number >= self.line:
                 cuts.append((begin, number))
             number += lines
         stops = [start for start, _ in cuts[1:]] + [whole.size]
-        given = self.columns if whole.style == "ndjson" else whole.columns
+        named = self.columns if whole.style == "ndjson" else whole.columns
         return [
-            replace(whole, size=stop - start, span=(start, stop), first=line, columns=self.columns if start else given)
+            replace(whole, size=stop - start, span=(start, stop), first=line, columns=self.columns if start else named)
             for (start, line), stop in zip(cuts, stops, strict=True)
         ]

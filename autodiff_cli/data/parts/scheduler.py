@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autodiff_cli.data.output import undisturbed
-from autodiff_cli.errors import ClusterError, UsageError, setting
+from autodiff_cli.errors import AutodiffError, ClusterError, UsageError, setting
 from autodiff_cli.lazy import library
 
 if TYPE_CHECKING:
@@ -45,16 +45,13 @@ class Cluster:
         self._where = where
         self._calls = 0
 
-    def each(
-        self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
-    ) -> Generator[tuple[int, Made]]:
-        """Call a function on the workers for each tuple of arguments.
+    def each(self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
+        """Call a function on the workers for each tuple of arguments, and yield the results in order.
 
-        Yields:
-            each result with its position, as soon as it is ready; after a result for which ``failed`` is true, later calls are
-            canceled.
+        If a call fails, later calls are canceled.
 
         Raises:
+            AutodiffError: if the function raises it.
             ClusterError: if a worker cannot run the function.
         """
         from distributed import as_completed
@@ -65,34 +62,41 @@ class Cluster:
         digits = len(str(len(arguments)))
         keys = [f"autodiff-{self._client.id}-{self._calls}-{i:0{digits}}" for i in range(len(arguments))]
         futures = self._client.map(function, *zip(*arguments, strict=True), key=keys, pure=False)
-        waiting = {key: (i, future) for i, (key, future) in enumerate(zip(keys, futures, strict=True))}
-        done = as_completed(futures, loop=self._client.loop, with_results=True, raise_errors=False)
+        waiting = dict(zip(keys, futures, strict=True))
+        results: dict[str, Any] = {}
+        completed = as_completed(futures, loop=self._client.loop, with_results=True, raise_errors=False)
         del futures
-        for future, made in done:
-            if future.key not in waiting:
+        order = iter(keys)
+        following = next(order, None)
+        for future, result in completed:
+            if waiting.pop(future.key, None) is None:
                 continue
-            i, _ = waiting.pop(future.key)
+            results[future.key] = result
             # A result that has arrived here is valid, even if the worker that computed it is lost by now.
             if future.status in ("error", "cancelled"):
-                raise self._lost(future, made)
-            yield i, made
-            if failed(made):
-                later = [key for key, (j, _) in waiting.items() if j > i]
-                self._client.cancel([waiting.pop(key)[1] for key in later])
+                results[future.key] = self._error(future, result)
+                self._client.cancel([waiting.pop(key) for key in list(waiting) if key > future.key])
+            while following in results:
+                if isinstance(results[following], AutodiffError):
+                    raise results[following]
+                yield results.pop(following)
+                following = next(order, None)
 
-    def _lost(self, future: Future, made: object) -> ClusterError:
-        """Return the error for a call without a result."""
+    def _error(self, future: Future, result: object) -> AutodiffError:
+        """Return the error that the function raised in a call; raise an error of the cluster at once."""
         from distributed import KilledWorker
 
         if future.status != "error":
-            return ClusterError(f"the connection to {self._where} was lost")
-        error = made[1] if isinstance(made, tuple) else future.exception()
+            raise ClusterError(f"the connection to {self._where} was lost")
+        error = result[1] if isinstance(result, tuple) else future.exception()
+        if isinstance(error, AutodiffError):
+            return error
         if isinstance(error, KilledWorker):
             hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
-            return ClusterError("several workers ended while they computed the same partition", hint=hint)
+            raise ClusterError("several workers ended while they computed the same partition", hint=hint)
         if isinstance(error, ModuleNotFoundError):
-            return ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
-        return ClusterError(f"a worker failed: {type(error).__name__}: {error}")
+            raise ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
+        raise ClusterError(f"a worker failed: {type(error).__name__}: {error}")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.libraries import library_errors, pyarrow
@@ -17,7 +18,6 @@ from autodiff_cli.data.row_blocks import (
     ArrowArray,
     BadRows,
     Block,
-    Floats,
     InputFile,
     ParquetLayout,
     Reader,

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, ArrowType, truths, typed
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
-from autodiff_cli.data.row_blocks import ArrowArray, Block, Floats, ReadRequest
+from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 from autodiff_cli.formats import Dialect
 
 

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autodiff_cli.arrays import Array, Floats
 from autodiff_cli.data.column_values import json_text, truths
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
-from autodiff_cli.data.row_blocks import Array, ArrowArray, Block, Floats, ReadRequest
+from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
 _INFINITY = re.compile(rb"Inf[],}\s]")
 _MINUS_ZERO = re.compile(rb"-0[,}\s]")

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, arrow_type, first_wrong, is_number, masked, typed
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
 from autodiff_cli.language.source_text import display_name

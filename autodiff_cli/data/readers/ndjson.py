@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.readers import arrow_ndjson
 from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest, field_of
+from autodiff_cli.data.row_blocks import BadRows, Block, InputFile, ReadRequest, field_of
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")

@@ -13,9 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from autodiff_cli.arrays import Array, Floats
 from autodiff_cli.data.libraries import library_errors
 from autodiff_cli.data.readers.lines import LONGEST
-from autodiff_cli.data.row_blocks import BLOCK_ROWS, Array, BadRows, Block, Floats, InputFile, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, BadRows, Block, InputFile, Reader, ReadRequest
 from autodiff_cli.errors import DataError, LimitError, setting
 from autodiff_cli.language.source_text import left_in
 from autodiff_cli.limits import MOST_ELEMENTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -75,6 +75,13 @@ class ArrowWriter(Writer):
     def take_types(self, part: bytes) -> None:
         """Take the column types from the content of an Arrow file."""
         self._schema = self._arrow.ipc.open_file(self._arrow.py_buffer(part)).schema
+
+    def contents(self, path: str) -> Iterator[_Columns]:
+        with self._arrow.memory_map(path) as file:
+            batches, kept = self._arrow.ipc.open_file(file), len(self._kept)
+            for i in range(batches.num_record_batches):
+                columns = batches.get_batch(i).columns
+                yield columns[:kept], columns[kept:]
 
     def write(self, encoded: _Columns) -> None:
         if self._sink is None:

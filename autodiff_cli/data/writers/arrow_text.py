@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import dense, json_text
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.number_text import arrow_texts
-from autodiff_cli.data.row_blocks import Array, ArrowArray, Column, Results
+from autodiff_cli.data.row_blocks import ArrowArray, Column, Results
 
 Buffers = list[bytes | memoryview]
 """Buffers of text, written one after the other."""

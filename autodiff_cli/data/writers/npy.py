@@ -6,13 +6,14 @@ import io
 import re
 import struct
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, BinaryIO
 
 import numpy as np
 
+from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import as_float, is_number
-from autodiff_cli.data.row_blocks import Array, Block, Column, OutputStyle, Reader, Results, Writer
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, Block, Column, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, FileError, setting
 
 _ROOM = 20
@@ -76,6 +77,11 @@ class NpyWriter(Writer):
     def encode(self, block: Block, results: Results) -> list[Array]:
         """Convert columns to arrays."""
         return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
+
+    def contents(self, path: str) -> Iterator[list[Array]]:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        for start in range(0, max(len(rows), 1), BLOCK_ROWS):
+            yield [rows[name][start : start + BLOCK_ROWS] for name in rows.dtype.names]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
         """Return the type of a row, which follows from the first rows."""

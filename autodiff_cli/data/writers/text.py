@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from autodiff_cli.data import number_text
@@ -13,6 +14,10 @@ from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Wr
 from autodiff_cli.data.writers import arrow_text
 from autodiff_cli.data.writers.arrow_text import Buffers
 from autodiff_cli.report.records import delimited, markdown, markdown_line
+
+_COPIED = 1 << 24
+_AROUND = slice(1, -3)
+"""The slice of a part of JSON that contains the rows, without the newline before them and the brackets after them."""
 
 
 class TextWriter(Writer):
@@ -27,6 +32,10 @@ class TextWriter(Writer):
         for buffer in (self._head, *encoded):
             self._file.write(buffer)
         self._head = b""
+
+    def contents(self, path: str) -> Iterator[Sequence[bytes | memoryview]]:
+        with open(path, "rb") as file:
+            yield from ([data] for data in iter(lambda: file.read(_COPIED), b""))
 
     def flush(self) -> None:
         """Flush the header and all rows so far."""
@@ -141,6 +150,12 @@ class JsonWriter(NdjsonWriter):
         if first:
             super().write([self._separator, first, *others])
             self._separator = b",\n"
+
+    def contents(self, path: str) -> Iterator[Sequence[bytes | memoryview]]:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
+            rows = view[_AROUND]
+            yield [rows]
+            rows.release()
 
     def finish(self) -> None:
         """Write the end of the list and the object."""

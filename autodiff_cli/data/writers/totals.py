@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -24,6 +24,9 @@ class TotalsPartWriter(Writer):
     def encode(self, block: Block, results: Results) -> Totals:
         """Return the totals of a block."""
         return Totals.of(block, results)
+
+    def contents(self, path: str) -> Iterator[Totals]:
+        yield Totals.load(path)
 
     def write(self, encoded: Totals) -> None:
         """Add totals."""

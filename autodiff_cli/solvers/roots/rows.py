@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.columns import Source
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.row_blocks import Block, Floats, Results, Tally, without
+from autodiff_cli.data.row_blocks import Block, Results, Tally, without
 from autodiff_cli.solvers.roots.columns import RootProgram
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.columns import Source
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.row_blocks import Block, Floats
+from autodiff_cli.data.row_blocks import Block
 from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.uncertainty.columns import ColumnLaw

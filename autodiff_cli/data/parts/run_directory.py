@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 
 from autodiff_cli.data import leftovers, output, storage
 from autodiff_cli.data.leftovers import RUNNING
-from autodiff_cli.data.parts import folders
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
 
 JOB = "job.json"
@@ -23,7 +22,7 @@ _PASSING = (FileError, ClusterError, MissingPackage)
 """The errors that may not occur again when a run is continued; the errors of rows have other classes."""
 
 
-class Workplace:
+class RunDirectory:
     """The hidden folder of a run.
 
     Args:
@@ -34,7 +33,7 @@ class Workplace:
         run: the name of the run; workers continue only as long as the folder contains a file of this name.
         unfinished: the description of the job that an earlier run did not finish; ``None`` for a new job.
         notes: the notes for the user.
-        over: whether a row failed, as it would again in a continued run.
+        failed: whether a row failed, as it would again in a continued run.
     """
 
     unfinished: bytes | None = None
@@ -44,12 +43,12 @@ class Workplace:
         self.lasts = lasts
         self.run = os.urandom(4).hex() + RUNNING
         self.notes: list[str] = []
-        self.over = False
+        self.failed = False
         self._held = ExitStack()
 
     def begin(self) -> None:
         """Create the file that shows that the run goes on."""
-        path = folders.join(self.folder, self.run)
+        path = storage.join(self.folder, self.run)
         if storage.is_url(path):
             output.write(path, b"")
         else:
@@ -57,8 +56,8 @@ class Workplace:
 
     def others(self) -> list[str]:
         """Return the paths of the files of other runs in this folder."""
-        names = [name for name in folders.names(self.folder) if name.endswith(RUNNING) and name != self.run]
-        return [folders.join(self.folder, name) for name in names]
+        names = [name for name in storage.names(self.folder) if name.endswith(RUNNING) and name != self.run]
+        return [storage.join(self.folder, name) for name in names]
 
     def check_alone(self, target: str) -> None:
         """Check that no other run goes on in this folder, as far as the file system knows; an object store does not know.
@@ -77,8 +76,8 @@ class Workplace:
         try:
             yield
         except AutodiffError as error:
-            self.over = type(error) not in _PASSING
-            if self.lasts and not self.over and error.hint is None:
+            self.failed = type(error) not in _PASSING
+            if self.lasts and not self.failed and error.hint is None:
                 error.hint = f"continue the run with {setting('resume')}"
             raise
         finally:
@@ -87,36 +86,36 @@ class Workplace:
     def stop(self) -> None:
         """Stop the workers of the run."""
         self._held.close()
-        folders.remove(folders.join(self.folder, self.run))
+        storage.remove(storage.join(self.folder, self.run))
 
     def remove(self) -> None:
         """Remove the folder, and first of all the job, without which a later run cannot continue."""
-        folders.remove(folders.join(self.folder, JOB))
-        folders.remove_folder(self.folder)
+        storage.remove(storage.join(self.folder, JOB))
+        storage.remove_folder(self.folder)
 
 
 @contextmanager
-def of_file(target: str | None) -> Iterator[Workplace]:
+def beside_file(target: str | None) -> Iterator[RunDirectory]:
     """Make a hidden folder next to an output file, or a temporary folder for a stream or a URL."""
     path = None if target is None or storage.is_url(target) else os.path.realpath(target)
     if path is None or (os.path.exists(path) and not os.path.isfile(path)):
-        place = Workplace(tempfile.mkdtemp(prefix="autodiff-"))
+        directory = RunDirectory(tempfile.mkdtemp(prefix="autodiff-"))
     else:
         # The folder is in the file system of the output, which has room for the parts.
-        place = Workplace(leftovers.hidden(path, "parts"))
-        place.notes = leftovers.removed(target)
-        _make(place.folder, str(target))
+        directory = RunDirectory(leftovers.hidden(path, "parts"))
+        directory.notes = leftovers.removed(target)
+        _make(directory.folder, str(target))
     try:
-        place.begin()
-        yield place
+        directory.begin()
+        yield directory
     finally:
         with output.undisturbed():
-            place.stop()
-            place.remove()
+            directory.stop()
+            directory.remove()
 
 
 @contextmanager
-def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
+def in_folder(target: str, form: str, resume: bool) -> Iterator[RunDirectory]:
     """Make the hidden folder in a folder of output files, or find that of an unfinished run.
 
     Args:
@@ -129,59 +128,52 @@ def of_folder(target: str, form: str, resume: bool) -> Iterator[Workplace]:
             folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
-    place = Workplace(folders.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"), lasts=True)
-    place.unfinished = folders.content(folders.join(place.folder, JOB))
-    if place.unfinished is None:
-        check_new(target, form, resume)
+    directory = RunDirectory(storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"), lasts=True)
+    directory.unfinished = storage.content(storage.join(directory.folder, JOB))
+    if directory.unfinished is None:
+        _check_new(target, folder, template, resume)
     elif not resume:
-        place.check_alone(target)
-        hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{place.folder}'"
+        directory.check_alone(target)
+        hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{directory.folder}'"
         raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
-    new = not storage.is_url(folder) and not os.path.exists(folder)
-    if new:
+    is_new = not storage.is_url(folder) and not os.path.exists(folder)
+    if is_new:
         _make(folder, target)
     if not storage.is_url(folder):
-        os.makedirs(place.folder, exist_ok=True)
-    place.begin()
+        os.makedirs(directory.folder, exist_ok=True)
+    directory.begin()
     try:
-        place.check_alone(target)
+        directory.check_alone(target)
     except FileError:
-        place.stop()
+        directory.stop()
         raise
-    for path in place.others():
-        folders.remove(path)
-    place.notes = leftovers.removed(folders.join(folder, template))
+    for path in directory.others():
+        storage.remove(path)
+    directory.notes = leftovers.removed(storage.join(folder, template))
+    complete = False
     try:
-        yield place
-    except BaseException:
+        yield directory
+        complete = True
+    finally:
         with output.undisturbed():
-            place.stop()
-            if place.over:
-                for name in fnmatch.filter(folders.names(folder), template):
-                    folders.remove(folders.join(folder, name))
-            if place.over or not folders.exists(folders.join(place.folder, JOB)):
-                place.remove()
-            if new and not os.listdir(folder):
+            directory.stop()
+            if directory.failed:
+                for name in fnmatch.filter(storage.names(folder), template):
+                    storage.remove(storage.join(folder, name))
+            if complete or directory.failed or not storage.exists(storage.join(directory.folder, JOB)):
+                directory.remove()
+            if is_new and not complete and not os.listdir(folder):
                 os.rmdir(folder)
-        raise
-    with output.undisturbed():
-        place.stop()
-        place.remove()
 
 
-def check_new(target: str, form: str, resume: bool = False) -> None:
-    """Check that the output folder does not contain files with the names of the output files.
-
-    Raises:
-        FileError: if the folder contains such files, or if its path is not a folder.
-    """
-    folder, template = output.split(target, form)
+def _check_new(target: str, folder: str, template: str, resume: bool) -> None:
+    """Check that the output folder does not contain files with the names of the output files."""
     if os.path.isfile(folder):
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
-    there = sorted(fnmatch.filter(folders.names(folder), template))
-    if there:
+    existing = sorted(fnmatch.filter(storage.names(folder), template))
+    if existing:
         why = "has no unfinished run, but" if resume else "already has"
-        raise FileError(f"'{target}' {why} files, such as '{there[0]}'", hint="remove the files, or name another folder")
+        raise FileError(f"'{target}' {why} files, such as '{existing[0]}'", hint="remove the files, or name another folder")
 
 
 def _make(folder: str, target: str) -> None:
