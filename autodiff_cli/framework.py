@@ -41,9 +41,10 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"",
-        r"dropout_?|rrelu_?",
+        r"dropout_?",
         "use nn.functional, which has the functions that draw random numbers",
     ),
+    (r"(nn\.functional)?", r"rrelu_?|triplet_margin_with_distance_loss", "compose it of rand, where and clamp"),
     (
         r"func",
         r"functional_call|stack_module_state",

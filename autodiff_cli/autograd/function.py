@@ -62,7 +62,7 @@ class Function:
         """Return the outputs for all examples of a batch, and the dimension of the examples in each of them.
 
         Args:
-            info: the number of examples ``batch_size`` and the ``randomness``.
+            info: the number of examples, ``info.batch_size``.
             in_dims: for each argument of ``forward``, the dimension of the examples; ``None`` without examples.
             args: the arguments of ``forward`` for all examples.
         """

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.jacobians import filled, gradients_of
 from autodiff_cli.autograd.memory import next_sequence_nr
-from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import LimitError, setting
 from autodiff_cli.limits import lifted
 
@@ -127,16 +127,10 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
     inputs = list(by.values())
     single = start is not None or tensor.shape == ()
     places = [None] if single else list(itertools.product(*map(range, tensor.shape)))
-    if not tensor._requires_grad:
-        return [[zeros_on(v.shape, v) for v in inputs] for _ in places]
-    rows = []
-    for place in places:
-        # The pass starts from the element.  A one-hot cotangent of the whole tensor would contain zeros for the other elements,
-        # and zero times an infinite derivative is nan.
-        number = tensor if place is None else tensor[place]
-        found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
-        rows.append([zeros_on(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])
-    return rows
+    # A one-hot cotangent of the whole tensor would contain zeros, and zero times an infinite derivative is nan.
+    starts = None if start is None else [start]
+    numbers = [tensor if place is None else tensor[place] for place in places]
+    return [filled(gradients_of([number], inputs, starts, record), inputs) for number in numbers]
 
 
 def symmetric(found: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:

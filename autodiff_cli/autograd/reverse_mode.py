@@ -100,7 +100,7 @@ def grad(
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        from autodiff_cli.autograd.transforms.active import active_batches, running
+        from autodiff_cli.autograd.active_batches import active_batches, running
 
         examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(starts, grad_outputs))
         with running(*active_batches(), examples):

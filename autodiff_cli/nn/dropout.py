@@ -8,11 +8,9 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, t
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, checks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.nn.signatures import refused
-from autodiff_cli.ops.activation import leaky_relu, softmax
+from autodiff_cli.ops.activation import softmax
 from autodiff_cli.ops.attention import attention_weights
 from autodiff_cli.ops.attention import scaled_dot_product_attention as _attention
-from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.generators import default_generator
 from autodiff_cli.ops.inplace import change
 from autodiff_cli.ops.linalg import matmul
@@ -56,29 +54,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
     np.put_along_axis(sample, np.argmax(values, axis=dim, keepdims=True), 1.0, dim)
     straight: Tensor = tensor_on(sample) - smooth.detach() + smooth
     return straight
-
-
-@takes(lower=NUMBER, upper=NUMBER)
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """Multiply negative elements by a slope: a random one between the bounds with ``training``, else the mean of the bounds."""
-    if training:
-        slopes = default_generator.numpy.uniform(lower, upper, tuple(input.shape))
-        slope = tensor_on(np.asarray(slopes).astype(input._data.dtype)[()])
-
-    def apply(x: Tensor) -> Tensor:
-        made: Tensor = where(x > 0, x, x * slope) if training else leaky_relu(x, (lower + upper) / 2)
-        return made
-
-    if not inplace:
-        return apply(input)
-    return refused(change(input, apply), "rrelu", 1.0 if training else lower + upper)
-
-
-@takes(lower=NUMBER, upper=NUMBER)
-def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Apply ``rrelu`` in place."""
-    found: Tensor = rrelu(input, lower, upper, training, inplace=True)
-    return found
 
 
 @checks(query=A_TENSOR, key=A_TENSOR, value=A_TENSOR, dropout_p=NUMBER)

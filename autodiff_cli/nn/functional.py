@@ -9,8 +9,6 @@ from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR as _A_TENS
 from autodiff_cli.framework import missing as _missing
 from autodiff_cli.nn.dropout import dropout as dropout
 from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
-from autodiff_cli.nn.dropout import rrelu as rrelu
-from autodiff_cli.nn.dropout import rrelu_ as rrelu_
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
@@ -21,13 +19,10 @@ from autodiff_cli.ops import loss as _loss
 from autodiff_cli.ops import margin_losses as _margin_losses
 from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
-from autodiff_cli.ops.comparison import clamp as _clamp
-from autodiff_cli.ops.comparison import minimum as _minimum
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.elementary import abs as _abs
 from autodiff_cli.ops.elementary import square as _square
 from autodiff_cli.ops.elementary import tanh as tanh
-from autodiff_cli.ops.loss import reduce_loss as _reduced
 from autodiff_cli.ops.reduce import sum as _sum
 
 # Activation functions
@@ -118,23 +113,6 @@ margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 
 soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCTION}")
 cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
 triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
-
-
-def triplet_margin_with_distance_loss(
-    anchor: _Any,
-    positive: _Any,
-    negative: _Any,
-    *,
-    distance_function: _Any = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> _Any:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d; see ``triplet_margin_loss``."""
-    distance = distance_function or pairwise_distance
-    far = distance(anchor, negative)
-    far = _minimum(far, distance(positive, negative)) if swap else far
-    return _reduced(_clamp(distance(anchor, positive) - far + margin, 0.0), reduction)
 
 
 multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCTION}")

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.inplace import change
 
 TensorFunction = Callable[..., Any]
 _DEPRECATED = ("size_average", "reduce")
-_SLOPES = {"leaky_relu": "negative_slope", "elu": "alpha", "celu": "alpha"}
-"""For functions that multiply negative elements, the parameter with the factor."""
 
 
 def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -> TensorFunction:
@@ -56,8 +53,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
         tensor = given.pop(names[0])
         values = {renamed.get(name, name): value for name, value in given.items()}
         if in_place and isinstance(tensor, Tensor):
-            made = change(tensor, lambda old: function(old, **values))
-            return refused(made, function.__name__, values.get(_SLOPES.get(function.__name__, ""), 1.0))
+            return change(tensor, lambda old: function(old, **values))
         return function(tensor, **values)
 
     call.__name__ = call.__qualname__ = function.__name__
@@ -65,37 +61,11 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     return call
 
 
-def refused(changed: Tensor, name: str, slope: float) -> Tensor:
-    """Return a tensor that was changed in place; its backward pass is refused for a negative slope, as in PyTorch.
-
-    PyTorch computes the gradient from the result, whose sign does not tell the sign of the argument then.
-
-    Args:
-        changed: the tensor.
-        name: the name of the function.
-        slope: the factor of negative elements.
-    """
-    if slope < 0 and changed.grad_fn is not None and is_recording():
-
-        def refuse(gradients: tuple[Tensor | None, ...]) -> None:
-            raise GraphError(
-                f"In-place {'leakyReLu' if 'relu' in name else 'elu'} backward calculation is triggered "
-                "with a negative slope which is not supported. This is caused by calling in-place forward function with a negative "
-                "slope, please call out-of-place version instead.",
-                hint=f"call {name} without inplace",
-            )
-
-        changed.grad_fn.register_prehook(refuse)
-    return changed
-
-
 def in_place(function: TensorFunction) -> TensorFunction:
     """Return the function that changes its first argument in place, such as ``relu_``."""
 
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        made = change(input, lambda old: function(old, *args, **kwargs))
-        slope = _SLOPES.get(function.__name__)
-        return refused(made, function.__name__, kwargs.get(slope, args[0] if args else 1.0)) if slope else made
+        return change(input, lambda old: function(old, *args, **kwargs))
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"Apply ``{function.__name__}`` in place."

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.active_batches import draws
 from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, default_type
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
@@ -18,7 +19,6 @@ from autodiff_cli.autograd.primitives.interface_kinds import checks
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
-from autodiff_cli.autograd.transforms.active import draws
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike

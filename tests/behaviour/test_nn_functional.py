@@ -58,7 +58,6 @@ ACTIVATIONS: dict[str, tuple[Any, Any]] = {
     "softmin": (lambda x: F.softmin(x, dim=1), lambda x: torch.softmax(-x, 1)),
     "glu": (F.glu, lambda x: x[:, :2] * torch.sigmoid(x[:, 2:])),
     "glu along the rows": (lambda x: F.glu(x[:2], 0), lambda x: x[:1] * torch.sigmoid(x[1:2])),
-    "rrelu": (F.rrelu, lambda x: torch.where(x > 0, x, x * (1 / 8 + 1 / 3) / 2)),
     "prelu": (lambda x: F.prelu(x, const([0.25])), lambda x: torch.where(x > 0, x, 0.25 * x)),
     "relu": (lambda x: F.relu(input=x), lambda x: torch.clamp(x, 0)),
     "normalize": (F.normalize, lambda x: x / (x * x).sum(1, keepdim=True).sqrt()),
@@ -590,48 +589,9 @@ def test_gumbel_softmax() -> None:
     assert logits.grad.abs().sum().item() > 0
 
 
-def test_random_slopes() -> None:
-    torch.manual_seed(0)
-    y = F.rrelu(const([-1.0] * 500 + [1.0]), 0.2, 0.4, training=True)
-    assert y[-1].item() == 1.0
-    assert -0.4 <= y.min().item() < -0.38
-    assert -0.22 < y[:-1].max().item() <= -0.2
-
-
 def test_a_framework_s_part_is_not_hidden() -> None:
     if torch.__name__ == "autodiff_cli":
         for name in ("conv2d", "max_pool2d", "interpolate"):
             assert not hasattr(F, name)
             with pytest.raises(AttributeError, match="convolutions, pooling and images are not part of autodiff"):
                 getattr(F, name)
-
-
-def test_a_distance_of_ones_own() -> None:
-    a, p, n = (leaf(rows) for rows in (ROWS, OTHERS, THIRD))
-    loss = F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: (x - y).abs().sum(1), margin=0.5)
-    wanted = torch.clamp((a - p).abs().sum(1) - (a - n).abs().sum(1) + 0.5, 0).mean()
-    assert loss.item() == pytest.approx(wanted.item())
-
-
-def test_a_negative_slope_in_place_is_refused_in_the_backward_pass() -> None:
-    functional = torch.nn.functional
-    words = "In-place (leakyReLu|elu) backward calculation is triggered with a negative slope"
-    calls: list[Callable[[Any], Any]] = [
-        lambda x: functional.leaky_relu_(x, -0.5),
-        lambda x: functional.leaky_relu(x, negative_slope=-0.5, inplace=True),
-        lambda x: functional.rrelu_(x, -0.5, -0.2),
-        lambda x: functional.elu_(x, -0.5),
-        lambda x: functional.celu(x, -0.5, inplace=True),
-    ]
-    for call in calls:
-        out = call(leaf([-1.0, 2.0]).clone())
-        with pytest.raises(RuntimeError, match=words):
-            out.sum().backward()
-    for call in (functional.leaky_relu_, functional.elu_, functional.rrelu_):
-        x = leaf([-1.0, 2.0])
-        call(x.clone()).sum().backward()
-        assert x.grad[1].item() == 1.0
-        y = x * 1
-        with torch.no_grad():
-            call(y, -0.5)
-        y.sum().backward()

@@ -18,18 +18,20 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from os.path import dirname
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.errors import AutodiffError, Span
+from autodiff_cli.errors import AutodiffError, GraphError, Span
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from autodiff_cli.autograd.node import Node
+    from autodiff_cli.autograd.node import Cotangent, Node
 
 ENABLED = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 NO_PLACE = (
@@ -130,7 +132,38 @@ def _python_stack() -> list[str]:
     return traceback.format_list([frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)])
 
 
-def explain_failure(node: Node, error: BaseException) -> None:
+def run_explained(run: Callable[[], None]) -> None:
+    """Run a backward pass; an error tells the forward place of the node that was running."""
+    before = running_node.set(None)
+    try:
+        run()
+    except BaseException as error:
+        node = running_node.get()
+        if node is not None:
+            _explain_failure(node, error)
+        raise
+    finally:
+        running_node.reset(before)
+
+
+def check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
+    """Check what a node returned.
+
+    Raises:
+        GraphError: if a contribution is nan, unless this check is off.
+    """
+    if not _State.check_nan:
+        return
+    for i, part in enumerate(parts):
+        values: Any = getattr(part, "_data", part)
+        if part is not None and np.any(np.isnan(values)):
+            raise GraphError(
+                f"Function '{node.name()}' returned nan values in its {i}th output.",
+                hint="check the inputs of this operation, which is the first operation with a nan gradient",
+            )
+
+
+def _explain_failure(node: Node, error: BaseException) -> None:
     """Tell the forward place of a node whose backward pass failed: in the error, or in a warning with the Python stack."""
     place = node.metadata.get("traceback_")
     if isinstance(place, SourcePlace):

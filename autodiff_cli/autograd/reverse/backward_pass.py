@@ -20,26 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
 from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
-from autodiff_cli.autograd.reverse.anomaly import (
-    explain_failure,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    running_node,
-)
 from autodiff_cli.autograd.reverse.paths import count_edges_to_leaves, nodes_towards
-from autodiff_cli.autograd.reverse.run_hooks import (
-    run_accumulated_hooks,
-    run_leaf_hooks,
-    run_posthooks,
-    run_prehooks,
-    run_tensor_hooks,
-)
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import GraphError
+from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
 
 
@@ -130,19 +118,11 @@ class BackwardPass:
             cotangents: the edges to start from, each with a cotangent.
         """
         edges, parts = [edge for edge, _ in cotangents], [part for _, part in cotangents]
-        if is_anomaly_enabled():
-            before = running_node.set(None)
-            try:
-                self._run_nodes(edges, parts, anomaly=True)
-            except BaseException as error:
-                node = running_node.get()
-                if node is not None:
-                    explain_failure(node, error)
-                raise
-            finally:
-                running_node.reset(before)
+        anomaly = named("autodiff_cli.autograd.reverse.anomaly") if node_observers else None
+        if anomaly is not None and anomaly.is_anomaly_enabled():
+            anomaly.run_explained(lambda: self._run_nodes(edges, parts, anomaly))
         else:
-            self._run_nodes(edges, parts, anomaly=False)
+            self._run_nodes(edges, parts, None)
         # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
             cotangent = self.pending[leaf]
@@ -154,13 +134,13 @@ class BackwardPass:
                 self.captured[(leaf, 0)] = cotangent
         return self.captured
 
-    def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: bool) -> None:
+    def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: Any) -> None:
         """Run the nodes that are not leaves, youngest first, and the leaves with hooks.
 
         Args:
             edges: the edges to start from.
             parts: the cotangent of each edge.
-            anomaly: whether anomaly mode is on.
+            anomaly: the module of anomaly mode if the mode is on.
         """
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
         targets, observe, retain_graph = self.targets, observer.get(), self.retain_graph
@@ -200,9 +180,11 @@ class BackwardPass:
                 break
             node = heappop(heap)[1]
             cotangent = pending.pop(node)
-            if anomaly:
-                running_node.set(node)
+            if anomaly is not None:
+                anomaly.running_node.set(node)
             hooks = node._hooks
+            if hooks is not None:
+                from autodiff_cli.autograd.reverse.run_hooks import run_posthooks, run_prehooks, run_tensor_hooks
             edges, parts = node._edges, ()
             if targets and node in targets:
                 # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
@@ -231,8 +213,8 @@ class BackwardPass:
                 parts = run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
             if not retain_graph:
                 node.release()
-            if anomaly and is_anomaly_check_nan_enabled():
-                _check_nan(node, parts)
+            if anomaly is not None:
+                anomaly.check_nan(node, parts)
             if masks or new_masks:
                 self._note_masks(node, parts, new_masks)
         for leaf in self.leaves_with_hooks[:]:
@@ -275,6 +257,8 @@ class BackwardPass:
 
     def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
         """Run the hooks of a leaf whose cotangent is complete, and add the cotangent to ``.grad`` or capture it."""
+        from autodiff_cli.autograd.reverse.run_hooks import run_accumulated_hooks, run_leaf_hooks, run_posthooks, run_prehooks
+
         self.leaves_with_hooks.remove(leaf)
         cotangent = run_leaf_hooks(leaf.variable, self.pending.pop(leaf), self.create_graph)
         if not self.accumulates:
@@ -332,16 +316,6 @@ class BackwardPass:
                 continue
             mask = summed(mask, target._shape)
             self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
-
-
-def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
-    for i, part in enumerate(parts):
-        values: Any = getattr(part, "_data", part)
-        if part is not None and np.any(np.isnan(values)):
-            raise GraphError(
-                f"Function '{node.name()}' returned nan values in its {i}th output.",
-                hint="check the inputs of this operation, which is the first operation with a nan gradient",
-            )
 
 
 def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autodiff_cli.autograd.active_batches import active_batches
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.argument_kinds import Argument
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
@@ -21,7 +22,6 @@ from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.transforms.active import active_batches, running
 from autodiff_cli.errors import ShapeError, ValuesNeeded, VmapError
 from autodiff_cli.lazy import named
 
@@ -90,16 +90,14 @@ class Batch:
         level: the level of the transformation.
         depth: the number of calls of ``vmap`` around the function, including this one.
         size: the number of examples.
-        randomness: ``error``, ``different`` or ``same``: whether random functions draw numbers for each example.
     """
 
-    __slots__ = ("depth", "level", "randomness", "size")
+    __slots__ = ("depth", "level", "size")
 
-    def __init__(self, size: int, randomness: str = "error") -> None:
+    def __init__(self, size: int) -> None:
         self.level = next_level() + ABOVE_DUALS
         self.depth = len(active_batches()) + 1
         self.size = size
-        self.randomness = randomness
 
     def wrap(self, physical: Tensor) -> Batched:
         """Return the batched tensor on a physical tensor, whose first dimension is the batch."""
@@ -177,26 +175,6 @@ class Batch:
             parts = [self._stacked(function.__name__, list(each)) for each in zip(*results, strict=True)]
             return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)
         return self._stacked(function.__name__, results)
-
-    def draw(self, function: Callable[..., Any], args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
-        """Call a random function inside ``vmap``: once for all examples, or once for each of them.
-
-        Raises:
-            VmapError: if random functions are refused.
-        """
-        if self.randomness == "error":
-            raise VmapError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                "randomness flags on vmap or perform the randomness operation out of vmap"
-            )
-        with running(*active_batches()[:-1]):
-            if self.randomness == "same":
-                return function(*args, **kwargs)
-            if not function.__name__.endswith("_") or not self.holds(args[0]):
-                return self.loop(function, args, kwargs)
-            for i in range(self.size):  # the examples are views of the physical tensor
-                function(self.example(args[0], i), *args[1:], **kwargs)
-            return args[0]
 
     def _stacked(self, name: str, results: list[Any]) -> Any:
         if not isinstance(results[0], Tensor):  # a custom function may return other objects

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from autodiff_cli.autograd.active_batches import active_batches, running
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.autograd.transforms.active import active_batches, running
 from autodiff_cli.autograd.transforms.batched import Batch
 from autodiff_cli.autograd.transforms.pytrees import Tree, broadcast, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.vmap import at_front
@@ -21,11 +21,11 @@ class VmapInfo(NamedTuple):
 
     Attributes:
         batch_size: the number of examples.
-        randomness: ``error``, ``different`` or ``same``, as for ``vmap``.
+        randomness: always ``error``, as for ``vmap``.
     """
 
     batch_size: int
-    randomness: str
+    randomness: str = "error"
 
 
 def apply(batch: Batch, function: type[Function], args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> Tree:
@@ -51,7 +51,7 @@ def apply(batch: Batch, function: type[Function], args: Sequence[Tree], kwargs: 
         )
     in_dims = mapped(lambda value: 0 if batch.holds(value) else None, tuple(args))
     with running(*active_batches()[: batch.depth - 1]):
-        made = function.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *mapped(batch.physical, tuple(args)), **kwargs)
+        made = function.vmap(VmapInfo(batch.size), in_dims, *mapped(batch.physical, tuple(args)), **kwargs)
         return _wrapped(batch, made)
 
 

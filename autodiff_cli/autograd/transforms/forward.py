@@ -95,8 +95,7 @@ def jacfwd(
 
     Args:
         func, argnums, has_aux: see ``jacrev``.
-        randomness: see ``vmap``.
-        chunk_size: the number of elements that are computed at once, to limit memory; all if left out.
+        randomness, chunk_size: see ``vmap``.
     """
 
     @functools.wraps(func)
@@ -119,7 +118,7 @@ def jacfwd(
             found = jvp(of_chosen, given, rebuilt(given, units), has_aux=has_aux)
             return (found[1], found[2]) if has_aux else found[1]
 
-        swept = vmap(push, randomness=randomness, chunk_size=chunk_size)(*[tensor_on(unit) for unit in standard_basis(inputs)])
+        swept = vmap(push, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
         columns, aux = swept if has_aux else (swept, None)
         made = []
         for column in leaves(columns):

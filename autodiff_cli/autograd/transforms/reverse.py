@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.active_batches import active_batches
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.transforms.active import active_batches
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.through import detached, fresh, gradients, lifted, reaches_others
 from autodiff_cli.autograd.transforms.vmap import vmap
@@ -197,13 +197,11 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 
     Args:
         func, argnums, has_aux: see ``grad``; the outputs of ``func`` are tensors, or tuples, lists and dictionaries of tensors.
-        chunk_size: the number of elements that are swept at once, to limit memory; all if left out.
+        chunk_size: see ``vmap``.
 
     Returns:
         The function; its result has the structure of the outputs, and inside it the structure of the arguments.
     """
-    if chunk_size is not None and chunk_size <= 0:
-        raise ArgumentError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
@@ -211,7 +209,7 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
         call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)
         sizes = [math.prod(output.shape) for output in outputs]
         basis = [tensor_on(unit) for unit in standard_basis(outputs)]
-        sweep = vmap(lambda *units: call.sweep(outputs, units), chunk_size=chunk_size)
+        sweep = vmap(lambda *units: call.sweep(outputs, units))
         rows = sweep(*basis) if sum(sizes) else mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
         trees = []
         for k, output in enumerate(outputs):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.active_batches import active_batches
 from autodiff_cli.autograd.forward_ad.dual import Dual, dual, settled, split
 from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.memory import share_memory
@@ -22,7 +23,6 @@ from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes, leaf_e
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.transforms.active import active_batches
 from autodiff_cli.autograd.transforms.batched import Batch, Batched, innermost
 from autodiff_cli.errors import DtypeError
 from autodiff_cli.postorder import postorder

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from autodiff_cli.autograd.active_batches import active_batches, running
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.autograd.transforms.active import active_batches, running
 from autodiff_cli.autograd.transforms.batched import Batch
 from autodiff_cli.autograd.transforms.pytrees import Tree, broadcast, leaves, rebuilt, structure
-from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.errors import ArgumentError
 
 Dims = int | Tree | None
 """A dimension, or a tree of dimensions; ``None`` for an argument or a result without a batch."""
-_RANDOMNESS = ("error", "different", "same")
 
 
 @checks(func=FUNCTION)
@@ -35,38 +33,27 @@ def vmap(
         in_dims: the dimension of the examples in each argument, ``None`` for an argument that all examples share; one number for
             all arguments, or a tuple with the structure of the arguments.
         out_dims: the dimension of the examples in each result.
-        randomness: whether random functions are refused (``error``), draw numbers for each example (``different``) or draw the
-            same numbers for all (``same``).
-        chunk_size: the number of examples that are computed at once, to limit memory; all if left out.
+        randomness: ``error``: random functions are refused.
+        chunk_size: accepted for compatibility with PyTorch; all examples are computed at once.
 
     Raises:
-        ArgumentError: if ``chunk_size`` is not positive.
+        ArgumentError: if ``randomness`` is another mode of PyTorch.
     """
-    if randomness not in _RANDOMNESS:
-        raise GraphError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if chunk_size is not None and not chunk_size > 0:
-        raise ArgumentError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    if randomness != "error":
+        raise ArgumentError(
+            f"vmap: the randomness must be 'error', not {randomness!r}",
+            hint="draw the numbers before, and pass them as an argument of the function",
+        )
 
     @functools.wraps(func)
     def mapped_function(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(func, out_dims)
         size, values, dims = _examples(func, in_dims, args)
-        parts = (
-            [(0, size)] if chunk_size is None else [(i, min(i + chunk_size, size)) for i in range(0, size, chunk_size)] or [(0, 0)]
-        )
-        results = []
-        for start, end in parts:
-            part = (
-                values
-                if len(parts) == 1
-                else [v if d is None else v.narrow(d, start, end - start) for v, d in zip(values, dims, strict=True)]
-            )
-            batch = Batch(end - start, randomness)
-            with running(*active_batches(), batch):
-                inputs = [v if d is None else batch.wrap(at_front(v, d)) for v, d in zip(part, dims, strict=True)]
-                output = func(*rebuilt(args, inputs), **kwargs)
-            results.append(_unwrapped(func, batch, output, out_dims))
-        return results[0][0] if len(results) == 1 else _joined(results)
+        batch = Batch(size)
+        with running(*active_batches(), batch):
+            inputs = [v if d is None else batch.wrap(at_front(v, d)) for v, d in zip(values, dims, strict=True)]
+            output = func(*rebuilt(args, inputs), **kwargs)
+        return _unwrapped(func, batch, output, out_dims)
 
     return mapped_function
 
@@ -145,8 +132,8 @@ def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
             )
 
 
-def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: Dims) -> tuple[Tree, list[int | None]]:
-    """Return the results for all examples, and the dimension of the examples in each of them."""
+def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: Dims) -> Tree:
+    """Return the results for all examples."""
     name = name_of(func)
     if isinstance(output, Tensor):
         given = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
@@ -158,7 +145,7 @@ def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: D
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
             f"out_dims has structure {structure(out_dims)} but outputs has structure {structure(output)}."
         )
-    return rebuilt(output, [_result(name, batch, v, d) for v, d in zip(leaves(output), dims, strict=True)]), dims
+    return rebuilt(output, [_result(name, batch, v, d) for v, d in zip(leaves(output), dims, strict=True)])
 
 
 def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
@@ -178,11 +165,3 @@ def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
 def moved(physical: Tensor, dim: int) -> Tensor:
     """Return a tensor with its first dimension moved to another position."""
     return physical if dim == 0 else physical.movedim(0, dim)
-
-
-def _joined(results: Sequence[tuple[Tree, list[int | None]]]) -> Tree:
-    """Join the results of several parts of a batch."""
-    cat = FUNCTIONS["cat"].function
-    columns = zip(*[leaves(tree) for tree, _ in results], strict=True)
-    first, dims = results[0]
-    return rebuilt(first, [v[0] if d is None else cat(list(v), d) for v, d in zip(columns, dims, strict=True)])

@@ -1,18 +1,17 @@
-"""The calls of ``vmap`` that are running, which random functions ask for."""
+"""The batches of the calls of ``vmap`` that are running."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.transforms.batched import Batch
+from autodiff_cli.errors import VmapError
 
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
-_active: ContextVar[tuple[Batch, ...]] = ContextVar("autodiff_batches", default=())
+_active: ContextVar[tuple[Any, ...]] = ContextVar("autodiff_batches", default=())
 
 active_batches = _active.get
 """Return the batches of the calls of ``vmap`` that are running, the outermost first."""
@@ -21,7 +20,7 @@ active_batches = _active.get
 class running:
     """A context manager in which the given batches, the outermost first, are the active batches."""
 
-    def __init__(self, *batches: Batch) -> None:
+    def __init__(self, *batches: Any) -> None:
         self._batches = batches
 
     def __enter__(self) -> None:
@@ -32,11 +31,15 @@ class running:
 
 
 def draws(function: Callable[_Args, _Result]) -> Callable[_Args, _Result]:
-    """Return a random function that follows the ``randomness`` of ``vmap``, if it is called inside."""
+    """Return a random function that is refused inside ``vmap``."""
 
     @functools.wraps(function)
     def drawn(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
-        batches = active_batches()
-        return batches[-1].draw(function, args, kwargs) if batches else function(*args, **kwargs)
+        if active_batches():
+            raise VmapError(
+                "vmap: called random operation while in randomness error mode. Please perform the randomness operation out of vmap",
+                hint="draw the numbers before, and pass them as an argument of the function",
+            )
+        return function(*args, **kwargs)
 
     return drawn
