@@ -71,7 +71,7 @@ class Tape:
         if Instruction not in map(type, operands):
             return self._folded(primitive, operands, statics)
         arguments = (*operands, *statics)
-        shorter = simplified(self, primitive, arguments)
+        shorter = simplified(self.of, primitive, arguments)
         if shorter is not None:
             return shorter
         key: tuple[object, ...] = (primitive, *[a if type(a) is Instruction else identity(a) for a in arguments])

@@ -28,6 +28,40 @@ class Pair(NamedTuple):
         """The sum as one double."""
         return self.high + self.low
 
+    def __neg__(self) -> Pair:
+        return Pair(-self.high, -self.low)
+
+    def __add__(self, other: Pair) -> Pair:  # type: ignore[override]  # a tuple, but only as a record
+        """Return the sum, where this number is 0 or at least as large as the other in absolute value."""
+        total = fast_sum(self.high, other.high)
+        return total.with_rest(self.low + other.low)
+
+    def __mul__(self, other: Pair) -> Pair:  # type: ignore[override]
+        """Return the product to about twice the precision of a double."""
+        leading = exact_product(self.high, other.high)
+        return Pair(leading.high, fma(self.high, other.low, fma(self.low, other.high, leading.low)))
+
+    def __truediv__(self, other: Pair) -> Pair:
+        """Return the quotient to about twice the precision of a double."""
+        inverse = 1 / other.high
+        high = self.high * inverse
+        rest = fma(-high, other.low, fma(-high, other.high, self.high) + self.low)
+        return Pair(high, rest * inverse)
+
+    def with_rest(self, rest: Value | float) -> Pair:
+        """Return the sum with a number that is small beside it."""
+        return Pair(self.high, self.low + rest)
+
+    def scaled(self, factor: Value | float) -> Pair:
+        """Return the product with a power of 2."""
+        return Pair(factor * self.high, factor * self.low)
+
+    def square_root(self) -> Pair:
+        """Return the square root to about twice the precision of a double."""
+        root = self.high.builder.intrinsic("sqrt", self.high)
+        twice = where(root.equals(0), 1, 2 * root)
+        return Pair(root, (fma(-root, root, self.high) + self.low) / twice)
+
 
 def fma(x: Value, y: Value | float, z: Value | float) -> Value:
     """Return x*y + z with one rounding."""
@@ -36,38 +70,23 @@ def fma(x: Value, y: Value | float, z: Value | float) -> Value:
 
 
 def where(condition: Value, one: Value | float, other: Value | float) -> Value:
-    """Choose for each lane; at least one of the two must be a vector."""
+    """Choose for each lane; two numbers are doubles."""
     return condition.builder.select(condition, one, other)
 
 
 def at_most(x: Value, bound: float) -> Value:
     """Return the smaller of x and a bound; nan stays nan."""
-    return where(x.builder.compare("ogt", x, bound), bound, x)
+    return where(x > bound, bound, x)
 
 
 def at_least(x: Value, bound: float) -> Value:
     """Return the larger of x and a bound; nan stays nan."""
-    return where(x.builder.compare("olt", x, bound), bound, x)
-
-
-def absolute(x: Value) -> Value:
-    """Return the absolute value."""
-    return x.builder.intrinsic("fabs", x)
+    return where(x < bound, bound, x)
 
 
 def with_sign(x: Value, sign: Value) -> Value:
     """Return the absolute value of x with the sign of another vector, also of its zeros."""
     return x.builder.intrinsic("copysign", x, sign)
-
-
-def shifted_right(x: Value, count: int) -> Value:
-    """Shift integers without a sign."""
-    return x.builder.binary("lshr", x, x.builder.constant(count, x.kind))
-
-
-def masked(x: Value, mask: int) -> Value:
-    """Return some bits of integers."""
-    return x & x.builder.constant(mask, x.kind)
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
@@ -78,29 +97,17 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return total
 
 
-def fast_sum(x: Value, y: Value) -> Pair:
+def fast_sum(x: Value | float, y: Value) -> Pair:
     """Return x + y exactly, where x is 0 or at least as large as y in absolute value."""
     high = x + y
     return Pair(high, y - (high - x))
 
 
-def exact_sum(x: Value, y: Value) -> Pair:
+def exact_sum(x: Value | float, y: Value) -> Pair:
     """Return x + y exactly."""
     high = x + y
     part = high - x
     return Pair(high, (x - (high - part)) + (y - part))
-
-
-def sum_of(x: Pair, y: Pair) -> Pair:
-    """Return x + y, where x is 0 or at least as large as y in absolute value."""
-    total = fast_sum(x.high, y.high)
-    return Pair(total.high, total.low + (x.low + y.low))
-
-
-def product_of(x: Pair, y: Pair) -> Pair:
-    """Return x*y to about twice the precision of a double."""
-    leading = exact_product(x.high, y.high)
-    return Pair(leading.high, fma(x.high, y.low, fma(x.low, y.high, leading.low)))
 
 
 def product(x: Value, high: float, low: float) -> Pair:
@@ -115,21 +122,6 @@ def exact_product(x: Value, y: Value) -> Pair:
     return Pair(high, fma(x, y, -high))
 
 
-def quotient(x: Pair, y: Pair) -> Pair:
-    """Return x / y to about twice the precision of a double."""
-    inverse = 1 / y.high
-    high = x.high * inverse
-    rest = fma(-high, y.low, fma(-high, y.high, x.high) + x.low)
-    return Pair(high, rest * inverse)
-
-
 def square(x: Value) -> Pair:
     """Return x**2 exactly."""
     return exact_product(x, x)
-
-
-def square_root(x: Pair) -> Pair:
-    """Return the square root to about twice the precision of a double."""
-    root = x.high.builder.intrinsic("sqrt", x.high)
-    twice = where(x.high.builder.compare("oeq", root, 0), 1, 2 * root)
-    return Pair(root, (fma(-root, root, x.high) + x.low) / twice)

@@ -21,32 +21,8 @@ from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     function.__name__: function
     for function in (
-        acos,
-        acosh,
-        asin,
-        asinh,
-        atan,
-        atan2,
-        atanh,
-        cbrt,
-        cos,
-        cosh,
-        erf,
-        erfc,
-        exp,
-        exp2,
-        expm1,
-        hypot,
-        log,
-        log10,
-        log1p,
-        log2,
-        ndtr,
-        pow,
-        sin,
-        sinh,
-        tan,
-        tanh,
+        *(acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1),
+        *(hypot, log, log10, log1p, log2, ndtr, pow, sin, sinh, tan, tanh),
     )
 }
 """The functions, by their names in C or SciPy."""

@@ -13,14 +13,12 @@ from typing import Final
 
 from autodiff_cli.compiler.llvm.double_double import (
     Pair,
-    absolute,
     at_most,
     exact_sum,
     fast_sum,
     fma,
     polynomial,
     product,
-    quotient,
     square,
     where,
     with_sign,
@@ -82,43 +80,43 @@ _LARGEST: Final = 28.0
 def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
     """Return scale * erfc(x) for x >= 0, given x**2."""
     builder = x.high.builder
-    u, u_rest = quotient(exact_sum(x.high, builder.constant(-4)), exact_sum(x.high, builder.constant(4)))
+    u, u_rest = exact_sum(x.high, builder.constant(-4)) / exact_sum(x.high, builder.constant(4))
     leading, rest = _COMPLEMENT_START
-    above = fast_sum(builder.constant(scale * leading), u * (scale * polynomial(u, _COMPLEMENT)))
+    above = fast_sum(scale * leading, u * (scale * polynomial(u, _COMPLEMENT)))
     above_rest = fma(u_rest, scale * polynomial(u, _SLOPE), above.low + scale * rest)
     weight = fma(x.high, _WEIGHT, 1)
     weight_rest = fma(x.low, _WEIGHT, fma(x.high, _WEIGHT, 1 - weight))
-    factor = quotient(Pair(above.high, above_rest), Pair(weight, weight_rest))
-    return scaled_exp(Pair(-squared.high, -squared.low), factor)
+    factor = Pair(above.high, above_rest) / Pair(weight, weight_rest)
+    return scaled_exp(-squared, factor)
 
 
 def _of_absolute(x: Value) -> Value:
     """Return erfc(abs(x))."""
-    size = at_most(absolute(x), _LARGEST)
+    size = at_most(abs(x), _LARGEST)
     return _complement(Pair(size, x.builder.constant(0)), square(size))
 
 
 def erf(x: Value) -> Value:
     """Return the error function, at most 0.9 ulp from the exact value."""
-    near_zero = x.builder.compare("olt", absolute(x), 0.85)
+    near_zero = abs(x) < 0.85
     return where(near_zero, fma(x, polynomial(x * x, _ERF), x), with_sign(1 - _of_absolute(x), x))
 
 
 def erfc(x: Value) -> Value:
     """Return the complementary error function, at most 1 ulp from the exact value."""
     found = _of_absolute(x)
-    return where(x.builder.compare("olt", x, 0), 2 - found, found)
+    return where(x < 0, 2 - found, found)
 
 
 def ndtr(x: Value) -> Value:
     """Return the distribution function of the normal distribution, erfc(-x/sqrt(2))/2, at most 1 ulp from the exact value."""
-    size = at_most(absolute(x), _LARGEST / math.sqrt(0.5))
+    size = at_most(abs(x), _LARGEST / math.sqrt(0.5))
     squared = square(size)
-    found = _complement(product(size, *_SQRT_HALF), Pair(0.5 * squared.high, 0.5 * squared.low), 0.5)
-    return where(x.builder.compare("ogt", x, 0), 1 - found, found)
+    found = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), 0.5)
+    return where(x > 0, 1 - found, found)
 
 
 def bell(x: Value, scale: float) -> Value:
     """Return exp(-scale*x**2); its exponential is shared with erfc (scale 1) and ndtr (scale 1/2) of the same argument."""
-    squared = square(at_most(absolute(x), _LARGEST / math.sqrt(scale)))
-    return scaled_exp(Pair(-(scale * squared.high), -(scale * squared.low)), Pair(x.builder.constant(1), x.builder.constant(0)))
+    squared = square(at_most(abs(x), _LARGEST / math.sqrt(scale)))
+    return scaled_exp(-squared.scaled(scale))

@@ -9,21 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from autodiff_cli.compiler.llvm.double_double import (
-    Pair,
-    absolute,
-    at_least,
-    at_most,
-    fast_sum,
-    fma,
-    masked,
-    polynomial,
-    product,
-    quotient,
-    shifted_right,
-    sum_of,
-    with_sign,
-)
+from autodiff_cli.compiler.llvm.double_double import Pair, at_least, at_most, fast_sum, fma, polynomial, product, with_sign
 from autodiff_cli.compiler.llvm.ir import Value
 
 LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
@@ -74,7 +60,7 @@ class _Reduced(NamedTuple):
 
     def scaled(self, x: Value) -> Value:
         """Return x * 2**n with one rounding, also where 2**n is not a double."""
-        first = shifted_right(self.field, 1)
+        first = self.field.unsigned_shift(1)
         builder = x.builder
         return x * builder.bits(first << 52, "f64") * builder.bits((self.field - first) << 52, "f64")
 
@@ -86,7 +72,7 @@ def power_of_two(n: Value) -> Value:
 
 def _rounded(shifted: Value) -> tuple[Value, Value]:
     """Return n as a double and as n + 2046, given the sum of n and ``_SHIFT``."""
-    return shifted - _SHIFT, masked(shifted.builder.bits(shifted, "i64"), 0xFFF)
+    return shifted - _SHIFT, shifted.builder.bits(shifted, "i64") & 0xFFF
 
 
 def _reduced(x: Value) -> _Reduced:
@@ -99,7 +85,7 @@ def _reduced(x: Value) -> _Reduced:
 
 def _one_plus(parts: _Reduced) -> Value:
     """Return 2**n * exp(r)."""
-    total = fast_sum(parts.r.high.builder.constant(1), parts.r.high)
+    total = fast_sum(1, parts.r.high)
     return parts.scaled(total.high + (total.low + parts.tail))
 
 
@@ -108,10 +94,11 @@ def exp(x: Value) -> Value:
     return _one_plus(_reduced(at_least(at_most(x, 710), -746)))
 
 
-def scaled_exp(x: Pair, factor: Pair) -> Value:
-    """Return factor * exp(x), |x| < 1000."""
+def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
+    """Return factor * exp(x), |x| < 1000; the factor is 1 by default."""
+    factor = factor or Pair(x.high.builder.constant(1), x.high.builder.constant(0))
     parts = _reduced(x.high)
-    total = fast_sum(x.high.builder.constant(1), parts.r.high)
+    total = fast_sum(1, parts.r.high)
     low = fma(factor.high, x.low, factor.low)  # exp(x.low) is 1 + x.low
     rest = total.low + parts.tail
     return parts.scaled(fma(factor.high, total.high, fma(factor.high, rest, low * (total.high + rest))))
@@ -128,28 +115,27 @@ def expm1(x: Value) -> Value:
     """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
     parts = _reduced(at_least(at_most(x, 710), -40))
     growth = parts.growth
-    total = sum_of(fast_sum(x.builder.constant(1), -power_of_two(-at_most(parts.n, 100))), growth)
+    total = fast_sum(1, -power_of_two(-at_most(parts.n, 100))) + growth
     return with_sign(parts.scaled(total.rounded), x)
 
 
 def tanh(x: Value) -> Value:
     """Return the hyperbolic tangent: (exp(2*x) - 1) / (exp(2*x) + 1) of the absolute value, a quotient of two sums."""
-    parts = _reduced(2 * at_most(absolute(x), 20))
+    parts = _reduced(2 * at_most(abs(x), 20))
     power = power_of_two(parts.n)
-    growth = Pair(*(power * one for one in parts.growth))
-    one = x.builder.constant(1)
-    found = quotient(sum_of(fast_sum(power, -one), growth), sum_of(fast_sum(power, one), growth))
+    growth, one = parts.growth.scaled(power), x.builder.constant(1)
+    found = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
     return with_sign(found.rounded, x)
 
 
 def sinh(x: Value) -> Value:
     """Return the hyperbolic sine."""
-    return with_sign(_half_sum(absolute(x), -1), x)
+    return with_sign(_half_sum(abs(x), -1), x)
 
 
 def cosh(x: Value) -> Value:
     """Return the hyperbolic cosine."""
-    return _half_sum(absolute(x), 1)
+    return _half_sum(abs(x), 1)
 
 
 def _half_sum(x: Value, sign: int) -> Value:
@@ -159,9 +145,6 @@ def _half_sum(x: Value, sign: int) -> Value:
     """
     parts = _reduced(at_most(x, 711))
     p, small = parts.growth, sign * power_of_two(-2 * at_most(parts.n, 100))
-    one = x.builder.constant(1)
-    below = fast_sum(one, p.high)
-    other = quotient(p, Pair(below.high, below.low + p.low))
-    grown = fast_sum(p.high, -small * other.high)
-    grown = Pair(grown.high, grown.low + fma(-small, other.low, p.low))
-    return parts.scaled(0.5 * sum_of(fast_sum(one, small), grown).rounded)
+    other = p / fast_sum(1, p.high).with_rest(p.low)
+    grown = fast_sum(p.high, -small * other.high).with_rest(fma(-small, other.low, p.low))
+    return parts.scaled(0.5 * (fast_sum(1, small) + grown).rounded)

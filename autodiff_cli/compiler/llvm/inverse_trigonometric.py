@@ -10,16 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import (
-    Pair,
-    absolute,
-    at_most,
-    fast_sum,
-    fma,
-    polynomial,
-    where,
-    with_sign,
-)
+from autodiff_cli.compiler.llvm.double_double import Pair, at_most, fast_sum, fma, polynomial, where, with_sign
 from autodiff_cli.compiler.llvm.ir import Value
 
 _ATAN: Final = (
@@ -62,34 +53,32 @@ _LARGE: Final = 2.0**500
 def atan(x: Value) -> Value:
     """Return the inverse tangent, at most 0.81 ulp from the exact value."""
     one = x.builder.constant(1)
-    return with_sign(_angle(at_most(absolute(x), 2.0**64), one).rounded, x)
+    return with_sign(_angle(at_most(abs(x), 2.0**64), one).rounded, x)
 
 
 def atan2(y: Value, x: Value) -> Value:
     """Return the angle of the point (x, y), with the sign of y, at most 0.89 ulp from the exact value."""
     builder = x.builder
-    above, below = absolute(y), absolute(x)
-    largest = where(builder.compare("ogt", above, below), above, below)
-    infinite = builder.compare("oeq", largest, math.inf)
+    above, below = abs(y), abs(x)
+    largest = where(above > below, above, below)
+    infinite = largest.equals(math.inf)
     # Infinite coordinates count as 1 and others as 0; at the origin, the angle is that of (1, 0).
     above, below = (where(infinite & builder.compare("une", one, math.inf), 0, where(infinite, 1, one)) for one in (above, below))
-    below = where(builder.compare("oeq", largest, 0), 1, below)
-    scale = where(builder.compare("ogt", largest, _LARGE), builder.constant(1 / _LARGE), 1)
-    scale = where(builder.compare("olt", largest, 1 / _LARGE), _LARGE, scale)
+    below = where(largest.equals(0), 1, below)
+    scale = where(largest > _LARGE, 1 / _LARGE, 1)
+    scale = where(largest < 1 / _LARGE, _LARGE, scale)
     angle = _angle(above * scale, below * scale)
-    left = builder.compare("slt", builder.bits(x, "i64"), 0)
-    opposite = fast_sum(builder.constant(2 * _HALF_PI[0]), -angle.high)
-    opposite = Pair(opposite.high, opposite.low + (2 * _HALF_PI[1] - angle.low))
+    left = builder.bits(x, "i64") < 0
+    opposite = fast_sum(2 * _HALF_PI[0], -angle.high).with_rest(2 * _HALF_PI[1] - angle.low)
     found = with_sign(where(left, opposite.rounded, angle.rounded), y)
     return where(builder.compare("uno", x, y), x + y, found)
 
 
 def _angle(y: Value, x: Value) -> Pair:
     """Return atan(y/x) for nonnegative numbers that are not both 0."""
-    builder = x.builder
-    steep = builder.compare("ogt", y, x)
+    steep = y > x
     small, large = where(steep, x, y), where(steep, y, x)
-    middle = builder.compare("ogt", small, _TAN_PI_8 * large)
+    middle = small > _TAN_PI_8 * large
     difference, total = fast_sum(-large, small), fast_sum(large, small)
     above = Pair(where(middle, difference.high, small), where(middle, difference.low, 0))
     below = Pair(where(middle, total.high, large), where(middle, total.low, 0))
@@ -97,44 +86,39 @@ def _angle(y: Value, x: Value) -> Pair:
     t = Pair(ratio, fma(-ratio, below.low, fma(-ratio, below.high, above.high) + above.low) / below.high)
     z = t.high * t.high
     rest = fma(t.high * z, polynomial(z, _ATAN), t.low)
-    start, start_rest = (where(middle, 0.5 * part, where(steep, builder.constant(part), 0)) for part in _HALF_PI)
+    start, start_rest = (where(middle, 0.5 * part, where(steep, part, 0)) for part in _HALF_PI)
     high, low = (where(steep, -part, part) for part in (t.high, rest))
-    turned = fast_sum(start, high)
-    return Pair(turned.high, turned.low + (start_rest + low))
+    return fast_sum(start, high).with_rest(start_rest + low)
 
 
 def _reduced_asin(x: Value) -> tuple[Value, Pair]:
     """Return whether x, 0 <= x <= 1, is above 1/2, and asin(sqrt((1 - x)/2)) there, asin(x) elsewhere."""
     builder = x.builder
-    large = builder.compare("ogt", x, 0.5)
+    large = x > 0.5
     z = where(large, 0.5 * (1 - x), x * x)
     root = builder.intrinsic("sqrt", z)
-    root_rest = fma(-root, root, z) / where(builder.compare("oeq", root, 0), 1, 2 * root)
+    root_rest = fma(-root, root, z) / where(root.equals(0), 1, 2 * root)
     s = where(large, root, x)
     return large, Pair(s, fma(s * z, polynomial(z, _ASIN), where(large, root_rest, 0)))
 
 
 def _from_half_pi(x: Pair, multiple: float = 1) -> Value:
     """Return multiple*pi/2 - x, for x <= multiple*pi/2."""
-    total = fast_sum(x.high.builder.constant(multiple * _HALF_PI[0]), -x.high)
-    return total.high + (total.low + (multiple * _HALF_PI[1] - x.low))
-
-
-def _doubled(x: Pair) -> Pair:
-    return Pair(2 * x.high, 2 * x.low)
+    total = fast_sum(multiple * _HALF_PI[0], -x.high)
+    return total.with_rest(multiple * _HALF_PI[1] - x.low).rounded
 
 
 def asin(x: Value) -> Value:
     """Return the inverse sine, at most 0.63 ulp from the exact value."""
-    large, part = _reduced_asin(absolute(x))
-    return with_sign(where(large, _from_half_pi(_doubled(part)), part.rounded), x)
+    large, part = _reduced_asin(abs(x))
+    return with_sign(where(large, _from_half_pi(part.scaled(2)), part.rounded), x)
 
 
 def acos(x: Value) -> Value:
     """Return the inverse cosine, at most 0.6 ulp from the exact value."""
-    large, part = _reduced_asin(absolute(x))
-    negative = x.builder.compare("olt", x, 0)
-    twice = _doubled(part)
+    large, part = _reduced_asin(abs(x))
+    negative = x < 0
+    twice = part.scaled(2)
     far = where(negative, _from_half_pi(twice, 2), twice.rounded)
     signed = Pair(*(where(negative, -one, one) for one in part))
     return where(large, far, _from_half_pi(signed))

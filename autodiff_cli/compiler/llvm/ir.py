@@ -61,7 +61,20 @@ class Value(NamedTuple):
     def __neg__(self) -> Value:
         return self.builder.append(f"fneg {self.builder.type(self.kind)} {self.text}", self.kind)
 
-    def __and__(self, other: Value) -> Value:
+    def __abs__(self) -> Value:
+        return self.builder.intrinsic("fabs", self)
+
+    def __lt__(self, other: Value | float) -> Value:  # type: ignore[override]
+        return self.builder.compare("olt" if self.kind in _BITS else "slt", self, other)
+
+    def __gt__(self, other: Value | float) -> Value:  # type: ignore[override]
+        return self.builder.compare("ogt" if self.kind in _BITS else "sgt", self, other)
+
+    def equals(self, other: Value | float) -> Value:
+        """Return the condition that two vectors are equal."""
+        return self.builder.compare("oeq" if self.kind in _BITS else "eq", self, other)
+
+    def __and__(self, other: Value | int) -> Value:
         return self._with("and", other)
 
     def __or__(self, other: Value) -> Value:
@@ -79,6 +92,10 @@ class Value(NamedTuple):
     def __rshift__(self, other: Value | int) -> Value:
         """Shift right; the sign is kept."""
         return self._with("ashr", other)
+
+    def unsigned_shift(self, count: int) -> Value:
+        """Shift right without a sign."""
+        return self._with("lshr", count)
 
 
 class Builder:
@@ -160,8 +177,8 @@ class Builder:
         return self.append(f"{instruction} {predicate} {self.type(one.kind)} {one.text}, {second.text}", "i1")
 
     def select(self, condition: Value, one: Value | float, other: Value | float) -> Value:
-        """Append a choice for each lane; at least one of the two must be a vector."""
-        kind = next(value.kind for value in (one, other) if isinstance(value, Value))
+        """Append a choice for each lane; two numbers are doubles."""
+        kind = next((value.kind for value in (one, other) if isinstance(value, Value)), "f64")
         first, second = (value if isinstance(value, Value) else self.constant(value, kind) for value in (one, other))
         vector = self.type(kind)
         return self.append(f"select {self.type('i1')} {condition.text}, {vector} {first.text}, {vector} {second.text}", kind)

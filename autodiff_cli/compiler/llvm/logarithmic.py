@@ -13,21 +13,14 @@ from typing import Final, NamedTuple
 
 from autodiff_cli.compiler.llvm.double_double import (
     Pair,
-    absolute,
     at_least,
     at_most,
     exact_sum,
     fast_sum,
     fma,
-    masked,
     polynomial,
     product,
-    product_of,
-    quotient,
-    shifted_right,
     square,
-    square_root,
-    sum_of,
     where,
     with_sign,
 )
@@ -80,12 +73,12 @@ class Split(NamedTuple):
 def split(x: Value) -> Split:
     """Split positive finite numbers."""
     builder = x.builder
-    small = builder.compare("olt", x, _SMALLEST_NORMAL)
+    small = x < _SMALLEST_NORMAL
     # Integers without a sign: the exponent of bits relative to those of sqrt(1/2) is k, with the bias 1023.
     field = builder.bits(where(small, x * 2.0**54, x), "i64") + (_ONE - _SQRT_HALF)
-    mantissa = masked(field, (1 << 52) - 1) + _SQRT_HALF
-    k = builder.bits(shifted_right(field, 52) | builder.constant(0x433 << 52, "i64"), "f64")
-    return Split(k - where(small, builder.constant(2.0**52 + 1023 + 54), 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1)
+    mantissa = (field & (1 << 52) - 1) + _SQRT_HALF
+    k = builder.bits(field.unsigned_shift(52) | builder.constant(0x433 << 52, "i64"), "f64")
+    return Split(k - where(small, 2.0**52 + 1023 + 54, 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1)
 
 
 def _log_of_sum(f: Value) -> Pair:
@@ -107,9 +100,8 @@ def _with_exponent(k: Value, leading: float, rest: float, part: Pair) -> Value:
 
 def _at_edges(x: Value, found: Value) -> Value:
     """Return the logarithm where x is positive and finite; -inf at 0, nan below 0, and x where it is inf or nan."""
-    compare = x.builder.compare
-    edge = where(compare("oeq", x, 0), -math.inf, where(compare("olt", x, 0), math.nan, x))
-    return where(compare("ogt", x, 0) & compare("olt", x, math.inf), found, edge)
+    edge = where(x.equals(0), -math.inf, where(x < 0, math.nan, x))
+    return where((x > 0) & (x < math.inf), found, edge)
 
 
 def log(x: Value) -> Value:
@@ -120,22 +112,20 @@ def log(x: Value) -> Value:
 
 def log1p(x: Value) -> Value:
     """Return log(1 + x): the logarithm of the rounded sum, and its error divided by the sum."""
-    found = _log_of(exact_sum(x.builder.constant(1), x))
-    return where(x.builder.compare("oeq", x, 0), x, found)
+    found = _log_of(exact_sum(1, x))
+    return where(x.equals(0), x, found)
 
 
 def _log_of(x: Pair, doubled: Value | None = None) -> Value:
     """Return log(x), or log(2*x) where a condition holds."""
     k, f = split(x.high)
     if doubled is not None:
-        k = k + where(doubled, k.builder.constant(1), 0)
-    part = _log_of_sum(f)
-    return _at_edges(x.high, _with_exponent(k, *_LN2, Pair(part.high, part.low + x.low / x.high)))
+        k = k + where(doubled, 1, 0)
+    return _at_edges(x.high, _with_exponent(k, *_LN2, _log_of_sum(f).with_rest(x.low / x.high)))
 
 
 def _one_more(x: Pair) -> Pair:
-    total = exact_sum(x.high.builder.constant(1), x.high)
-    return Pair(total.high, total.low + x.low)
+    return exact_sum(1, x.high).with_rest(x.low)
 
 
 def atanh(x: Value) -> Value:
@@ -143,35 +133,34 @@ def atanh(x: Value) -> Value:
 
     It is at most 0.7 ulp from the exact value, like the other two.
     """
-    size, one = absolute(x), x.builder.constant(1)
-    ratio = quotient(Pair(2 * size, x.builder.constant(0)), fast_sum(one, -size))
-    found = where(x.builder.compare("oeq", size, 1), math.inf, 0.5 * _log_of(_one_more(ratio)))
-    return where(x.builder.compare("olt", size, _SMALL), x, with_sign(found, x))
+    size = abs(x)
+    ratio = Pair(2 * size, x.builder.constant(0)) / fast_sum(1, -size)
+    found = where(size.equals(1), math.inf, 0.5 * _log_of(_one_more(ratio)))
+    return where(size < _SMALL, x, with_sign(found, x))
 
 
 def asinh(x: Value) -> Value:
     """Return the inverse hyperbolic sine: log1p(x + x**2/(1 + sqrt(1 + x**2))) of the absolute value."""
-    size = absolute(x)
-    large = x.builder.compare("ogt", size, _LARGE)
+    size = abs(x)
+    large = size > _LARGE
     small = at_most(size, _LARGE)
     squared = square(small)
-    rest = quotient(squared, _one_more(square_root(_one_more(squared))))
-    total = exact_sum(small, rest.high)
-    total = _one_more(Pair(total.high, total.low + rest.low))
+    rest = squared / _one_more(_one_more(squared).square_root())
+    total = _one_more(exact_sum(small, rest.high).with_rest(rest.low))
     found = _log_of(Pair(where(large, size, total.high), where(large, 0, total.low)), large)
-    return where(x.builder.compare("olt", size, _SMALL), x, with_sign(found, x))
+    return where(size < _SMALL, x, with_sign(found, x))
 
 
 def acosh(x: Value) -> Value:
     """Return the inverse hyperbolic cosine: log(x + sqrt(x**2 - 1))."""
-    large = x.builder.compare("ogt", x, _LARGE)
+    large = x > _LARGE
     small = at_most(x, _LARGE)
     squared = square(small)
     less = fast_sum(squared.high, x.builder.constant(-1))
-    root = square_root(fast_sum(less.high, less.low + squared.low))
-    total = fast_sum(small, root.high)
-    found = _log_of(Pair(where(large, x, total.high), where(large, 0, total.low + root.low)), large)
-    return where(x.builder.compare("olt", x, 1), math.nan, found)
+    root = fast_sum(less.high, less.low + squared.low).square_root()
+    total = fast_sum(small, root.high).with_rest(root.low)
+    found = _log_of(Pair(where(large, x, total.high), where(large, 0, total.low)), large)
+    return where(x < 1, math.nan, found)
 
 
 def log2(x: Value) -> Value:
@@ -193,33 +182,27 @@ def _multiplied(x: Pair, high: float, low: float) -> Pair:
 
 def pow(x: Value, y: Value) -> Value:  # the name in C
     """Return x to the power of y, at most 0.8 ulp from the exact value."""
-    builder, compare = x.builder, x.builder.compare
-    size = absolute(x)
+    builder, size = x.builder, abs(x)
     logarithm = _accurate_log(size)
     leading = y * (high := _at_edges(size, logarithm.high))
     rest = fma(y, high, -leading) + y * logarithm.low
     exponent = at_least(at_most(leading, 800), -800)
-    rest = where(compare("olt", absolute(leading), 800), rest, 0)
-    found = scaled_exp(Pair(exponent, rest), Pair(builder.constant(1), builder.constant(0)))
-    integer = compare("oeq", builder.intrinsic("rint", y), y)
+    rest = where(abs(leading) < 800, rest, 0)
+    found = scaled_exp(Pair(exponent, rest))
+    integer = builder.intrinsic("rint", y).equals(y)
     half = 0.5 * y
-    odd = integer & compare("one", builder.intrinsic("rint", half), half)
+    odd = integer & builder.compare("one", builder.intrinsic("rint", half), half)
     found = where(odd, with_sign(found, x), found)
-    found = where(compare("olt", x, 0) & compare("ogt", x, -math.inf) & ~integer, math.nan, found)
-    one = compare("oeq", y, 0) | compare("oeq", x, 1) | (compare("oeq", x, -1) & compare("oeq", absolute(y), math.inf))
+    found = where((x < 0) & (x > -math.inf) & ~integer, math.nan, found)
+    one = y.equals(0) | x.equals(1) | (x.equals(-1) & abs(y).equals(math.inf))
     return where(one, 1, found)
 
 
 def _accurate_log(x: Value) -> Pair:
     """Return the logarithm of positive finite numbers, with a relative error below 2**-64."""
-    builder = x.builder
     k, f = split(x)
-    zero = builder.constant(0)
-    s = quotient(Pair(f, zero), fast_sum(builder.constant(2), f))
-    z = product_of(s, s)
+    s = Pair(f, x.builder.constant(0)) / fast_sum(2, f)
+    z = s * s
     leading, rest = _TWO_THIRDS
-    third = fast_sum(builder.constant(leading), z.high * polynomial(z.high, _FIFTH))
-    third = Pair(third.high, third.low + rest)
-    part = sum_of(Pair(2 * s.high, 2 * s.low), product_of(s, product_of(z, third)))
-    total = sum_of(Pair(k * _LN2[0], k * _LN2[1]), part)
-    return fast_sum(*total)
+    third = fast_sum(leading, z.high * polynomial(z.high, _FIFTH)).with_rest(rest)
+    return fast_sum(*(Pair(k * _LN2[0], k * _LN2[1]) + (s.scaled(2) + s * (z * third))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -82,17 +83,17 @@ def _nan(builder: Builder, x: Value) -> Value:
 
 
 def _finite(builder: Builder, x: Value) -> Value:
-    return builder.compare("one", builder.intrinsic("fabs", x), math.inf)
+    return builder.compare("one", abs(x), math.inf)
 
 
 def _infinite(builder: Builder, x: Value) -> Value:
-    return builder.compare("oeq", builder.intrinsic("fabs", x), math.inf)
+    return builder.compare("oeq", abs(x), math.inf)
 
 
 def _absolute(builder: Builder, x: Value) -> Value:
     if x.kind == "i64":
-        return builder.select(builder.compare("slt", x, 0), 0 - x, x)
-    return x if x.kind == "i1" else builder.intrinsic("fabs", x)
+        return builder.select(x < 0, 0 - x, x)
+    return x if x.kind == "i1" else abs(x)
 
 
 def _negative(builder: Builder, x: Value) -> Value:
@@ -102,8 +103,8 @@ def _negative(builder: Builder, x: Value) -> Value:
 
 
 def _sign(builder: Builder, x: Value) -> Value:
-    one = builder.select(builder.compare("ogt", x, 0), builder.constant(1, x.kind), builder.constant(0, x.kind))
-    one = builder.select(builder.compare("olt", x, 0), -1, one)
+    one = builder.select(x > 0, builder.constant(1, x.kind), builder.constant(0, x.kind))
+    one = builder.select(x < 0, -1, one)
     return builder.select(_nan(builder, x), x, one)
 
 
@@ -123,8 +124,8 @@ def _extreme(predicate: str, of_integers: str, nan: bool) -> Rule:
 
 @_of_floats
 def _heaviside(builder: Builder, x: Value, middle: Value) -> Value:
-    step = builder.select(builder.compare("olt", x, 0), builder.constant(0, x.kind), builder.constant(1, x.kind))
-    step = builder.select(builder.compare("oeq", x, 0), middle, step)
+    step = builder.select(x < 0, builder.constant(0, x.kind), builder.constant(1, x.kind))
+    step = builder.select(x.equals(0), middle, step)
     return builder.select(_nan(builder, x), x, step)
 
 
@@ -132,9 +133,9 @@ def _heaviside(builder: Builder, x: Value, middle: Value) -> Value:
 def _remainder(builder: Builder, x: Value, y: Value) -> Value:
     rest = builder.elementary("fmod", (x, y)) if x.kind == "f64" else builder.each_lane("fmodf", (x, y))
     zero = builder.constant(0, x.kind)
-    other_sign = builder.compare("olt", rest, zero) ^ builder.compare("olt", y, zero)
+    other_sign = (rest < zero) ^ (y < zero)
     moved = builder.select(other_sign, rest + y, rest)
-    signed = builder.select(builder.compare("oeq", rest, zero), builder.intrinsic("copysign", zero, y), moved)
+    signed = builder.select(rest.equals(zero), builder.intrinsic("copysign", zero, y), moved)
     return builder.select(_nan(builder, rest), rest, signed)
 
 
@@ -144,13 +145,13 @@ def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
     rest = builder.elementary("fmod", (x, y)) if x.kind == "f64" else builder.each_lane("fmodf", (x, y))
     zero = builder.constant(0, x.kind)
     quotient = (x - rest) / y
-    other_sign = builder.compare("olt", rest, zero) ^ builder.compare("olt", y, zero)
+    other_sign = (rest < zero) ^ (y < zero)
     uneven = builder.compare("une", rest, zero) & other_sign
     quotient = builder.select(uneven, quotient - 1, quotient)
     below = builder.intrinsic("floor", quotient)
     nearest = builder.select(builder.compare("ogt", quotient - below, 0.5), below + 1, below)
-    signed = builder.select(builder.compare("oeq", quotient, zero), builder.intrinsic("copysign", zero, x / y), nearest)
-    return builder.select(builder.compare("oeq", y, zero), x / y, signed)
+    signed = builder.select(quotient.equals(zero), builder.intrinsic("copysign", zero, x / y), nearest)
+    return builder.select(y.equals(zero), x / y, signed)
 
 
 @_of_floats
@@ -183,9 +184,9 @@ def _logarithm_of_sum(power: str, base: float) -> Rule:
 
     @_of_floats
     def rule(builder: Builder, x: Value, y: Value) -> Value:
-        equal = builder.compare("oeq", x, y)
-        high = builder.select(builder.compare("ogt", x, y), x, y)
-        part = _library("log1p")(builder, _library(power)(builder, -builder.intrinsic("fabs", x - y)))
+        equal = x.equals(y)
+        high = builder.select(x > y, x, y)
+        part = _library("log1p")(builder, _library(power)(builder, -abs(x - y)))
         found = builder.select(equal, x + math.log(2) / math.log(base), high + part * (1 / math.log(base)))
         return builder.select(_nan(builder, x - y) & ~equal, x + y, found)
 
@@ -212,32 +213,11 @@ def _condition(rule: Rule) -> Rule:
     return checked
 
 
-_LIBRARY: Final = {
-    np.arccos: "acos",
-    np.arccosh: "acosh",
-    np.arcsin: "asin",
-    np.arcsinh: "asinh",
-    np.arctan: "atan",
-    np.arctan2: "atan2",
-    np.arctanh: "atanh",
-    np.cbrt: "cbrt",
-    np.cos: "cos",
-    np.cosh: "cosh",
-    np.exp: "exp",
-    np.exp2: "exp2",
-    np.expm1: "expm1",
-    np.fmod: "fmod",
-    np.hypot: "hypot",
-    np.log: "log",
-    np.log10: "log10",
-    np.log1p: "log1p",
-    np.log2: "log2",
-    np.sin: "sin",
-    np.sinh: "sinh",
-    np.tan: "tan",
-    np.tanh: "tanh",
-}
-"""The functions of the C library, by NumPy's function."""
+_LIBRARY: Final = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "fmod", "hypot"),
+    *("log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"),
+)
+"""The functions of the C library, by their names there; the inverse functions of NumPy begin with ``arc``."""
 
 _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.add: _binary("add", of_conditions="or"),
@@ -290,7 +270,7 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.isnan: _nan,
     np.isfinite: _of_floats(_finite),
     np.isinf: _of_floats(_infinite),
-    **{function: _library(name) for function, name in _LIBRARY.items()},
+    **{getattr(np, re.sub("^a", "arc", name)): _library(name) for name in _LIBRARY},
 }
 
 

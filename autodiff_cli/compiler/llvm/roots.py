@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import absolute, fma, polynomial, square, square_root, sum_of, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import fma, polynomial, square, where, with_sign
 from autodiff_cli.compiler.llvm.exponential import power_of_two
 from autodiff_cli.compiler.llvm.ir import Value
 from autodiff_cli.compiler.llvm.logarithmic import split
@@ -33,29 +33,27 @@ _SCALE: Final = 2.0**600
 
 def cbrt(x: Value) -> Value:
     """Return the cube root, at most 0.501 ulp from the exact value."""
-    size = absolute(x)
-    compare = x.builder.compare
+    size = abs(x)
     k, f = split(size)
     q = x.builder.intrinsic("rint", k * (1 / 3))
     rest = fma(q, -3, k)
     m = (f + 1) * power_of_two(rest)
-    factor = where(compare("olt", rest, 0), _CBRT_HALF, where(compare("ogt", rest, 0), x.builder.constant(_CBRT_2), 1))
+    factor = where(rest < 0, _CBRT_HALF, where(rest > 0, _CBRT_2, 1))
     y = polynomial(f, _CBRT) * factor
     squared = square(y)
     cube = squared.high * y
     e = ((cube - m) + fma(squared.low, y, fma(squared.high, y, -cube))) / m
     found = fma(y, e * polynomial(e, (-14 / 81, 2 / 9, -1 / 3)), y) * power_of_two(q)
-    return where(compare("ogt", size, 0) & compare("olt", size, math.inf), with_sign(found, x), x)
+    return where((size > 0) & (size < math.inf), with_sign(found, x), x)
 
 
 def hypot(x: Value, y: Value) -> Value:
     """Return sqrt(x**2 + y**2), which is inf if one of the two is infinite, at most 0.51 ulp from the exact value."""
-    compare, constant = x.builder.compare, x.builder.constant
-    x, y = absolute(x), absolute(y)
-    first = compare("ogt", x, y)
+    x, y = abs(x), abs(y)
+    first = x > y
     large, small = where(first, x, y), where(first, y, x)
-    up, down = compare("olt", large, 1 / _LARGE), compare("ogt", large, _LARGE)
-    scale = where(up, constant(_SCALE), where(down, constant(1 / _SCALE), 1))
-    inverse = where(up, constant(1 / _SCALE), where(down, constant(_SCALE), 1))
-    found = square_root(sum_of(square(large * scale), square(small * scale))).rounded * inverse
-    return where(compare("oeq", x, math.inf) | compare("oeq", y, math.inf), math.inf, found)
+    up, down = (large < 1 / _LARGE), (large > _LARGE)
+    scale = where(up, _SCALE, where(down, 1 / _SCALE, 1))
+    inverse = where(up, 1 / _SCALE, where(down, _SCALE, 1))
+    found = (square(large * scale) + square(small * scale)).square_root().rounded * inverse
+    return where(x.equals(math.inf) | y.equals(math.inf), math.inf, found)

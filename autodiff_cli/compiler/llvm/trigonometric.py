@@ -12,21 +12,7 @@ import itertools
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import (
-    Pair,
-    absolute,
-    exact_product,
-    exact_sum,
-    fast_sum,
-    fma,
-    masked,
-    polynomial,
-    product_of,
-    quotient,
-    shifted_right,
-    where,
-    with_sign,
-)
+from autodiff_cli.compiler.llvm.double_double import Pair, exact_product, exact_sum, fast_sum, fma, polynomial, where, with_sign
 from autodiff_cli.compiler.llvm.ir import Value
 
 _SIN: Final = (
@@ -70,7 +56,7 @@ _PART: Final = 48
 
 def _reduced(x: Value) -> tuple[Value, Pair]:
     """Return n as an integer, correct modulo 4, and r."""
-    far = x.builder.compare("ogt", absolute(x), _FAR)
+    far = abs(x) > _FAR
     n, high, low = x.builder.replaced(_near(x), far, "vec.far", _far, x, _FAR)
     return n, Pair(high, low)
 
@@ -96,12 +82,12 @@ def _far(x: Value) -> tuple[Value, Value, Value]:
     """
     builder = x.builder
     bits = builder.bits(x, "i64")
-    m = with_sign(builder.bits(masked(bits, 2**52 - 1) | builder.constant(0x433 << 52, "i64"), "f64"), x)
-    start = masked(shifted_right(bits, 52), 0x7FF) - (1075 - 62)
-    words = [builder.looked_up("vec.two.over.pi", _WORDS, shifted_right(start, 6) + i) for i in range(4)]
+    m = with_sign(builder.bits((bits & 2**52 - 1) | builder.constant(0x433 << 52, "i64"), "f64"), x)
+    start = (bits.unsigned_shift(52) & 0x7FF) - (1075 - 62)
+    words = [builder.looked_up("vec.two.over.pi", _WORDS, start.unsigned_shift(6) + i) for i in range(4)]
     one, two, three = (builder.intrinsic("fshl", *pair, start) for pair in itertools.pairwise(words))  # shifts modulo 64
     parts = [
-        builder.convert(shifted_right(builder.intrinsic("fshl", *pair, builder.constant(place, "i64")), 64 - _PART), "f64")
+        builder.convert(builder.intrinsic("fshl", *pair, builder.constant(place, "i64")).unsigned_shift(64 - _PART), "f64")
         for *pair, place in ((one, two, 0), (one, two, 48), (two, three, 32), (three, three, 16))
     ]
     first, second, third, fourth = (exact_product(m, part * 2.0 ** (2 - _PART * (i + 1))) for i, part in enumerate(parts))
@@ -114,7 +100,7 @@ def _far(x: Value) -> tuple[Value, Value, Value]:
     total = exact_sum(middle.high, lower.high)
     infinite = x - x  # nan for infinite x, otherwise 0
     quarters = fast_sum(total.high + infinite, total.low + (middle.low + lower.low + (third.low + fourth.high)))
-    r = product_of(quarters, Pair(*map(builder.constant, _HALF_PI[:2])))
+    r = quarters * Pair(*map(builder.constant, _HALF_PI[:2]))
     return builder.bits(shifted, "i64"), *fast_sum(*r)
 
 
@@ -126,7 +112,7 @@ def _sine(r: Pair) -> Pair:
 
 def _cosine(r: Pair) -> Pair:
     z = r.high * r.high
-    total = fast_sum(z.builder.constant(1), -0.5 * z)
+    total = fast_sum(1, -0.5 * z)
     square_rest = fma(r.high, r.high, -z)  # what the rounding of z omitted
     rest = fma(z * z, polynomial(z, _COS), fma(square_rest, -0.5, fma(-r.high, r.low, total.low)))
     return Pair(total.high, rest)
@@ -138,15 +124,15 @@ def _wave(x: Value, quarters: int) -> Value:
     n, r = _reduced(x)
     if quarters:
         n = n + quarters
-    odd = builder.compare("ne", masked(n, 1), 0)
+    odd = builder.compare("ne", n & 1, 0)
     found = where(odd, _cosine(r).rounded, _sine(r).rounded)
-    sign = masked(n, 2) << 62
+    sign = (n & 2) << 62
     return builder.bits(builder.bits(found, "i64") ^ sign, "f64")
 
 
 def sin(x: Value) -> Value:
     """Return the sine, at most 0.74 ulp from the exact value."""
-    return where(x.builder.compare("oeq", x, 0), x, _wave(x, 0))
+    return where(x.equals(0), x, _wave(x, 0))
 
 
 def cos(x: Value) -> Value:
@@ -157,8 +143,8 @@ def cos(x: Value) -> Value:
 def tan(x: Value) -> Value:
     """Return the tangent, a quotient of sums: at most 0.9 ulp from the exact value."""
     n, r = _reduced(x)
-    odd = x.builder.compare("ne", masked(n, 1), 0)
+    odd = x.builder.compare("ne", n & 1, 0)
     sine, cosine = fast_sum(*_sine(r)), fast_sum(*_cosine(r))
     above = Pair(*(where(odd, -one, other) for one, other in zip(cosine, sine, strict=True)))
     below = Pair(*(where(odd, one, other) for one, other in zip(sine, cosine, strict=True)))
-    return where(x.builder.compare("oeq", x, 0), x, quotient(above, below).rounded)
+    return where(x.equals(0), x, (above / below).rounded)
