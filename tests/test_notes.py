@@ -20,7 +20,7 @@ from autodiff_cli import notes
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import reach
 from autodiff_cli.language.parser import parse
-from autodiff_cli.notes import rewrites
+from autodiff_cli.notes import rewrites, rounding_trials
 from tests.accuracy.notes import KINDS
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
@@ -501,3 +501,26 @@ def test_a_variance_without_the_last_dimension_has_no_common_shape() -> None:
     evaluation = Evaluation("gaussian_nll_loss(w, 2*w, [0.5, 0.11], reduction='sum')", {"w": np.ones((2, 3))})
     assert [reach(step) for step in evaluation.trace if step.op and step.op.name == "gaussian_nll_loss"] == [None]
     assert notes.notes_on(evaluation, [], 2) == []
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    ("expression", "at"),
+    [
+        ("log(x**3)", {"x": 5.0}),
+        ("sin(x*y) + exp(-x)", {"x": 1.3, "y": 0.7}),
+        ("(1 - x[0])**2 + 100*(x[1] - x[0]**2)**2", {"x": [-1.2, 1.0]}),
+        ("sum(A @ x)", {"A": [[1.0, 2.0], [3.0, 4.0]], "x": [1.0, 2.0]}),
+        ("softplus(x) + erf(x)", {"x": 2.0}),
+        ("f(a) = a**2 + 1; f(x)/x", {"x": 3.0}),
+        ("x**2", {"x": 0.0}),
+    ],
+)
+def test_bounds_of_errors_are_enough_for_accurate_numbers(
+    expression: str, at: dict[str, Any], order: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounding_trials, "derivatives", None)
+    monkeypatch.setattr(notes, "STRICT", True)
+    assert ad.evaluate(expression, at, order=order).notes == []
+    with pytest.raises(TypeError):
+        _ = ad.evaluate("(1 - cos(x))/x**2", {"x": 1e-7}, order=order).notes

@@ -1,8 +1,8 @@
 """Notes on inaccurate numbers: digits lost by cancellation, overflow and underflow.
 
-Suspect numbers are found cheaply.  The value is suspect if its error bound is large (see ``cancellation``), and a derivative is
-suspect if it changes in trials with perturbed rounding errors.  Infinities and zeros in the trace also make numbers suspect.
-Suspects are then recomputed in arbitrary precision, and a
+Most evaluations are accurate, as bounds of their errors show (see ``rounding_bounds``).  In others, the value is suspect if
+its error is large (see ``cancellation``), and a derivative is suspect if it changes in trials with perturbed rounding errors.
+Infinities and zeros in the trace also make numbers suspect.  Suspects are then recomputed in arbitrary precision, and a
 note is produced if the numbers differ.  If a suspect cannot be recomputed, its note describes it as possibly inaccurate.
 """
 
@@ -23,6 +23,7 @@ from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
 from autodiff_cli.notes.kinks import element_name, switches
 from autodiff_cli.notes.overflow import End
+from autodiff_cli.notes.rounding_bounds import is_accurate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -62,9 +63,12 @@ class _Wrong(NamedTuple):
 def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
     """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
     trace = evaluation.trace
+    exact = _Exact(evaluation, min(max(order, 1), MOST_ORDER))
+    highest = exact.order if numbers and evaluation.variables else 0
+    if is_accurate(evaluation, highest, exact.limit / _SUSPECT, exact.limit / 4 if shows_value else None):
+        return []
     steps, value_lost = lost_digits(trace, evaluation.output, evaluation.dtype)
     notes = []
-    exact = _Exact(evaluation, min(max(order, 1), MOST_ORDER))
     if value_lost and shows_value:
         wrong = exact.value()
         if wrong is None or wrong:

@@ -12,7 +12,7 @@ from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MAY_BE_0 = {
+MAY_BE_0 = {
     *("add", "sub", "sum", "mean", "floor", "ceil", "round", "trunc", "frac", "sign", "relu"),
     *("relu6", "remainder", "fmod", "where", "hardtanh", "hardsigmoid", "floor_divide", "clamp", "max", "min", "maximum"),
     *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
@@ -55,7 +55,7 @@ def ends(trace: Trace) -> Iterator[End]:
             if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
                 yield End(step, "overflow", _shaped(step, large))
                 continue
-        if np.any(small) and step.op.name not in _MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
+        if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
             yield End(step, "underflow", _shaped(step, small))
 
 

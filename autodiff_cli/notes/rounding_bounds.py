@@ -1,0 +1,339 @@
+"""Bounds of rounding errors to first order, which show that an evaluation and its derivatives are accurate.
+
+The trace of an evaluation is repeated once with values that carry a bound of their error.  The VJP rules of the operations give
+the derivatives by which errors are multiplied, and run on such values, too: a bound of the error of a derivative covers the
+operations of its rules.  A value with an unknown bound ends the computation, and the more expensive trials decide.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.primitives.structural import sum_to
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import FOREIGN
+from autodiff_cli.evaluation.trace import flat, invoke
+from autodiff_cli.notes.overflow import MAY_BE_0, absorbs
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import Array
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+MOST_STEPS, MOST_ELEMENTS, MOST_VARIABLES = 500, 10_000, 12
+"""The largest trace, the largest tensor, and the largest number of variable elements for second derivatives."""
+_ONE = np.float64(1.0)
+ROUNDING = 2.0
+"""The largest rounding error of an operation, in units of the machine epsilon relative to its result."""
+_ABSOLUTE = {
+    *("lgamma", "digamma", "polygamma", "betaln", "zeta", "expi", "lambertw", "logit", "logaddexp", "logaddexp2", "sinc"),
+    *("bessel_j", "j0", "j1", "y0", "y1", "jv", "yv", "airy_ai", "airy_bi", "airy_ai_prime", "airy_bi_prime", "dawsn"),
+    *("faddeeva", "wofz_real", "wofz_imag", "normal_logpdf", "binomial_logpmf", "poisson_logpmf", "voigt"),
+}
+"""Functions whose error near their roots is not small relative to the result."""
+_MOVING = {
+    *("alias", "cat", "diagonal", "expand", "flip", "index", "mm", "mv", "permute", "repeat", "reshape", "rsub", "select", "slice"),
+    *("stack", "sum_to", "t", "transpose", "unindex", "unsqueeze"),
+}
+"""Operations that may move a 0 that is not an argument of a function of the language."""
+
+
+class UnknownBound(Exception):
+    """The bound of an error is not known, or it is too large."""
+
+
+class Bounded(Tensor):
+    """A tensor with a bound of the error of each element, in units of the machine epsilon.
+
+    Attributes:
+        error: the bound, which has the shape of the tensor or is one number.
+        primitive, args: the operation that computed the tensor; ``None`` for a variable.
+        tape: the tensors in the order of their computation.
+        number: the position on the tape.
+    """
+
+    __slots__ = ("args", "error", "number", "primitive", "tape")
+
+    error: Any
+    primitive: Primitive | None
+    args: Sequence[Any]
+    tape: Tape
+    number: int
+
+    def applied(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
+        """Return the result of a primitive with a bound of its error.
+
+        Raises:
+            UnknownBound: if the bound is not known.
+        """
+        return self.tape.apply(primitive, args)
+
+
+class _Rule(NamedTuple):
+    """The VJP rule of one argument.
+
+    Attributes:
+        position: the position of the argument.
+        vjp: the rule.
+        picks: the positions of the arguments that the rule needs; ``_OUT`` for the result and ``_SHAPE`` for the argument's shape.
+    """
+
+    position: int
+    vjp: Callable[..., Any]
+    picks: tuple[int, ...]
+
+    def values(self, args: Sequence[Any], out: Any) -> list[Any]:
+        """Return the values that the rule needs."""
+        return [args[i] if i >= 0 else out if i == _OUT else _shape(args[self.position]) for i in self.picks]
+
+
+_OUT, _SHAPE = -1, -2
+
+
+@cache
+def _rules(primitive: Primitive) -> list[_Rule]:
+    names = primitive.parameters
+    rules = []
+    for name, vjp in primitive.vjps.items():
+        if vjp is not None:
+            needed = argument_names(vjp)[1:]
+            picks = [_OUT if each == "out" else _SHAPE if each.endswith("_shape") else names.index(each) for each in needed]
+            rules.append(_Rule(names.index(name), vjp, tuple(picks)))
+    return rules
+
+
+def _value(argument: Any) -> Any:
+    return argument._data if isinstance(argument, Tensor) else argument
+
+
+def _shape(argument: Any) -> tuple[int, ...]:
+    return argument.shape if hasattr(argument, "shape") else ()
+
+
+class Tape:
+    """Values with bounds of their errors, in the order of their computation.
+
+    Args:
+        dtype: the type of the evaluation.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        info = np.finfo(dtype)
+        self.eps = float(info.eps)
+        self._smallest, self._largest = float(info.tiny) ** 0.5, float(info.max) ** 0.5
+        self.values: list[Bounded] = []
+
+    def tensor(self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()) -> Bounded:
+        """Return a tensor with a bound, and append it."""
+        made = Bounded.__new__(Bounded)
+        made._data, made._requires_grad, made._edge, made._extra = data, False, None, None
+        made.error, made.primitive, made.args, made.tape, made.number = error, primitive, args, self, len(self.values)
+        self.values.append(made)
+        return made
+
+    def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
+        """Return the result of a primitive; see ``Bounded.applied``."""
+        values = [[_value(each) for each in args[0]], *args[1:]] if primitive.of_sequence else [_value(each) for each in args]
+        data = primitive.forward(*values)
+        if data.size > MOST_ELEMENTS:
+            raise UnknownBound
+        if data.dtype.kind != "f":
+            return tensor_on(data)
+        self._check(primitive, data, values)
+        size = abs(data)
+        error = (size + 1 if primitive.name in _ABSOLUTE else size) * ROUNDING
+        return self.tensor(data, error + self._propagated(primitive, args, values, data), primitive, args)
+
+    def _check(self, primitive: Primitive, data: Array, values: Sequence[Any]) -> None:
+        """Check that a result is not near the ends of the range of floats."""
+        sizes = abs(data)
+        smallest = largest = sizes
+        if type(data) is np.ndarray:
+            smallest, largest = sizes.min(initial=1.0), sizes.max(initial=0.0)
+        if not largest < self._largest:
+            raise UnknownBound
+        if smallest < self._smallest:
+            tiny = (sizes < self._smallest) & (sizes > 0)
+            may_be_zero = (
+                primitive.name in MAY_BE_0
+                or primitive.name in _MOVING
+                or any(np.any(np.equal(value, 0)) for value in values if _is_number(value))
+            )
+            if np.any(tiny) or not may_be_zero:
+                raise UnknownBound
+
+    def _propagated(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
+        """Return the bound of the error that the errors of the arguments cause."""
+        if primitive.series == "product":
+            a, b = (getattr(value, "error", 0.0) for value in args)
+            return abs(values[0]) * b + abs(values[1]) * a + a * b * self.eps
+        if primitive.elementwise:
+            total: Any = 0.0
+            for rule in _rules(primitive):
+                argument = args[rule.position]
+                if not isinstance(argument, Bounded) or _is_zero(error := argument.error):
+                    continue
+                slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
+                total = total + slope * error
+                if primitive.series != "linear" and _has_zero(slope):  # a step, or an extremum
+                    total = total + self._steps(primitive, values, rule.position, error, data)
+            return total
+        if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
+            if primitive.of_sequence:
+                return primitive.forward([_error(each) for each in args[0]], *values[1:])
+            return primitive.forward(_error(args[0]), *values[1:])
+        if primitive.name in ("dot", "mv", "mm", "bmm"):
+            a, b = args
+            return primitive.forward(np.abs(values[0]), _error(b)) + primitive.forward(_error(a), np.abs(values[1]))
+        raise UnknownBound
+
+    def _steps(self, primitive: Primitive, values: Sequence[Any], position: int, error: Any, data: Array) -> Any:
+        """Return the change of a result in units of the machine epsilon if an argument changes by its error."""
+        ends = [[*values[:position], values[position] + side * error * self.eps, *values[position + 1 :]] for side in (-1, 1)]
+        return sum(np.abs(primitive.forward(*end) - data) for end in ends) / self.eps
+
+    def gradients(self, output: Tensor, variables: Iterable[Tensor], start: Any = None) -> list[Tensor | None]:
+        """Return the gradients of an output, with bounds; ``None`` for a variable that the output does not depend on."""
+        if not isinstance(output, Bounded):
+            return [None for _ in variables]
+        cotangents: dict[int, Any] = {output.number: np.ones_like(output._data) if start is None else start}
+        pending = [-output.number]
+        while pending:
+            value = self.values[-heapq.heappop(pending)]
+            primitive = value.primitive
+            if primitive is None:
+                continue
+            cotangent = cotangents.pop(value.number)
+            if primitive.of_sequence:
+                (vjp,) = primitive.vjps.values()
+                assert vjp is not None
+                shapes = tuple(_shape(each) for each in value.args[0])
+                parts = [(each, vjp(cotangent, i, shapes, *value.args[1:])) for i, each in enumerate(value.args[0])]
+            else:
+                parts = [
+                    (value.args[rule.position], rule.vjp(cotangent, *rule.values(value.args, value)))
+                    for rule in _rules(primitive)
+                    if isinstance(value.args[rule.position], Bounded)
+                ]
+            for argument, part in parts:
+                if not isinstance(argument, Bounded) or part is None:
+                    continue
+                if _shape(part) != argument.shape:
+                    part = sum_to(part, argument.shape)
+                if argument.number in cotangents:
+                    cotangents[argument.number] = cotangents[argument.number] + part
+                else:
+                    cotangents[argument.number] = part
+                    heapq.heappush(pending, -argument.number)
+        return [cotangents.get(variable.number) if isinstance(variable, Bounded) else None for variable in variables]
+
+
+def _is_true(value: Any) -> bool:
+    """Return whether a truth value, or all elements of an array, are true."""
+    return bool(value.all() if type(value) is np.ndarray else value)
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a number, or all elements of an array, are 0."""
+    return not value.any() if type(value) is np.ndarray else value == 0
+
+
+def _has_zero(value: Any) -> bool:
+    """Return whether a number, or an element of an array, is 0."""
+    return not value.all() if type(value) is np.ndarray else value == 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, float, int))
+
+
+def _error(argument: Any) -> Any:
+    """Return the error of an argument as an array of its shape, with the rounding of one addition."""
+    value = _value(argument)
+    return np.broadcast_to(getattr(argument, "error", 0.0), np.shape(value)) + ROUNDING * np.abs(value)
+
+
+def is_accurate(evaluation: Evaluation, order: int, most: float, most_of_value: float | None) -> bool:
+    """Return whether first-order bounds show that the value and the derivatives of an evaluation are accurate.
+
+    Args:
+        evaluation: the evaluation.
+        order: the highest order of the derivatives, 0 for the value alone.
+        most: the largest relative error of an accurate derivative.
+        most_of_value: the largest relative error of an accurate value; ``None`` if the value does not matter.
+    """
+    most_elements = MOST_VARIABLES if order > 1 else MOST_ELEMENTS
+    if len(evaluation.trace) > MOST_STEPS or sum(leaf.numel() for leaf in evaluation.variables.values()) > most_elements:
+        return False
+    if absorbs(evaluation.trace) or any(function.partials is not None for function in evaluation.evaluator.functions.values()):
+        return False
+    tape = Tape(evaluation.dtype)
+    leaves: dict[str, Tensor] = {
+        name: tape.tensor(leaf._data, 0.0) if leaf.dtype.kind == "f" else leaf for name, leaf in evaluation.leaves.items()
+    }
+    try:
+        output = _repeated(evaluation, tape, leaves)
+        if most_of_value is not None and not _is_small(output, most_of_value / tape.eps):
+            return False
+        if order == 0 or not isinstance(output, Bounded):
+            return True
+        if output._data.size != 1 and evaluation.gradient is None:
+            return False
+        start = None if evaluation.gradient is None else evaluation.gradient._data
+        variables = [leaves[name] for name in evaluation.variables]
+        return _are_small(tape, output, variables, start, order, most / tape.eps)
+    except (UnknownBound, NotImplementedError, *FOREIGN):
+        return False
+
+
+def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: Any, order: int, most: float) -> bool:
+    """Return whether the errors of all derivatives up to an order are small."""
+    gradients = tape.gradients(output, variables, start)
+    for k, gradient in enumerate(gradients):
+        if not _is_small(gradient, most):
+            return False
+        if order > 1 and isinstance(gradient, Bounded):
+            elements = [gradient[place] for place in np.ndindex(gradient.shape)] if gradient.shape else [gradient]
+            if not all(_are_small(tape, element, variables[k:], None, order - 1, most) for element in elements):
+                return False
+    return True
+
+
+def _is_small(value: Any, most: float) -> bool:
+    """Return whether the relative error of a value is small in units of the machine epsilon."""
+    return not isinstance(value, Bounded) or _is_true(value.error <= most * abs(value._data))
+
+
+def _repeated(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:
+    """Return the output of an evaluation with bounds, for leaves with bounds."""
+    plain: dict[float, Bounded] = {}  # the results of operations on plain numbers
+    has_plain = any(isinstance(step.result, float) for step in evaluation.trace)
+    if any(step.op is None or step.keywords or isinstance(step.result, tuple) for step in evaluation.trace):
+        if has_plain:
+            raise UnknownBound
+        return evaluation.recomputed(leaves)
+    if has_plain and evaluation.dtype != "float64":
+        raise UnknownBound
+    known: dict[int, Any] = {id(leaf): leaves[name] for name, leaf in evaluation.leaves.items()}
+    for step in evaluation.trace:  # the same in half of the time
+        assert step.op is not None
+        arguments = [known.get(id(value), value) for value in step.arguments]
+        if has_plain:
+            arguments = [plain.get(value, value) if isinstance(value, float) else value for value in arguments]
+        if isinstance(step.result, float):
+            arguments = [tape.tensor(np.float64(value), 0.0) if isinstance(value, float) else value for value in arguments]
+            plain[step.result] = invoke(step.op, arguments, {})
+        elif any(isinstance(value, Bounded) for value in arguments):
+            known[id(step.result)] = invoke(step.op, arguments, {})
+        elif any(id(value) in known for value in flat(step)):
+            raise UnknownBound
+    output = evaluation.output
+    if id(output) not in known and plain and not output.shape:
+        return plain.get(float(output._data), output)
+    result: Tensor = known.get(id(output), output)
+    return result
