@@ -128,7 +128,9 @@ class Tape:
         self._smallest, self._largest = float(info.tiny) ** 0.5, float(info.max) ** 0.5
         self.values: list[Bounded] = []
 
-    def tensor(self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()) -> Bounded:
+    def tensor(
+        self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()
+    ) -> Bounded:
         """Return a tensor with a bound, and append it."""
         made = Bounded.__new__(Bounded)
         made._data, made._requires_grad, made._edge, made._extra = data, False, None, None
