@@ -128,8 +128,6 @@ def test_several_claims_stand_in_one_option() -> None:
 def test_tolerances_rule_if_they_are_given() -> None:
     assert verdicts(check("x**2", {"x": 3}, claims=["x=6.001"], rtol=1e-3)) == ["pass", "pass"]
     assert verdicts(check("x**2", {"x": 3}, claims=["x=6.001"], atol=1e-4)) == ["pass", "fail"]
-    assert verdicts(check("log(x)", {"x": 1e-7}, eps=1e-6)) == ["undecided"]
-    assert verdicts(check("x**2", {"x": 3}, eps=1e-6)) == ["pass"]
 
 
 def test_no_hint_blames_a_derivative_by_hand_that_is_not_there() -> None:
@@ -144,14 +142,14 @@ def test_the_check_is_there_from_python() -> None:
 
 
 def test_strict_counts_what_is_undecided() -> None:
-    line = "autodiff gradcheck log(x) --at x=1e-7 --eps 1e-6 -q"
+    line = "autodiff gradcheck '(tan(x) - sin(x))/x' --at x=3.531684343267526e-12 -q"
     plain, strict = (streams(f"{line} {more}") for more in ("", "--strict"))
     assert (plain[2], strict[2]) == (0, 1)
     assert plain[0] == strict[0] == "undecided\n"
-    assert "undecided: the step leaves the range of floats, or the domain" in strict[1]
+    assert "undecided: rounding errors in the evaluation are as large as the derivative" in strict[1]
 
 
-@pytest.mark.parametrize("more", ["", "--eps 1e-6", "--claim x=2", "--order 2"])
+@pytest.mark.parametrize("more", ["", "--claim x=2", "--order 2"])
 @pytest.mark.parametrize(
     ("expression", "verdict", "sentence"),
     [
@@ -258,12 +256,6 @@ def test_rounding_on_the_way_back_is_not_a_failure() -> None:
     ] * 2
     wrong = "f(a) = (tan(a) - sin(a))/a with grad (1e9/a); f(x)"
     assert verdicts(check(wrong, {"x": 3.531684343267526e-12})) == ["fail"]
-
-
-def test_the_step_of_eps_has_no_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.gradient_checking.check.MOST_SECONDS", 0.0)
-    report = check("x**3", {"x": 2}, eps=0.5)
-    assert report.checks[0]["numeric"] == 12.25  # 0.25 off, as a step of a half has it
 
 
 def test_as_many_derivatives_are_checked_as_there_is_time_for() -> None:

@@ -102,7 +102,7 @@ def test_all_ways_treat_it_as_a_constant(case: tuple[str, str | None], name: str
 
 
 def test_a_check_with_finite_differences_holds_it_constant() -> None:
-    report = gradcheck("x*detach(exp(x))", {"x": 1.5}, eps=1e-6)
+    report = gradcheck("x*detach(exp(x))", {"x": 1.5})
     assert report.passed
     assert [(one["kind"], one["span"]) for one in report.notes] == [("constant", [2, 16])]
     assert gradcheck("svdvals(outer(x, detach(x)))[0]", {"x": [1.0, 2.0]}).passed  # in float64 only

@@ -116,7 +116,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
 
 def _series(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
     """Return the power series of a call: its value is that of the body, and the derivatives have series of their own."""
-    from autodiff_cli.autograd.taylor_mode.series import Series, primal_of
+    from autodiff_cli.autograd.taylor_mode.recurrences import Series, primal_of
 
     why = f"'{function.name}' has no rule for power series, because its derivatives are user-written"
     expansion = next((argument.expansion for argument in given if isinstance(argument, Series)), None)

@@ -1,7 +1,7 @@
 """``gradcheck``: a comparison of reverse-mode derivatives, user-written derivatives and claims with an independent reference.
 
 The reference consists of difference quotients of the expression in arbitrary precision (``precise.reference``).  If
-arbitrary precision is not available for the expression, the quotients are computed in float64 (``gradcheck.ridders``), and
+arbitrary precision is not available for the expression, the quotients are computed in float64 (``gradient_checking.ridders``), and
 the verdict may be ``undecided``.
 """
 
@@ -28,7 +28,7 @@ from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.gradient_checking.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
+from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradient_checking.verdicts import FAILED, Tolerances, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
@@ -102,7 +102,6 @@ def gradcheck(
     claims: Sequence[str] = (),
     dtype: str = "float64",
     gradient: Any = None,
-    eps: float | None = None,
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Report:
@@ -117,14 +116,12 @@ def gradcheck(
         claims: claims of the form ``NAME=EXPR``; one text may contain several claims. With one variable, ``EXPR`` is enough.
         dtype: the data type, which must be ``float64``.
         gradient: the weights of the elements of a non-scalar output, for claims.
-        eps: the step of central differences in float64, with PyTorch's tolerances; by default, the arbitrary-precision reference is
-            used.
         atol, rtol: the tolerance ``atol + rtol*abs(numeric)``, which replaces the measured rounding error.
 
     Raises:
         AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
     """
-    _require_valid(order, eps, atol, rtol)
+    _require_valid(order, atol, rtol)
     points = [at] if isinstance(at, Mapping) else at
     variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claims(text, variables)]
@@ -145,12 +142,9 @@ def gradcheck(
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
         )
-        check = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
+        check = _Check(evaluation, order, pairs, doubts=given is None)
         with np.errstate(all="ignore"):
-            if eps is None:
-                entries = check.best(given, last - time.process_time())
-            else:
-                entries = check.entries(FixedStep(evaluation, eps, atol, rtol))
+            entries = check.best(given, last - time.process_time())
             broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
         for entry in entries:
             if broken is not None and entry["verdict"] != "fail":
@@ -158,7 +152,7 @@ def gradcheck(
             if len(points) > 1:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
             if entry["verdict"] in FAILED and report.failure is None:
-                report.failure, report.hint = _failure(entry, evaluation, eps)
+                report.failure, report.hint = _failure(entry, evaluation)
         report.checks += entries
         if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
             report.notes.append(note("undecided", report.doubt))
@@ -168,15 +162,15 @@ def gradcheck(
     return report
 
 
-def _require_valid(order: int, eps: float | None, atol: float | None, rtol: float | None) -> None:
+def _require_valid(order: int, atol: float | None, rtol: float | None) -> None:
     if order not in (1, 2):
         raise UsageError(
             f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
         )
     given = [value for value in (atol, rtol) if value is not None]
-    if not all(0 <= value < math.inf for value in given) or not (eps is None or 0 < eps < math.inf):
+    if not all(0 <= value < math.inf for value in given):
         raise UsageError(
-            f"{setting('eps')} must be positive, {setting('atol')} and {setting('rtol')} not negative, and all of them finite",
+            f"{setting('atol')} and {setting('rtol')} must be finite and not negative",
             hint="leave them out to compute the tolerance from the rounding errors at the point",
         )
 
@@ -330,7 +324,7 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
     }
 
 
-def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[str, str | None]:
+def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     """Return the message and the hint for an entry that fails."""
     names = _names(entry)
     if entry["verdict"] != "fail":
@@ -344,8 +338,6 @@ def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[s
     output, argument = [0, *places][-2:]
     message = mismatch(output, argument, numeric, analytic).rstrip()
     by = _derivative(entry)
-    if eps is not None:
-        return message, f"leave out {setting('eps')} to let gradcheck select the step, because this step may not suit {by}"
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
     return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"

@@ -1,19 +1,18 @@
-"""Three methods that compute the reference for ``gradcheck``, with a common protocol.
+"""Two methods that compute the reference for ``gradcheck``, with a common protocol.
 
 ``HighPrecision`` computes the reference in arbitrary precision.  ``Extrapolated`` uses float64, for functions without an
-arbitrary-precision implementation.  ``FixedStep`` uses central differences with a given step and PyTorch's tolerances.
+arbitrary-precision implementation.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.autograd.checks.finite_differences import moved, numeric_jacobian
+from autodiff_cli.autograd.checks.finite_differences import moved
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
@@ -111,70 +110,54 @@ def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[flo
     return at
 
 
-class _InFloats:
-    """The base class of checks by finite differences of values and gradients in float64.
+class Extrapolated:
+    """The check by difference quotients with an error estimate; see ``gradient_checking.ridders``.
 
     Args:
         evaluation: the evaluation to check.
-        claims: the tolerances for claims.
+        tolerances: the tolerances that replace the estimated error.
     """
 
-    def __init__(self, evaluation: Evaluation, claims: Tolerances) -> None:
+    def __init__(self, evaluation: Evaluation, tolerances: Tolerances | None = None) -> None:
         self._evaluation = evaluation
-        self._claims = claims
+        self._tolerances = tolerances
         self._constants: dict[Any, Any] = {}
         self._output()  # stores the constants at the point
+        self._kinks: set[str] = set()
+        results = [np.abs(raw(one)) for step in evaluation.trace if not pointwise(step) for one in step.results]
+        self._largest = max((float(np.max(one)) for one in results if np.size(one) and np.isfinite(one).all()), default=0.0)
 
     def _output(self) -> Tensor:
         with enable_grad():
             return self._evaluation.recomputed(constants=self._constants)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        return self._judged(self._evaluation.variables[name], analytic, self._output)
+        verdicts = self._judged(self._evaluation.variables[name], analytic, self._output)
+        if any(one.verdict == "kink" for row in verdicts for one in row):
+            self._kinks.add(name)
+        return verdicts
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
         variables, start = self._evaluation.variables, self._evaluation.gradient
-        return self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
-
-    @abstractmethod
-    def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts: ...
+        verdicts = self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
+        # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
+        if self._kinks & {a, b}:
+            return [[one if one.verdict == "pass" else one._replace(verdict="kink", reason="") for one in row] for row in verdicts]
+        return verdicts
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._evaluation.variables[name]
         value = self._evaluation.follow_up(formula, {})._data
         _require_shape(name, np.shape(value), leaf)
         claimed = np.broadcast_to(value, leaf.shape)
+        tolerances = self._tolerances or Tolerances(0.0, 1e-12)
         verdicts = []
         for one, other in zip(np.ravel(claimed), np.ravel(exact), strict=True):
             same = one == other or (np.isnan(one) and np.isnan(other))
             error = 0.0 if same else float(abs(one - other))
-            tolerance = self._claims.of(float(other)) if np.isfinite(other) else 0.0
+            tolerance = tolerances.of(float(other)) if np.isfinite(other) else 0.0
             verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(other), error, tolerance))
         return claimed[()], verdicts
-
-
-class Extrapolated(_InFloats):
-    """The check by difference quotients with an error estimate; see ``gradcheck.ridders``."""
-
-    def __init__(self, evaluation: Evaluation, given: Tolerances | None = None) -> None:
-        super().__init__(evaluation, given or Tolerances(0.0, 1e-12))
-        self._given = given
-        self._kinks: set[str] = set()
-        results = [np.abs(raw(one)) for step in evaluation.trace if not pointwise(step) for one in step.results]
-        self._largest = max((float(np.max(one)) for one in results if np.size(one) and np.isfinite(one).all()), default=0.0)
-
-    def first(self, name: str, analytic: Array) -> Verdicts:
-        verdicts = super().first(name, analytic)
-        if any(one.verdict == "kink" for row in verdicts for one in row):
-            self._kinks.add(name)
-        return verdicts
-
-    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
-        verdicts = super().second(a, b, analytic)
-        # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
-        if self._kinks & {a, b}:
-            return [[one if one.verdict == "pass" else one._replace(verdict="kink", reason="") for one in row] for row in verdicts]
-        return verdicts
 
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
         rows = []
@@ -184,39 +167,8 @@ class Extrapolated(_InFloats):
         return rows
 
     def _tolerant(self, verdict: Verdict) -> Verdict:
-        if self._given is None or not np.isfinite(verdict.error):
+        if self._tolerances is None or not np.isfinite(verdict.error):
             return verdict
-        tolerance = self._given.of(verdict.numeric)
+        tolerance = self._tolerances.of(verdict.numeric)
         good = verdict.error <= tolerance or verdict.error == 0
         return verdict._replace(verdict="pass" if good else "fail", tolerance=tolerance, reason="")
-
-
-class FixedStep(_InFloats):
-    """The check by central differences with the step ``eps``."""
-
-    def __init__(self, evaluation: Evaluation, eps: float, atol: float | None, rtol: float | None) -> None:
-        super().__init__(evaluation, Tolerances(0.0 if atol is None else atol, 1e-12 if rtol is None else rtol))
-        self._eps = eps
-        self._given = Tolerances(1e-5 if atol is None else atol, 1e-3 if rtol is None else rtol)
-
-    def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
-        numeric = numeric_jacobian(compute, leaf, self._eps)
-        here = np.ravel(compute()._data).astype(np.float64)
-        rows = []
-        for i, row in enumerate(analytic):
-            at = _moved(leaf, i, compute)
-            low, high = ((at(step) - here) / step for step in (-self._eps, self._eps))
-            rows.append([self._one(*map(float, numbers)) for numbers in zip(row, numeric[i], low, high, strict=True)])
-        return rows
-
-    def _one(self, value: float, numeric: float, left: float, right: float) -> Verdict:
-        tolerance = self._given.of(numeric)
-        error = 0.0 if value == numeric else abs(value - numeric)
-        if not np.isfinite(numeric):
-            reason = "" if error == 0.0 else "the step leaves the range of floats, or the domain"
-            return Verdict("undecided" if reason else "pass", numeric, error, 0.0, reason)
-        if error <= tolerance:
-            return Verdict("pass", numeric, error, tolerance)
-        low, high = min(left, right), max(left, right)
-        kink = high - low > 2 * tolerance and low - tolerance <= value <= high + tolerance
-        return Verdict("kink" if kink else "fail", numeric, error, tolerance)

@@ -62,14 +62,6 @@ def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor
     return [np.array([np.ravel(part) for part in parts]).reshape(len(rows), -1) for parts in zip(*rows, strict=True)]
 
 
-def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
-    """Return the Jacobian of ``function``, which returns one tensor, by central differences.
-
-    The values of ``argument`` are changed before each call to ``function``, and restored at the end.
-    """
-    return numeric_jacobians(lambda: [function()], argument, eps)[0]
-
-
 def analytic_jacobian(output: Tensor, argument: Tensor, check_type: bool = False) -> Array:
     """Return the derivative of every element of ``output`` with respect to every element of ``argument``.
 

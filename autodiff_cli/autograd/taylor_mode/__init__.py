@@ -24,4 +24,4 @@ The values of ``series`` in a declaration:
 """
 
 from autodiff_cli.autograd.taylor_mode.expansion import Expansion as Expansion
-from autodiff_cli.autograd.taylor_mode.series import Series as Series
+from autodiff_cli.autograd.taylor_mode.recurrences import Series as Series

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.taylor_mode import recurrences
-from autodiff_cli.autograd.taylor_mode.series import (
+from autodiff_cli.autograd.taylor_mode.recurrences import (
     Coefficient,
     LocalDerivative,
     Operand,
