@@ -13,7 +13,7 @@ import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.solvers.uncertainty.law import coverage_factor
 from autodiff_cli.solvers.uncertainty.quantities import quantities
-from autodiff_cli.solvers.uncertainty.written import concise, tolerance
+from autodiff_cli.solvers.uncertainty.result import concise, tolerance
 from tests.shell import streams
 
 G = "4*pi**2*L/T**2"

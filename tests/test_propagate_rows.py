@@ -11,7 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, DataError, UnknownName, UsageError
-from autodiff_cli.solvers.uncertainty.written import tolerance, tolerances
+from autodiff_cli.solvers.uncertainty.result import tolerance, tolerances
 from tests.shell import streams
 
 DATA = "x,y,u_x,u_y,note\n1,2,0.1,0.2,a\n3,0.5,0.05,0.01,b\n-2,4,0,0.3,c\n"

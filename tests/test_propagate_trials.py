@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
-from autodiff_cli.solvers.uncertainty.spread import Spread
+from autodiff_cli.solvers.uncertainty.quantities import Spread
 from tests.shell import streams
 
 TRIALS = 1_000_000

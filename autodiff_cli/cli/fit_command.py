@@ -156,7 +156,7 @@ def command(
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)
         return
-    views = solver_options.latex("autodiff_cli.solvers.fitting.printed.latex:page", result, out.precision, trace)
+    views = solver_options.latex(result, out.precision, trace)
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
         views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
@@ -188,7 +188,7 @@ def _drawn_as(target: str, out: Output) -> str:
 
 
 def _shown(result: Fit) -> FittedPlot:
-    from autodiff_cli.solvers.fitting.inference.drawing import drawing
+    from autodiff_cli.solvers.fitting.inference.prediction import drawing
 
     return drawing(result)
 

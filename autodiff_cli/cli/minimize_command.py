@@ -60,5 +60,5 @@ def command(
         max_steps=max_steps,
         trace=trace,
     )
-    views = solver_options.latex("autodiff_cli.solvers.minima.latex:page", result, out.precision, trace)
+    views = solver_options.latex(result, out.precision, trace)
     solver_options.emit(out, result, views)

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import click
 
-from autodiff_cli.cli import input_options, options, row_options
+from autodiff_cli.cli import input_options, options, row_options, solver_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
 
 _NUMBER = "U is the half-width of rect, triangle and arcsine, otherwise the standard uncertainty"
@@ -129,10 +128,7 @@ def command(
         seed=seed,
     )
     out = rows.output(selection, quiet_notes, strict)
-    out.emit(result, {"latex": lambda: named(_LATEX)(result, rows.precision)})
-
-
-_LATEX = "autodiff_cli.solvers.uncertainty.latex:page"
+    out.emit(result, solver_options.latex(result, rows.precision))
 
 
 def _over_rows(

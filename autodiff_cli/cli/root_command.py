@@ -92,7 +92,7 @@ def command(
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
     out = rows.output(selection, quiet_notes)
-    views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
+    views = solver_options.latex(result, rows.precision, trace)
     solver_options.emit(out, result, views)
 
 

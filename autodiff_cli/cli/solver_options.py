@@ -12,6 +12,7 @@ from autodiff_cli.cli.output import Output, View
 from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
+    from autodiff_cli.command_result import CommandResult
     from autodiff_cli.solvers.solution import Solution
 
 
@@ -44,18 +45,17 @@ threads = click.option(
 )
 
 
-def latex(place: str, solution: Solution, precision: int, trace: bool) -> dict[str, View]:
+def latex(solution: CommandResult, precision: int, trace: bool = False) -> dict[str, View]:
     """Return the view of a solution as LaTeX: a table of the steps if they were requested, otherwise a table of the result.
 
     Args:
-        place: the place of the function ``(solution, precision)`` that returns the table of the result.
         solution: the result of a solver.
         precision: the number of significant digits.
         trace: whether the steps were requested.
     """
     if trace:
         return {"latex": lambda: str(named("autodiff_cli.report.latex_tables:of_records")(solution.records(), precision))}
-    return {"latex": lambda: str(named(place)(solution, precision))}
+    return {"latex": lambda: str(named("autodiff_cli.solvers.latex:page")(solution, precision))}
 
 
 def emit(out: Output, solution: Solution, views: Mapping[str, View] | None = None) -> None:

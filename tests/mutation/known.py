@@ -36,7 +36,7 @@ KNOWN = {
     "the error of a function of intervals": ("solvers/intervals/interval.py", "ULPS = 4", "ULPS = 1"),
     "a run goes on with another form of rows": ("data/parts/job.py", '"" if same else', '"" if True else'),
     "a table without its header": (
-        "solvers/fitting/printed/tables.py",
+        "solvers/fitting/tables.py",
         'table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")',
         "pass",
     ),

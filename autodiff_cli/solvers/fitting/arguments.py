@@ -16,7 +16,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, pieces, walk
 from autodiff_cli.solvers.bounds import check_names, intervals
 from autodiff_cli.solvers.equations import Equations
-from autodiff_cli.solvers.fitting.engine.loss import LOSSES, Loss
+from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.solvers.fitting.problem import Problem, parsed, unknown_names
 from autodiff_cli.suggest import suggestion

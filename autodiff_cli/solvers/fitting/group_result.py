@@ -34,7 +34,7 @@ class GroupFit(Solution):
         scaled: what the standard errors are scaled by: ``residuals``, ``sigma``, ``weights`` or ``sandwich``.
     """
 
-    tables = "autodiff_cli.solvers.fitting.printed.group_tables:tables"
+    tables = "autodiff_cli.solvers.fitting.tables:group_tables"
 
     groups: list[Record]
 

@@ -14,8 +14,7 @@ from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, se
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
-from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
-from autodiff_cli.solvers.fitting.engine.loss import Loss
+from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares, Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.wording import listed, plural

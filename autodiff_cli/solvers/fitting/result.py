@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.command_result import Named, Record
-from autodiff_cli.solvers.fitting.engine.curvature import Curvature
 from autodiff_cli.solvers.fitting.engine.optimality import Optimality
 from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.solvers.fitting.statistics import Curvature
 from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Fit(Solution):
         profiles: the profile interval of each free parameter, if they were requested.
     """
 
-    tables = "autodiff_cli.solvers.fitting.printed.tables:tables"
+    tables = "autodiff_cli.solvers.fitting.tables:tables"
 
     k: float
     matrix: Matrix

@@ -15,10 +15,9 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.bounds import Interval, intervals
 from autodiff_cli.solvers.minima.descent import DENSE
-from autodiff_cli.solvers.minima.problem import Problem, no_variables
+from autodiff_cli.solvers.minima.problem import Problem, check_start, no_variables
 from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.minima.sensitivity import check, sensitivities
-from autodiff_cli.solvers.minima.start import check_start
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed
 

@@ -11,10 +11,9 @@ from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe
-from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
+from autodiff_cli.solvers.minima.descent import DENSE, Descended, Objective, SlopeNorm, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
-from autodiff_cli.solvers.minima.objectives import Objective, SlopeNorm
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 

@@ -20,9 +20,8 @@ from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
-from autodiff_cli.solvers.roots.problem import EPS, Problem
+from autodiff_cli.solvers.roots.problem import EPS, Problem, check_constants, sensitivities
 from autodiff_cli.solvers.roots.search import search, starts
-from autodiff_cli.solvers.roots.sensitivity import check_constants, sensitivities
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.roots.problem import Point, Problem
-from autodiff_cli.solvers.roots.steps import damped, newton, norm
+from autodiff_cli.solvers.roots.problem import Point, Problem, newton, norm
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
+    from autodiff_cli.solvers.roots.problem import Point
 
 SMALLEST_FACTOR = 1e-9
 """The smallest part of a Newton step."""
@@ -212,3 +212,12 @@ def slope(point: Point) -> float:
     sizes = np.linalg.norm(point.jacobian, axis=0) * norm(point.f)
     products = np.abs(point.jacobian.T @ point.f)
     return float(np.max(np.where(sizes > 0, products / np.where(sizes > 0, sizes, 1.0), 0.0), initial=0.0))
+
+
+def damped(point: Point, scale: Vector, damping: float) -> Vector:
+    """Return the Levenberg-Marquardt step: the minimum of ``|f + J p|**2 + damping*|scale*p|**2``."""
+    n = len(point.x)
+    matrix = np.vstack([point.jacobian / scale, np.sqrt(damping) * np.eye(n)])
+    right = np.concatenate([-point.f, np.zeros(n)])
+    step, *_ = np.linalg.lstsq(matrix, right, None)
+    return np.asarray(step / scale)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.errors import AutodiffError, NotSolved, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NotSolved, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.names import check_functions, free_names
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.notes.nonfinite_value import of_value
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.system import System
+from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
@@ -170,3 +171,102 @@ class Problem:
     def slopes(self) -> Enclosure | None:
         """The Jacobian matrix over boxes, row by row; ``None`` if the equations cannot be traced."""
         return self.system.slopes
+
+
+def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:
+    """Raise an error if a name of ``sensitivity`` is not a constant.
+
+    Raises:
+        UnknownName: if a name is not a constant.
+    """
+    for name in wanted:
+        if name not in constants:
+            hint = suggestion(name, constants) or f"give '{name}' its value with {setting('const', f'{name}=1')}"
+            raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)
+
+
+def sensitivities(problem: Problem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:
+    """Return the derivatives of a root.
+
+    With fewer equations than unknowns, the result is the shortest change of the unknowns.
+
+    Args:
+        problem: the equations.
+        x: the root.
+        wanted: the names of the constants.
+
+    Returns:
+        For each unknown and each constant, an array with the shape of the unknown followed by the shape of the constant; inf
+        or nan where the Jacobian is singular.
+    """
+    system = problem.system
+    rest = {name: value for name, value in problem.const.items() if name not in wanted}
+    whole = System(problem.expression, system.programs, {**system.named(x), **{a: problem.const[a] for a in wanted}}, rest)
+    jacobian = whole.jacobian(whole.start)
+    n = len(x)
+    matrix, rows, columns = scaled(jacobian[:, :n])
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    if not np.isfinite(sizes).all() or sizes[-1] <= 1e-14 * sizes[0]:
+        slopes = np.full((n, jacobian.shape[1] - n), np.nan)
+    elif len(matrix) < n:
+        slopes = -np.linalg.pinv(jacobian[:, :n]) @ jacobian[:, n:]
+    else:
+        slopes = -np.linalg.pinv(matrix) @ (jacobian[:, n:] / rows[:, None]) / columns[:, None]
+    found: dict[str, dict[str, Vector]] = {}
+    row = 0
+    for name in system.names:
+        shape = system.shapes[name]
+        size, column = int(np.prod(shape)), 0
+        found[name] = {}
+        for a in wanted:
+            width = int(np.prod(whole.shapes[a]))
+            block = slopes[row : row + size, column : column + width]
+            found[name][a] = block.reshape((*shape, *whole.shapes[a]))[()]
+            column += width
+        row += size
+    return found
+
+
+def norm(vector: Vector) -> float:
+    """Return the Euclidean norm, without overflow; inf if an element is not finite."""
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if not np.isfinite(largest):
+        return np.inf
+    return largest * float(np.linalg.norm(vector / largest)) if largest else 0.0
+
+
+def scaled(matrix: Matrix) -> tuple[Matrix, Vector, Vector]:
+    """Return a matrix with rows and then columns of maximum 1, and the divisors of the rows and of the columns."""
+    rows = _divisors(matrix, 1)
+    even = matrix / rows[:, None]
+    columns = _divisors(even, 0)
+    return even / columns, rows, columns
+
+
+def _divisors(matrix: Matrix, axis: int) -> Vector:
+    sizes = np.max(np.abs(matrix), axis=axis, initial=0.0)
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def newton(jacobian: Matrix, f: Vector, cutoff: float = 1e-13) -> tuple[Vector, int]:
+    """Return the full Newton step, and the rank of the Jacobian matrix.
+
+    The step is the solution of ``J @ step = -f``; the least-squares solution if there are more equations than unknowns, and the
+    shortest solution if there are fewer, or if the matrix is singular.
+
+    Args:
+        jacobian: the Jacobian matrix, of shape (m, n).
+        f: the m residuals.
+        cutoff: the singular values below this part of the largest one count as 0.
+    """
+    m, n = jacobian.shape
+    if m > n:  # a change of the rows would change the least-squares solution
+        columns = _divisors(jacobian, 0)
+        size = float(np.max(np.abs(f), initial=0.0)) or 1.0
+        step, _, rank, _ = np.linalg.lstsq(jacobian / columns, -f / size, cutoff)
+        return step * size / columns, int(rank)
+    matrix, rows, columns = scaled(jacobian)
+    if m < n:  # a change of the columns would change the shortest solution
+        matrix, columns = matrix * columns, np.ones(n)
+    step, _, rank, _ = np.linalg.lstsq(matrix, -f / rows, cutoff)
+    return step / columns, int(rank)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.solvers.roots.iteration import Step, Walk, newton_iteration, trust_region
-from autodiff_cli.solvers.roots.problem import Point, Problem
-from autodiff_cli.solvers.roots.steps import newton, norm
+from autodiff_cli.solvers.roots.problem import Point, Problem, newton, norm
 from autodiff_cli.solvers.roots.verification import Check, verified
 
 if TYPE_CHECKING:

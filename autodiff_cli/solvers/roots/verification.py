@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.roots.iteration import slope
-from autodiff_cli.solvers.roots.near_roots import is_excluded
-from autodiff_cli.solvers.roots.problem import EPS, Point, Problem
-from autodiff_cli.solvers.roots.steps import newton, norm, scaled
+from autodiff_cli.solvers.roots.problem import EPS, Point, Problem, newton, norm, scaled
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
+    from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.solvers.intervals.interval import Interval
+    from autodiff_cli.solvers.roots.problem import Problem
 
 PROVEN = ("interval Newton", "sign change")
 """The proofs of existence by interval arithmetic."""
@@ -295,3 +296,64 @@ def _growth(problem: Problem, point: Point, step: Vector) -> int:
     near, far = (norm(problem.system.values(point.x + times * step)) for times in (10.0, 20.0))
     ratio = float(np.log2(far / near)) if near > 0 else 1.0
     return max(round(ratio), 1) if np.isfinite(ratio) else 1
+
+
+_SECONDS = 0.5
+_STEPS = 130
+"""The steps of golden section: the interval shrinks by a factor of 1e27."""
+_LEAST = 1e-20
+"""The smallest residual, relative to the residuals at the ends of the interval, that is not taken for 0 at a kink in between."""
+
+
+def is_excluded(problem: Problem, x: Vector, error: Vector) -> bool:
+    """Return whether the equations do not hold anywhere within the error bound of a point."""
+    if not np.isfinite(error).all():
+        return False
+    if problem.enclosure is not None and any(not one.holds(0.0) for one in problem.enclosure(x - error, x + error)):
+        return True
+    if len(x) > 1 or problem.system.count > 1:
+        return False
+    try:
+        return _stays_away(problem, x, float(error[0]))
+    except AutodiffError:  # not all functions have arbitrary-precision implementations
+        return False
+
+
+def _stays_away(problem: Problem, x: Vector, error: float) -> bool:
+    """Return whether a residual keeps its sign within an error bound, and its least magnitude there is not 0.
+
+    Raises:
+        NotPrecise: if the residual cannot be evaluated with many digits.
+    """
+    from autodiff_cli.precise.reference import Reference, in_time
+
+    with in_time(_SECONDS):
+        reference = Reference(problem.system.evaluation(0, x))
+        mp = reference.differences.math.mp
+        sign = 0
+
+        def size(place: Real) -> Real:
+            nonlocal sign
+            value = reference.at([place])[0]
+            if not reference.differences.math.finite(value):
+                raise NotPrecise("a residual that is not defined")
+            sign = sign or int(mp.sign(value))
+            return abs(value) if mp.sign(value) == sign else mp.mpf(0)
+
+        low, high = mp.mpf(float(x[0])) - mp.mpf(error), mp.mpf(float(x[0])) + mp.mpf(error)
+        edge = max(size(low), size(high))
+        ratio = (mp.sqrt(5) - 1) / 2
+        first, second = high - ratio * (high - low), low + ratio * (high - low)
+        sizes = size(first), size(second)
+        for _ in range(_STEPS):
+            if not min(sizes):
+                return False
+            if sizes[0] < sizes[1]:
+                high, second = second, first
+                first = high - ratio * (high - low)
+                sizes = size(first), sizes[0]
+            else:
+                low, first = first, second
+                second = low + ratio * (high - low)
+                sizes = sizes[1], size(second)
+        return bool(min(*sizes, size(mp.mpf(float(x[0])))) > edge * mp.mpf(_LEAST))

@@ -10,8 +10,7 @@ import numpy as np
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.language.tree import pieces
-from autodiff_cli.solvers.uncertainty.quantities import quantities
-from autodiff_cli.solvers.uncertainty.spread import Spread
+from autodiff_cli.solvers.uncertainty.quantities import Spread, quantities
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from autodiff_cli.solvers.uncertainty import law
 from autodiff_cli.solvers.uncertainty.covariances import covariance
 from autodiff_cli.solvers.uncertainty.joint import Joint, joint
 from autodiff_cli.solvers.uncertainty.outputs import Output, outputs
-from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
+from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation, tolerance
 from autodiff_cli.solvers.uncertainty.trials import compare, samples
-from autodiff_cli.solvers.uncertainty.written import tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -16,9 +16,8 @@ from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.row_blocks import Block
 from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
 from autodiff_cli.language.parser import parse
-from autodiff_cli.solvers.uncertainty.columns import ColumnLaw
 from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
-from autodiff_cli.solvers.uncertainty.law import check_order
+from autodiff_cli.solvers.uncertainty.law import ColumnLaw, check_order
 from autodiff_cli.solvers.uncertainty.outputs import outputs
 from autodiff_cli.solvers.uncertainty.quantities import quantities, row_spread
 from autodiff_cli.suggest import suggestion
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.uncertainty.columns import Array, Uncertain
     from autodiff_cli.solvers.uncertainty.joint import Correlations
-    from autodiff_cli.solvers.uncertainty.quantities import Stated
-    from autodiff_cli.solvers.uncertainty.spread import Spread
+    from autodiff_cli.solvers.uncertainty.law import Array, Uncertain
+    from autodiff_cli.solvers.uncertainty.quantities import Spread, Stated
 
 PREFIX = "u_"
 """The beginning of the name of a column with standard uncertainties."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table, title
-from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
-from autodiff_cli.solvers.uncertainty.written import estimate, percent
+from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation, estimate, percent
 from autodiff_cli.wording import shortened
 
 

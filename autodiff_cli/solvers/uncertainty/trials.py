@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.limits import check_bytes
-from autodiff_cli.solvers.uncertainty.written import tolerance
+from autodiff_cli.solvers.uncertainty.result import tolerance
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
