@@ -32,7 +32,7 @@ from autodiff_cli.graph_drawing.mermaid import to_mermaid
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import rounded, spread
 from autodiff_cli.graph_drawing.svg import to_svg
-from autodiff_cli.graph_drawing.theme import DARK, LIGHT, Theme
+from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
 from tests.drawn import dressed, faults, random_graph, read, sampled
 from tests.fuzz import layout as fuzz
 from tests.shell import ROOT, run
@@ -424,7 +424,7 @@ def test_places_are_the_nearest_that_are_apart(pairs: list[tuple[int, float]]) -
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_texts_can_be_read(theme: Theme) -> None:
+def test_texts_can_be_read(theme: GraphTheme) -> None:
     def brightness(color: str) -> float:
         parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]

@@ -11,7 +11,7 @@ import pytest
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import AutodiffError, ParseError
-from autodiff_cli.lesson.events import Contributed, Ended, Hooked, Line, Started
+from autodiff_cli.lesson.events import Contribution, HookChange, PassStart, StatementEnd, TensorLine
 from autodiff_cli.lesson.program import to_html
 from autodiff_cli.lesson.recording import MOST_EVENTS
 from autodiff_cli.lesson.statements import Recorder
@@ -52,11 +52,11 @@ def recorded(text: str, dtype: str = "float64") -> Recorder:
     return recorder
 
 
-def ended(recorder: Recorder) -> list[Ended]:
-    return [event for event in recorder.events if isinstance(event, Ended)]
+def ended(recorder: Recorder) -> list[StatementEnd]:
+    return [event for event in recorder.events if isinstance(event, StatementEnd)]
 
 
-def statement(recorder: Recorder, text: str) -> Ended:
+def statement(recorder: Recorder, text: str) -> StatementEnd:
     """The last run of a statement."""
     return next(event for event in reversed(ended(recorder)) if recorder.source[slice(*event.tree.span)] == text)
 
@@ -114,11 +114,11 @@ def test_scenes_name_only_tensors_that_exist_by_then(step: str) -> None:
 
 def test_hooks_loops_and_changes_in_place() -> None:
     recorder = recorded(STATES)
-    hooked = [event for event in recorder.events if isinstance(event, Hooked)]
+    hooked = [event for event in recorder.events if isinstance(event, HookChange)]
     assert [(event.name, float(event.before), float(event.after)) for event in hooked] == [("y", 20.0, 200.0)]
     assert said(recorder, "A hook changed the gradient, which was 400") != []
     assert [event.after["x"].grad for event in ended(recorder)][6:8] == [401.0, None]
-    lines = {event.name: event for event in recorder.events if isinstance(event, Line)}
+    lines = {event.name: event for event in recorder.events if isinstance(event, TensorLine)}
     assert {"loss", "loss₂", "a", "a₂"} < {*lines}
     assert lines["a₂"].inputs == ["a"]
     assert recorder.called["b"] == "a₂"
@@ -126,7 +126,7 @@ def test_hooks_loops_and_changes_in_place() -> None:
     assert said(recorder, "changes in place. The change is not recorded, because recording is off") != []
     assert len(said(recorder, "`w.grad` is 0 now")) == 2
     assert {scene["turn"] for scene in scenes(recorder) if "turn" in scene} == {"", "i = 0", "i = 1"}
-    assert [event.root for event in recorder.events if isinstance(event, Started)] == ["z", "loss", "loss₂", "%8"]
+    assert [event.root for event in recorder.events if isinstance(event, PassStart)] == ["z", "loss", "loss₂", "%8"]
     assert [scene["output"] for scene in scenes(recorder) if scene.get("output")] == [
         "tensor([10.3200, 14.1600], grad_fn=<MulBackward0>) is the end\n"
     ]
@@ -148,7 +148,7 @@ def test_saved_values_are_freed_or_kept() -> None:
     assert scenes(freed)[-1]["phase"] == "error"
     assert "a second time" in scenes(freed)[-1]["words"]
     assert said(freed, "The backward pass freed the saved values of `z` and `y`") != []
-    assert [line.saved for line in kept.events if isinstance(line, Line)] == ["", "self = `x`, exponent = 3", "self = `y`"]
+    assert [line.saved for line in kept.events if isinstance(line, TensorLine)] == ["", "self = `x`, exponent = 3", "self = `y`"]
 
 
 def test_what_is_not_recorded() -> None:
@@ -191,9 +191,9 @@ def test_a_leaf_without_a_name_stores_its_gradient() -> None:
 
 def test_functions_and_their_hidden_operations() -> None:
     recorder = recorded("f(a) = a*a + 1\nx = tensor(3.0, requires_grad=true)\ny = f(x) + f(2*x)\ny.backward()")
-    made = [(line.name, recorder.source[slice(*line.span)]) for line in recorder.events if isinstance(line, Line)]
+    made = [(line.name, recorder.source[slice(*line.span)]) for line in recorder.events if isinstance(line, TensorLine)]
     assert ("%1", "a*a") in made
-    parts = [event for event in recorder.events if isinstance(event, Contributed)]
+    parts = [event for event in recorder.events if isinstance(event, Contribution)]
     assert sum(float(event.part.value) for event in parts if event.part.to == "x") == 2 * 3 + 8 * 3
 
 

@@ -10,12 +10,12 @@ import click
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
-    from autodiff_cli.data.parts.coordinator import Settings
+    from autodiff_cli.data.parts.coordinator import PartSettings
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
+class ByteSize(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes, such as ``64M``."""
 
     name = "size"
@@ -41,7 +41,7 @@ class Cluster(NamedTuple):
     partition_bytes: int | None
     resume: bool
 
-    def settings(self, target: str | None, unbuffered: bool) -> Settings | None:
+    def settings(self, target: str | None, unbuffered: bool) -> PartSettings | None:
         """Return the settings for an evaluation in parts; ``None`` to compute one file in this process.
 
         Raises:
@@ -64,11 +64,11 @@ class Cluster(NamedTuple):
             if self.scheduler is not None and value is not None:
                 raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
         from autodiff_cli.compiler.threads import processors
-        from autodiff_cli.data.parts.coordinator import Settings
+        from autodiff_cli.data.parts.coordinator import PartSettings
         from autodiff_cli.data.parts.partitions import BYTES
 
         threads = self.threads or (1 if dask else processors())
-        return Settings(dask, self.scheduler, self.workers or processors(), threads, self.partition_bytes or BYTES, self.resume)
+        return PartSettings(dask, self.scheduler, self.workers or processors(), threads, self.partition_bytes or BYTES, self.resume)
 
 
 compiled = click.option(
@@ -102,6 +102,6 @@ cluster = options.together(
         type=click.IntRange(1),
         help="Number of worker processes on this machine.  [default: one per processor]",
     ),
-    click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Number of bytes per task.  [default: 64M]"),
+    click.option("--partition-bytes", metavar="SIZE", type=ByteSize(), help="Number of bytes per task.  [default: 64M]"),
     click.option("--resume", is_flag=True, help="Continue an interrupted run whose output is a folder."),
 )

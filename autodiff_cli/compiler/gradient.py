@@ -41,7 +41,7 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
         for operand, part, selected in _contributions(instruction, instruction.primitive, *cotangents[instruction], active):
             if operand in cotangents:
                 before, when = cotangents[operand]
-                cotangents[operand] = tape.of("add", before, part), _either(tape, when, selected)
+                cotangents[operand] = tape.call("add", before, part), _either(tape, when, selected)
             else:
                 cotangents[operand] = part, selected
     return [cotangents[variable][0] if variable in cotangents else 0.0 for variable in wrt]
@@ -81,7 +81,7 @@ def _contributions(
         if name in primitive.selects:
             reached = _both(tape, selected, _nonzero(tape, _applied(primitive, rule, np.float64(1), saved)))
         if reached is not True and primitive.series != "linear":
-            part = tape.of("where", reached, part, 0.0)
+            part = tape.call("where", reached, part, 0.0)
         yield operand, part, reached
 
 
@@ -113,14 +113,14 @@ def _applied(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor |
 
 def _nonzero(tape: Tape, operand: Operand) -> Operand:
     """Return the condition under which an operand is nonzero."""
-    return tape.of("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
+    return tape.call("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
 
 
 def _both(tape: Tape, one: Operand, other: Operand) -> Operand:
     if one is True or other is True:
         return other if one is True else one
-    return tape.of("logical_and", one, other)
+    return tape.call("logical_and", one, other)
 
 
 def _either(tape: Tape, one: Operand, other: Operand) -> Operand:
-    return True if one is True or other is True else tape.of("logical_or", one, other)
+    return True if one is True or other is True else tape.call("logical_or", one, other)

@@ -19,7 +19,7 @@ CUSTOM_VJP = "custom_vjp"
 
 def _arithmetic(name: str, swapped: bool = False) -> Callable[[Instruction, Operand], Operand]:
     def method(self: Instruction, other: Operand) -> Operand:
-        return self.tape.of(name, other, self) if swapped else self.tape.of(name, self, other)
+        return self.tape.call(name, other, self) if swapped else self.tape.call(name, self, other)
 
     return method
 
@@ -64,7 +64,7 @@ class Instruction:
     __truediv__ = _arithmetic("div")
 
     def __neg__(self) -> Operand:
-        return self.tape.of("neg", self)
+        return self.tape.call("neg", self)
 
     def __getitem__(self, key: tuple[()]) -> Instruction:
         return self  # NumPy returns the sum of all elements as an instruction, and functions apply [()] to it

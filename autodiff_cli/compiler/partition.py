@@ -32,7 +32,7 @@ def needed(results: Iterable[Operand]) -> list[Instruction]:
     return sorted(found, key=lambda instruction: instruction.index)
 
 
-class Partition(NamedTuple):
+class ProgramPartition(NamedTuple):
     """The instructions of a program, for a given set of variables that have one value for all rows.
 
     Attributes:
@@ -65,9 +65,9 @@ class Partition(NamedTuple):
         return values
 
 
-def partition(instructions: Iterable[Instruction], scalars: frozenset[str]) -> Partition:
+def partition(instructions: Iterable[Instruction], scalars: frozenset[str]) -> ProgramPartition:
     """Divide the instructions of a program, given in tape order; ``scalars`` are the names of the variables with one value."""
-    found = Partition([], [], [], [])
+    found = ProgramPartition([], [], [], [])
     constant: set[Instruction] = set()
     for instruction in instructions:
         if instruction.primitive is None:

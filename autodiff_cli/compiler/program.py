@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.partition import Partition, needed, partition, resolved
+from autodiff_cli.compiler.partition import ProgramPartition, needed, partition, resolved
 from autodiff_cli.compiler.schedule import Schedule
 from autodiff_cli.compiler.threads import processors
 from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
@@ -194,7 +194,7 @@ class Program(Compiled):
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
 
-    def _prepared(self, engine: str, parts: Partition) -> Engine:
+    def _prepared(self, engine: str, parts: ProgramPartition) -> Engine:
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
         plan = named("autodiff_cli.compiler.llvm.plan:Plan")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.partition import Partition, computing, resolved
+from autodiff_cli.compiler.partition import ProgramPartition, computing, resolved
 from autodiff_cli.compiler.threads import in_threads
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ GAINING = 1 / 8
 """The minimum share of other functions for which several threads save time: short calls wait for the interpreter's lock."""
 
 
-class Kernel(NamedTuple):
+class NumpyKernel(NamedTuple):
     """A function that computes an instruction on arrays.
 
     Attributes:
@@ -68,13 +68,13 @@ def _inverse_square(x: Array, out: Array) -> None:
     np.reciprocal(np.square(x, out=out), out=out)
 
 
-_POWERS: dict[object, Kernel] = {
-    2: Kernel(np.square),
-    3: Kernel(_cube, over=False),
-    4: Kernel(_fourth),
-    0.5: Kernel(np.sqrt),
-    -1: Kernel(np.reciprocal),
-    -2: Kernel(_inverse_square),
+_POWERS: dict[object, NumpyKernel] = {
+    2: NumpyKernel(np.square),
+    3: NumpyKernel(_cube, over=False),
+    4: NumpyKernel(_fourth),
+    0.5: NumpyKernel(np.sqrt),
+    -1: NumpyKernel(np.reciprocal),
+    -2: NumpyKernel(_inverse_square),
 }
 """Kernels that are much faster than ``pow``; NumPy itself uses such kernels for squares, square roots and reciprocals."""
 UFUNCS: dict[Callable[..., Any], np.ufunc] = {
@@ -93,7 +93,7 @@ UFUNCS: dict[Callable[..., Any], np.ufunc] = {
 }
 
 
-def kernel(instruction: Instruction) -> Kernel:
+def kernel(instruction: Instruction) -> NumpyKernel:
     """Return the kernel that computes an instruction."""
     primitive, statics = instruction.primitive, instruction.statics
     assert primitive is not None
@@ -101,7 +101,7 @@ def kernel(instruction: Instruction) -> Kernel:
         return _POWERS[statics[0]]
     function = UFUNCS.get(primitive.forward, primitive.forward)
     writes = isinstance(function, np.ufunc)
-    return Kernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
+    return NumpyKernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
 
 
 class KernelCall(NamedTuple):
@@ -114,7 +114,7 @@ class KernelCall(NamedTuple):
         ends: the registers to clear after the call, because no later call reads them.
     """
 
-    kernel: Kernel
+    kernel: NumpyKernel
     operands: tuple[int, ...]
     target: int
     stored: bool
@@ -162,7 +162,7 @@ class Schedule:
         dtype: the element type of the results.
     """
 
-    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
+    def __init__(self, parts: ProgramPartition, results: Sequence[Operand], dtype: DType) -> None:
         self.dtype = dtype
         self._parts = parts
         self._literals: list[tuple[int, Operand]] = []

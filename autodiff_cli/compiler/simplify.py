@@ -10,21 +10,21 @@ from autodiff_cli.compiler.identities import EXACT, Pattern, Replacement, exact,
 from autodiff_cli.compiler.instruction import Instruction, Operand, identity
 
 Record = Callable[..., Operand]
-"""``Tape.of``, which returns the result of a function, given its name and operands."""
+"""``Tape.call``, which returns the result of a function, given its name and operands."""
 
 
-def simplified(of: Record, primitive: Primitive, arguments: tuple[Any, ...]) -> Operand | None:
+def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -> Operand | None:
     """Return a simpler operand with the same value as the result of a primitive; ``None`` if no rule applies."""
     name = primitive.name
     if primitive.series == "chain":  # the primitive for a constant to the power of x is also named pow
         return None
     if name in EXACT:
-        return _by_identity(of, name, arguments)
+        return _by_identity(call, name, arguments)
     rule = _OF_CONDITIONS.get(name)
-    return None if rule is None else rule(of, *arguments)
+    return None if rule is None else rule(call, *arguments)
 
 
-def _by_identity(of: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
+def _by_identity(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
     row = exact(name, *map(_pattern, arguments))
     if row is None:
         return None
@@ -36,12 +36,12 @@ def _by_identity(of: Record, name: str, arguments: tuple[Any, ...]) -> Operand |
         for one, argument in zip(patterns, arguments, strict=True)
         if isinstance(one, str)
     }
-    return _build(of, result, letters)
+    return _build(call, result, letters)
 
 
-def _build(of: Record, result: Replacement, letters: dict[str, Operand]) -> Operand:
+def _build(call: Record, result: Replacement, letters: dict[str, Operand]) -> Operand:
     if isinstance(result, tuple):
-        return of(result[0], *[_build(of, part, letters) for part in result[1:]])
+        return call(result[0], *[_build(call, part, letters) for part in result[1:]])
     return letters[result] if isinstance(result, str) else result
 
 
@@ -62,20 +62,20 @@ def _simple_and(_: Record, x: Operand, y: Operand) -> Operand | None:
     return None
 
 
-def _simple_where(of: Record, condition: Operand, x: Operand, y: Operand) -> Operand | None:
+def _simple_where(call: Record, condition: Operand, x: Operand, y: Operand) -> Operand | None:
     if type(condition) is not Instruction:
         return x if condition else y
     if condition.is_("logical_not"):
-        return of("where", condition.operands[0], y, x)
+        return call("where", condition.operands[0], y, x)
     # Inside a branch, the result of a nested choice with the same condition is known.
     chosen = x.operands[1] if type(x) is Instruction and x.is_("where") and x.operands[0] is condition else x
     other = y.operands[2] if type(y) is Instruction and y.is_("where") and y.operands[0] is condition else y
     if chosen is not x or other is not y:
-        return of("where", condition, chosen, other)
+        return call("where", condition, chosen, other)
     return x if identity(x) == identity(y) else None
 
 
-def _simple_ne(of: Record, x: Operand, y: Operand) -> Operand | None:
+def _simple_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
     """Simplify ``x != 0`` to a condition if ``x`` is a choice between zero and nonzero constants."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
@@ -83,11 +83,11 @@ def _simple_ne(of: Record, x: Operand, y: Operand) -> Operand | None:
     if type(one) is Instruction:
         return None
     if type(other) is Instruction:  # a chain of choices
-        more = of("ne", other, 0.0) if other.is_("where") and one != 0 else None
-        return None if more is None else of("logical_or", condition, more)
+        more = call("ne", other, 0.0) if other.is_("where") and one != 0 else None
+        return None if more is None else call("logical_or", condition, more)
     if (one == 0) == (other == 0):
         return None
-    return condition if other == 0 else of("logical_not", condition)
+    return condition if other == 0 else call("logical_not", condition)
 
 
 _OF_CONDITIONS: dict[str, Callable[..., Operand | None]] = {"bitwise_and": _simple_and, "ne": _simple_ne, "where": _simple_where}

@@ -49,7 +49,7 @@ class Tape:
         """Append a variable, and return its instruction."""
         return self._appended(Instruction(self, None, (), (), self.dtype, len(self.instructions), name))
 
-    def of(self, name: str, *operands: Operand) -> Operand:
+    def call(self, name: str, *operands: Operand) -> Operand:
         """Return the result of the function with this name."""
         return self.record(PRIMITIVES[FUNCTIONS[name].function], operands)
 
@@ -71,7 +71,7 @@ class Tape:
         if Instruction not in map(type, operands):
             return self._folded(primitive, operands, statics)
         arguments = (*operands, *statics)
-        shorter = simplified(self.of, primitive, arguments)
+        shorter = simplified(self.call, primitive, arguments)
         if shorter is not None:
             return shorter
         key: tuple[object, ...] = (primitive, *[a if type(a) is Instruction else identity(a) for a in arguments])
@@ -97,7 +97,7 @@ class Tape:
 
     def _counted(self, condition: Operand) -> Operand:
         """Convert a condition to 1.0 or 0.0."""
-        return self.of("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
+        return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
         """Return the element type of a result, found by applying the primitive to ones."""

@@ -22,7 +22,7 @@ Path = str | None
 """The path of a file, or ``None`` for standard input."""
 
 
-class Found(NamedTuple):
+class InputFiles(NamedTuple):
     """Input files.
 
     Attributes:
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     partitions: dict[Path, Values]
 
 
-def expanded(paths: Sequence[str], style: str | None = None) -> Found:
+def expanded(paths: Sequence[str], style: str | None = None) -> InputFiles:
     """Return the input files; a folder is replaced by the files in it, and a pattern by its matches.
 
     Args:
@@ -51,7 +51,7 @@ def expanded(paths: Sequence[str], style: str | None = None) -> Found:
             raise UsageError(
                 "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
             )
-        return Found([None], {})
+        return InputFiles([None], {})
     found: list[Path] = []
     folders: dict[Path, str] = {}
     for path in paths:
@@ -69,7 +69,7 @@ def expanded(paths: Sequence[str], style: str | None = None) -> Found:
     if found.count(None) > 1:
         raise UsageError("standard input can be read only once")
     values = partition_columns(list(folders.values()))
-    return Found(found, {path: one for path, one in zip(folders, values, strict=True) if one})
+    return InputFiles(found, {path: one for path, one in zip(folders, values, strict=True) if one})
 
 
 def _inside(path: str, style: str | None) -> list[str]:

@@ -106,7 +106,7 @@ class _TextComparison(NamedTuple):
     holds: Callable[[str, str], bool]
     text: str
 
-    def of(self, block: Block, columns: Mapping[str, str]) -> Floats:
+    def truths(self, block: Block, columns: Mapping[str, str]) -> Floats:
         """Return 1 for each row of a block for which the comparison holds, and 0 for the others; see ``Condition.selected``."""
         texts, codes = texts_of(block.texts[columns[self.name]])
         found: Floats = np.array([self.holds(text, self.text) for text in texts], float)[codes]
@@ -196,7 +196,7 @@ class Condition:
             return block
         found = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
-        values |= {name: comparison.of(block, columns) for name, comparison in self._comparisons.items()}
+        values |= {name: comparison.truths(block, columns) for name, comparison in self._comparisons.items()}
         if isinstance(self._program, compile.RowByRowProgram):
             for i, error in self._program.failures(values, found):
                 error.about(f"{block.where} {block.lines[i]}: {setting('where')}")

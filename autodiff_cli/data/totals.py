@@ -36,7 +36,7 @@ class Totals:
         self._places: dict[Hashable, int] = {}
 
     @classmethod
-    def of(cls, block: Block, results: Results) -> Totals:
+    def from_block(cls, block: Block, results: Results) -> Totals:
         """Return the totals of the rows of a block."""
         codes, keys = _grouped(block)
         made = cls(0)

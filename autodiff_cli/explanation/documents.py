@@ -9,7 +9,17 @@ from functools import partial
 
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
-from autodiff_cli.explanation.sentences import LEGEND, Equation, Latex, Plain, Sentence, accumulated, lines_of, sentences, steps_of
+from autodiff_cli.explanation.sentences import (
+    LEGEND,
+    EquationText,
+    Latex,
+    Plain,
+    Sentence,
+    accumulated,
+    lines_of,
+    sentences,
+    steps_of,
+)
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
 from autodiff_cli.report.numbers import human
@@ -70,9 +80,9 @@ class _Page:
         else:
             self.paragraph(f"All operations of {value} are listed above.")
         for sweep in second.sweeps:
-            self.paragraph(f"A backward pass through these operations, from {self.name(sweep.of)}:")
+            self.paragraph(f"A backward pass through these operations, from {self.name(sweep.target)}:")
             self.sweep(sweep)
-            self.accumulated(sweep, partial(self.derivative, sweep.of))
+            self.accumulated(sweep, partial(self.derivative, sweep.target))
 
     def sweep(self, sweep: Sweep) -> None:
         for item in steps_of(sweep):
@@ -84,7 +94,7 @@ class _Page:
 
     def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
         for gradient in sweep.accumulated:
-            self.result(accumulated(left(gradient.name), sweep.of, gradient, self.notation, none))
+            self.result(accumulated(left(gradient.name), sweep.target, gradient, self.notation, none))
 
     def derivative(self, of: str, by: str) -> str:
         return self.notation.derivative(of, by)
@@ -123,13 +133,13 @@ class _Page:
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         title = self.notation.equation(", ".join(step.names), step.operation)
         self.lines += ["", f"**{number}.** {self.code(title)} ({step.grad_fn})", ""]
-        self.lines += [f"- {self._equation(sentence) if isinstance(sentence, Equation) else sentence}" for sentence in said]
+        self.lines += [f"- {self._equation(sentence) if isinstance(sentence, EquationText) else sentence}" for sentence in said]
 
-    def _equation(self, said: Equation) -> str:
+    def _equation(self, said: EquationText) -> str:
         text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.sides)}")
         return f"{text}, {said.remark}" if said.remark else text
 
-    def result(self, said: Equation) -> None:
+    def result(self, said: EquationText) -> None:
         self.paragraph(self._equation(said))
 
     def grad_of(self, name: str) -> str:
@@ -203,10 +213,10 @@ class _LatexPage(_Page):
         self.lines += ["", r"\medskip", rf"\textbf{{{number}.}} ${title}$ \hfill \texttt{{{escaped(step.grad_fn)}}}"]
         rows: list[str] = []
         for sentence in said:
-            rows += self._rows(sentence) if isinstance(sentence, Equation) else [rf"&\text{{{self._words(sentence)}}}"]
+            rows += self._rows(sentence) if isinstance(sentence, EquationText) else [rf"&\text{{{self._words(sentence)}}}"]
         self._aligned(rows)
 
-    def _rows(self, said: Equation) -> list[str]:
+    def _rows(self, said: EquationText) -> list[str]:
         """Return the rows of an equation: a single row if the sides fit, else one row for each side."""
         sign = r"\mathrel{+}=" if said.adds else "="
         remark = rf" \quad \text{{{self._words(said.remark)}}}" if said.remark else ""
@@ -225,7 +235,7 @@ class _LatexPage(_Page):
         pieces = re.split(r"(%[\d.]+)", text)
         return "".join(self.name(piece) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
 
-    def result(self, said: Equation) -> None:
+    def result(self, said: EquationText) -> None:
         remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
         self._aligned([*self._rows(replace(said, remark="")), *remark])
 

@@ -27,8 +27,8 @@ from autodiff_cli.explanation.model import (
     SecondDerivatives,
     Sweep,
 )
-from autodiff_cli.explanation.names import Names
-from autodiff_cli.explanation.operations import Operations
+from autodiff_cli.explanation.names import TensorNames
+from autodiff_cli.explanation.operations import NodeOperations
 from autodiff_cli.explanation.rule_text import condition
 from autodiff_cli.explanation.steps import Steps
 from autodiff_cli.language.tree import Syntax
@@ -95,8 +95,8 @@ class _Explainer:
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
         self.leaves = evaluation.variables
-        self.names = Names.of_evaluation(evaluation)
-        self.operations = Operations(self.names)
+        self.names = TensorNames.of_evaluation(evaluation)
+        self.operations = NodeOperations(self.names)
         self.zeros: dict[str, Array] = {n: np.zeros(leaf.shape, leaf.dtype)[()] for n, leaf in self.leaves.items()}
         self.shown: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
@@ -169,7 +169,7 @@ class _Explainer:
         for visit in visits:
             for i, gradient in enumerate(visit.gradients):
                 if gradient is not None and gradient._edge is not None:
-                    self.meanings.setdefault(gradient._edge, self.names.of((visit.node, i)))
+                    self.meanings.setdefault(gradient._edge, self.names.of_edge((visit.node, i)))
             for tensor in (*visit.gradients, *visit.parts):
                 self.names.keep_tensor(tensor)
         return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, found, strict=True)}
@@ -193,7 +193,7 @@ class _Explainer:
         self.operations.learn(nodes)
         edge = gradient._edge or leaf_edge(gradient)
         if edge is not None and edge[0].sequence_nr:
-            new = [node for node in nodes if node is edge[0] or not self.names.of((node, 0))]
+            new = [node for node in nodes if node is edge[0] or not self.names.of_edge((node, 0))]
             second.lines = self.operations.appended(new, edge, symbol)
             for node, line in zip(new, second.lines, strict=True):
                 line.meaning = self.meanings.get((node, 0))

@@ -53,7 +53,7 @@ _WITH = re.compile(r"(?:with (?P<a>\w+) = (?P<b>[^:]*): (?P<c>.*))|(?:(?P<d>.*) 
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class DerivativeFormula:
     """The derivative with respect to one parameter.
 
     Attributes:
@@ -66,7 +66,7 @@ class Formula:
 
 
 @cache
-def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
+def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormula]:
     """Return the declared derivative with respect to each parameter; parameters without a declared derivative are omitted."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
@@ -95,13 +95,17 @@ def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, s
     return {by[0]: text} if len(parts) == 1 or len(by) == 1 else {}
 
 
-def _formula(text: str, primitive: Primitive) -> Formula:
+def _formula(text: str, primitive: Primitive) -> DerivativeFormula:
     chosen = re.fullmatch(r"(.*) where (.*) else (.*)", text)
     try:
         (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
     except (ParseError, ValueError):
-        return Formula(None, text)
-    return Formula(tree) if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT} else Formula(None, text)
+        return DerivativeFormula(None, text)
+    return (
+        DerivativeFormula(tree)
+        if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT}
+        else DerivativeFormula(None, text)
+    )
 
 
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
@@ -251,6 +255,6 @@ def renamed(text: str, operands: Mapping[str, str]) -> str:
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)
 
 
-def of_node(node: Node) -> dict[str, Formula]:
+def of_node(node: Node) -> dict[str, DerivativeFormula]:
     """Return the formulas of a node's primitive; an empty dict if the node does not have a primitive."""
     return {} if node.primitive is None else formulas(node.primitive, type(node).__name__)

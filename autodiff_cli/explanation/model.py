@@ -182,7 +182,7 @@ class Sweep:
     accumulated: list[AccumulatedGradient] = field(default_factory=list)
 
     @property
-    def of(self) -> str:
+    def target(self) -> str:
         """The symbol with the index of the element: ``g_x[0]``."""
         return f"{self.symbol}[{', '.join(map(str, self.element))}]" if self.element else self.symbol
 
@@ -298,7 +298,7 @@ class Explanation(DerivativeResult):
         sweeps: Sequence[Sweep] = [] if self.sweep is None else [self.sweep]
         return [
             {
-                "of": sweep.of,
+                "of": sweep.target,
                 "step": k,
                 "name": ", ".join(step.names),
                 "operation": unparse(step.operation),

@@ -21,7 +21,7 @@ from autodiff_cli.evaluation.trace import Step
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-class Named(NamedTuple):
+class NamedTensor(NamedTuple):
     """A tensor with its name, and the expression of the program that computed it."""
 
     name: str
@@ -29,7 +29,7 @@ class Named(NamedTuple):
     tensor: Tensor
 
 
-class Names:
+class TensorNames:
     """The names and values of tensors.
 
     Attributes:
@@ -39,7 +39,7 @@ class Names:
     """
 
     def __init__(self) -> None:
-        self.rows: list[Named] = []
+        self.rows: list[NamedTensor] = []
         self.steps: dict[Node, Step] = {}
         self.calls: dict[int, Call] = {}
         self._unnamed = 0
@@ -50,7 +50,7 @@ class Names:
         self._steps: dict[int, Step] = {}
 
     @classmethod
-    def of_evaluation(cls, evaluation: Evaluation) -> Names:
+    def of_evaluation(cls, evaluation: Evaluation) -> TensorNames:
         """Return the names of all tensors of an evaluation."""
         names = cls()
         for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
@@ -58,7 +58,7 @@ class Names:
             if call is not None:
                 names.calls.update((id(result), call) for result in step.results)
         for tensor, name, expression in evaluation.evaluator.named():
-            names.add(Named(names.another(name), expression, tensor))
+            names.add(NamedTensor(names.another(name), expression, tensor))
         return names
 
     def add_step(self, step: Step) -> None:
@@ -71,7 +71,7 @@ class Names:
         self._used[name] += 1
         return name if self._used[name] == 1 else name + str(self._used[name]).translate(_SUBSCRIPTS)
 
-    def add(self, row: Named) -> None:
+    def add(self, row: NamedTensor) -> None:
         """Add a tensor."""
         name, _, tensor = row
         self.rows.append(row)
@@ -88,14 +88,14 @@ class Names:
         """Return the step of the program that computed a tensor; ``None`` for a leaf."""
         return self._steps.get(id(tensor))
 
-    def of(self, edge: Edge) -> str:
+    def of_edge(self, edge: Edge) -> str:
         """Return the name of the tensor behind an edge; empty if the tensor does not have a name."""
         variable = getattr(edge[0], "variable", None)
         return self._of_tensor.get(id(variable), "") if variable is not None else self._of_edge.get(edge, "")
 
     def of_tensor(self, tensor: Tensor) -> str:
         """Return the name of a tensor; empty if it does not have a name."""
-        return self._of_tensor.get(id(tensor)) or (self.of(tensor._edge) if tensor._edge is not None else "")
+        return self._of_tensor.get(id(tensor)) or (self.of_edge(tensor._edge) if tensor._edge is not None else "")
 
     def value(self, edge: Edge) -> Array | None:
         """Return the value of the tensor behind an edge; ``None`` if it is unknown."""

@@ -19,7 +19,7 @@ from autodiff_cli.evaluation import phrasing
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
 from autodiff_cli.explanation.model import ForwardLine
-from autodiff_cli.explanation.names import Names
+from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.tree import Syntax, arguments, call_tree, keyword_tree, name_tree, names_in, new_tree
 
@@ -30,10 +30,10 @@ _PRODUCTS = ("mm", "mv", "bmm", "dot")
 """Primitives that are written with the operator ``@``, as ``matmul`` is."""
 
 
-class Operations:
+class NodeOperations:
     """The operations of nodes and steps as expressions of named tensors."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TensorNames) -> None:
         self.names = names
 
     # The forward pass
@@ -44,30 +44,39 @@ class Operations:
         Args:
             nodes: the nodes, in the order in which they were recorded.
         """
-        names = self.names
+        self._from_saved(nodes)
+        self._through_unchanged(nodes)
+        self._recompute(nodes)
+
+    def _from_saved(self, nodes: Sequence[Node]) -> None:
+        """Take the values that nodes saved."""
         for node in nodes:
             for value in saved(node).values():
                 if isinstance(value, Tensor):
-                    names.keep_tensor(value)
+                    self.names.keep_tensor(value)
+
+    def _through_unchanged(self, nodes: Sequence[Node]) -> None:
+        """Take the values of inputs that nodes return unchanged."""
         for node in reversed(nodes):
-            result = names.value((node, 0))
-            if result is not None:
-                edge = _selected(node) or _unchanged(node)
-                if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
-                    names.keep(edge, result)
+            result = self.names.value((node, 0))
+            edge = None if result is None else _selected(node) or _unchanged(node)
+            if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
+                self.names.keep(edge, result)
+
+    def _recompute(self, nodes: Sequence[Node]) -> None:
+        """Compute the other values from the arguments of the nodes."""
         for node in nodes:
-            primitive = node.primitive
-            if primitive is None or names.value((node, 0)) is not None:
+            primitive, result = node.primitive, None
+            if primitive is None or self.names.value((node, 0)) is not None:
                 continue
-            given = self.arguments(node)
-            if all(given.get(key) is not None for key in primitive.parameters):
+            arguments = self.arguments(node)
+            if all(arguments.get(key) is not None for key in primitive.parameters):
                 with np.errstate(all="ignore"):
-                    made = primitive.forward(*[raw(given[key]) for key in primitive.parameters])
-            else:
-                edge = _selected(node)
-                made = None if edge is None else names.value(edge)
-            if made is not None and np.shape(made) == node._shape:
-                names.keep((node, 0), made)
+                    result = primitive.forward(*[raw(arguments[key]) for key in primitive.parameters])
+            elif (edge := _selected(node)) is not None:
+                result = self.names.value(edge)
+            if result is not None and np.shape(result) == node._shape:
+                self.names.keep((node, 0), result)
 
     def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
         """Return the lines of the program, including the operations inside its functions.
@@ -89,7 +98,7 @@ class Operations:
         step, node = self.names.step(tensor), tensor.grad_fn
         if step is None:
             return name_tree(expression)
-        return self._of_step(step) if node is None or _is_one(step, node) else self.of(node)
+        return self._of_step(step) if node is None or _is_one(step, node) else self.of_node(node)
 
     def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
         """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""
@@ -97,10 +106,10 @@ class Operations:
         for node in nodes:
             if node is not output[0]:
                 self.names.name(node)
-        return [self._line(self.names.of((node, 0)), node) for node in nodes]
+        return [self._line(self.names.of_edge((node, 0)), node) for node in nodes]
 
     def _line(self, name: str, node: Node) -> ForwardLine:
-        return ForwardLine(name, self.of(node), self.names.value((node, 0)), node)
+        return ForwardLine(name, self.of_node(node), self.names.value((node, 0)), node)
 
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
@@ -152,7 +161,7 @@ class Operations:
         for i, parameter in enumerate(primitive.parameters):
             edge = edges.get(i)
             if edge is not None:
-                given[parameter] = name_tree(self.names.of(edge) or UNKNOWN), self.names.value(edge)
+                given[parameter] = name_tree(self.names.of_edge(edge) or UNKNOWN), self.names.value(edge)
             elif kept.get(parameter) is not None:
                 given[parameter] = self.constant(kept[parameter]), kept[parameter]
             elif parameter in called:
@@ -185,15 +194,15 @@ class Operations:
         same = root is not tensor and np.array_equal(np.squeeze(root._data), np.squeeze(tensor._data), equal_nan=True)
         return self.names.of_tensor(tensor) or (self.names.of_tensor(root) if same else "")
 
-    def of(self, node: Node) -> Syntax:
+    def of_node(self, node: Node) -> Syntax:
         """Return the operation of a node as an expression of named tensors."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
             function = type(node).__name__.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
-            return call_tree(function, *(name_tree(UNKNOWN if edge is None else self.names.of(edge)) for edge in node._edges))
+            return call_tree(function, *(name_tree(UNKNOWN if edge is None else self.names.of_edge(edge)) for edge in node._edges))
         edge = _selected(node)
         if edge is not None:
-            return name_tree(self.names.of(edge))
+            return name_tree(self.names.of_edge(edge))
         shown = self.operands(node)
         formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, shown)
         if formula is not None:

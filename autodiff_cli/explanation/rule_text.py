@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.explanation.names import Names
+from autodiff_cli.explanation.names import TensorNames
 
 MOST_OUTPUTS = 64
 """The maximum number of output elements for the condition number of an operation that is not elementwise.  Each element takes one
@@ -60,7 +60,7 @@ def in_words(node: Node, to: str) -> str | None:
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=share)
 
 
-def condition(node: Node | None, names: Names) -> float | None:
+def condition(node: Node | None, names: TensorNames) -> float | None:
     """Return the condition number of a node: the largest factor by which it amplifies relative errors of its inputs.
 
     For each element ``f`` of the result, sum ``abs(x*df/dx)`` over all elements ``x`` of the inputs and divide by ``abs(f)``;

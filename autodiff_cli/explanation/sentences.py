@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
+class EquationText:
     """An equation ``left = one = other = last``, or ``left += one = other = last`` if ``adds`` is true."""
 
     left: str
@@ -45,7 +45,7 @@ class Equation:
         return [text for text, _ in groupby(self.right)]
 
 
-Sentence = Equation | str
+Sentence = EquationText | str
 """An equation, or a sentence with names between backticks."""
 
 
@@ -135,9 +135,9 @@ def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
 
 def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
     """Return the sentences about one node: the upstream gradients, the contribution to each input, and the saved values."""
-    of = sweep.of
+    of = sweep.target
     said: list[Sentence] = [
-        Equation(notation.derivative(of, called), [notation.number(gradient)])
+        EquationText(notation.derivative(of, called), [notation.number(gradient)])
         for called, gradient in zip(step.names, step.gradients, strict=True)
     ]
     for contribution in step.contributions:
@@ -160,28 +160,28 @@ def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, not
         number = notation.number(_alike(made.local))
         formula = [notation.formula(made.formula)] if made.formula else []
         if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
-            return [Equation(total, [*formula, value], adds)]  # the upstream gradient is 1
+            return [EquationText(total, [*formula, value], adds)]  # the upstream gradient is 1
         remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
-        said.append(Equation(local, [*formula, number], remark=remark))
+        said.append(EquationText(local, [*formula, number], remark=remark))
         if made.words:
             said.append(f"at this point by convention: {made.words}")
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if made.is_broadcast:
             said.append(broadcast_text(made))
-            said.append(Equation(total, [notation.summed(product), value], adds))
+            said.append(EquationText(total, [notation.summed(product), value], adds))
         else:
-            said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
+            said.append(EquationText(total, [f"{arriving}{notation.times}{local}", product, value], adds))
         if made.masked:
             said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
     elif made.formula is not None:
-        said.append(Equation(total, [notation.formula(made.formula, arriving), value], adds))
+        said.append(EquationText(total, [notation.formula(made.formula, arriving), value], adds))
     else:
         said.append(made.words or "")
-        said.append(Equation(total, [value], adds))
+        said.append(EquationText(total, [value], adds))
     if adds and made.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
             both = made.before + made.value
-        said.append(Equation(total, [_sum([made.before, made.value], notation), notation.number(both)]))
+        said.append(EquationText(total, [_sum([made.before, made.value], notation), notation.number(both)]))
     return said
 
 
@@ -217,7 +217,7 @@ def _sum(values: Sequence[Array], notation: Plain) -> str:
     return shown
 
 
-def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> Equation:
+def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> EquationText:
     """Return the gradient of a variable as the sum of its contributions.
 
     Args:
@@ -228,8 +228,8 @@ def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Pla
         none: the right side of an equation without contributions.
     """
     if not gradient.parts:
-        return Equation(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")
+        return EquationText(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")
     names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
     through = plural(len(names), "tensor") if len(names) > MOST_PARTS else listed(names) if names else ""
     values = [value for _, value in gradient.parts]
-    return Equation(left, [_sum(values, notation), notation.number(gradient.value)], remark=through and f"through {through}")
+    return EquationText(left, [_sum(values, notation), notation.number(gradient.value)], remark=through and f"through {through}")

@@ -13,10 +13,19 @@ from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.evaluation.user_function import UserFunction
-from autodiff_cli.explanation.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
+from autodiff_cli.explanation.local_derivatives import (
+    ARRIVING,
+    GRADIENT,
+    DerivativeFormula,
+    convention,
+    filled_in,
+    holds,
+    of_node,
+    renamed,
+)
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
-from autodiff_cli.explanation.names import Names
-from autodiff_cli.explanation.operations import Operations, is_unknown
+from autodiff_cli.explanation.names import TensorNames
+from autodiff_cli.explanation.operations import NodeOperations, is_unknown
 from autodiff_cli.explanation.rule_text import in_words
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
 
@@ -30,9 +39,11 @@ class Steps:
         shown: the operations that are already written, by node.
     """
 
-    def __init__(self, names: Names, functions: Mapping[str, UserFunction], shown: Mapping[Node, Syntax] | None = None) -> None:
+    def __init__(
+        self, names: TensorNames, functions: Mapping[str, UserFunction], shown: Mapping[Node, Syntax] | None = None
+    ) -> None:
         self.names = names
-        self.operations = Operations(names)
+        self.operations = NodeOperations(names)
         self.functions = functions
         self.shown = {} if shown is None else shown
         self._arrived: dict[Edge, Array] = {}
@@ -44,8 +55,8 @@ class Steps:
     def step(self, visit: Visit) -> ExplainedStep:
         """Return the next step of the pass; the node must still have its saved values."""
         node = visit.node
-        outputs = [(self.names.of((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
-        operation = self.shown.get(node) or self.operations.of(node)
+        outputs = [(self.names.of_edge((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
+        operation = self.shown.get(node) or self.operations.of_node(node)
         step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
         step.selects = node.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
@@ -62,7 +73,7 @@ class Steps:
         shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
         same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
         place = same.index(i) + 1 if len(same) > 1 else None
-        made = CotangentContribution(self.names.of(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge))
+        made = CotangentContribution(self.names.of_edge(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge))
         made.to_leaf = not edge[0].sequence_nr
         formula = None
         if primitive is not None and not primitive.of_sequence:
@@ -71,7 +82,7 @@ class Steps:
             self._as_rule(made, visit, i, formula)
         return made
 
-    def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
+    def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> bool:
         """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
         node, gradient = visit.node, visit.gradients[0]
         same_shape = np.shape(made.part) == node._shape
@@ -120,7 +131,7 @@ class Steps:
         shown = {key: self.operations.constant(value) for key, value in values.items()}
         return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
 
-    def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
+    def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
         """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):

@@ -10,7 +10,7 @@ from textwrap import wrap
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
 from autodiff_cli.explanation.sentences import (
     LEGEND,
-    Equation,
+    EquationText,
     Plain,
     Sentence,
     accumulated,
@@ -124,11 +124,11 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
 
 
 def _said(said: Sequence[Sentence], width: int) -> list[Text]:
-    equations = [sentence for sentence in said if isinstance(sentence, Equation)]
+    equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
     left = max(len(one.left) + one.adds for one in equations)
     lines: list[Text] = []
     for sentence in said:
-        if isinstance(sentence, Equation):
+        if isinstance(sentence, EquationText):
             lines += equation(sentence, _INDENT, left, width)
         else:
             text = sentence.replace("`", "")
@@ -136,7 +136,7 @@ def _said(said: Sequence[Sentence], width: int) -> list[Text]:
     return lines
 
 
-def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
+def equation(said: EquationText, indent: int, left: int, width: int) -> list[Text]:
     """Return the lines of an equation: break it before equals signs, and inside a side only if the side is too long."""
     start = f"{' ' * indent}{said.left:<{left - said.adds}} {'+' * said.adds}= "
     remark = f"   {said.remark.replace('`', '')}" if said.remark else ""
@@ -162,7 +162,7 @@ def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
 
 
 def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[Renderable]:
-    found = [accumulated(pattern.format(one.name), sweep.of, one, notation, none) for one in sweep.accumulated]
+    found = [accumulated(pattern.format(one.name), sweep.target, one, notation, none) for one in sweep.accumulated]
     left = max(len(said.left) for said in found)
     return [line for said in found for line in equation(said, 2, left, width)]
 
@@ -179,6 +179,6 @@ def _second(result: Explanation, second: SecondDerivatives, width: int, notation
     else:
         parts += _paragraph(f"All operations of {first} = {value} are listed above.", width)
     for sweep in second.sweeps:
-        parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.of}:", width)]
-        parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.of}/d{{}}")]
+        parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.target}:", width)]
+        parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.target}/d{{}}")]
     return parts

@@ -8,7 +8,7 @@ from autodiff_cli.errors import MissingPackage, ProgramError, setting
 from autodiff_cli.graph_drawing.labels import LONGEST_TIP, fitted, flow, lines, printable
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.size_limits import HURRY, LONG
-from autodiff_cli.graph_drawing.theme import Theme, theme_of
+from autodiff_cli.graph_drawing.theme import GraphTheme, theme_of
 
 _SHAPES = {
     "variable": "shape=ellipse, style=filled",
@@ -42,7 +42,7 @@ def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
     return "\n".join([*text, "}"]) + "\n"
 
 
-def _attributes(graph: Graph, node: GraphNode, precision: int, colors: Theme) -> str:
+def _attributes(graph: Graph, node: GraphNode, precision: int, colors: GraphTheme) -> str:
     marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{colors.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
     tip = printable(fitted(node.expression or node.label, LONGEST_TIP))

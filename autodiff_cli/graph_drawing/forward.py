@@ -31,15 +31,15 @@ def graph_of_text(source: str) -> Graph:
     evaluator = SymbolicEvaluator(source, np.dtype(np.float64))
     with np.errstate(all="ignore"):
         output = evaluator.run()
-    return _Builder(evaluator, evaluated=False).graph(output)
+    return _GraphBuilder(evaluator, evaluated=False).graph(output)
 
 
 def graph_of_values(evaluation: Evaluation, output: Tensor) -> Graph:
     """Return the graph of a tensor of an evaluation, with values; after a backward pass, the graph includes gradients."""
-    return _Builder(evaluation.evaluator, evaluated=True).graph(output)
+    return _GraphBuilder(evaluation.evaluator, evaluated=True).graph(output)
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, evaluator: Evaluator, evaluated: bool) -> None:
         self._evaluator = evaluator
         self._evaluated = evaluated
@@ -53,7 +53,7 @@ class _Builder:
         tensors = self._evaluator.tensors
         for step, call in zip(tensors.steps or (), tensors.outermost_calls(), strict=True):
             self._add(step, call)
-        nodes = leading_to(self._nodes, self._of(output, None))
+        nodes = leading_to(self._nodes, self._position(output, None))
         if nodes[-1].kind not in LEAVES:
             nodes[-1].kind = "output"
         return Graph(nodes, tensors.source, "forward", self._evaluated)
@@ -66,7 +66,7 @@ class _Builder:
         if not fresh:
             return
         label = self._label(step.op, step.tree)
-        inputs: list[int | None] = [self._of(value, text) for value, text in _operands(step, label)]
+        inputs: list[int | None] = [self._position(value, text) for value, text in _operands(step, label)]
         fields = getattr(result, "_fields", None)
         for i, one in fresh:
             part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
@@ -87,7 +87,7 @@ class _Builder:
         self._nodes.append(node)
         return len(self._nodes) - 1
 
-    def _of(self, value: Tensor | float, tree: Syntax | None) -> int:
+    def _position(self, value: Tensor | float, tree: Syntax | None) -> int:
         """Return the position of the node for an argument; an argument that is not the result of a step becomes a leaf."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)

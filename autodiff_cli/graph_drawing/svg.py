@@ -11,7 +11,7 @@ from autodiff_cli.graph_drawing.layout import Layout, place
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import Point
 from autodiff_cli.graph_drawing.size_limits import LONGEST
-from autodiff_cli.graph_drawing.theme import DARK, LIGHT, Theme
+from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
@@ -201,7 +201,7 @@ def _style(theme: str, animated: bool) -> str:
     return f"{shapes}{_colors(LIGHT, animated)}@media(prefers-color-scheme:dark){{{_colors(DARK, animated)}}}"
 
 
-def _colors(theme: Theme, animated: bool) -> str:
+def _colors(theme: GraphTheme, animated: bool) -> str:
     own = f"svg{{--Edge:{theme.edge};--Grad:{theme.grad};--Title:{theme.kinds['operation'].border}}}" if animated else ""
     rules = [own, f".ground{{fill:{theme.ground}}}.edge{{stroke:{theme.edge}}}.head{{fill:{theme.edge}}}"]
     for kind, (fill, border, text) in theme.kinds.items():

@@ -13,7 +13,7 @@ class Colors(NamedTuple):
     text: str
 
 
-class Theme(NamedTuple):
+class GraphTheme(NamedTuple):
     """The colours of a picture."""
 
     ground: str
@@ -23,7 +23,7 @@ class Theme(NamedTuple):
     kinds: dict[str, Colors]
 
 
-LIGHT = Theme(
+LIGHT = GraphTheme(
     ground="#ffffff",
     edge="#6e7781",
     detail="#57606a",
@@ -38,7 +38,7 @@ LIGHT = Theme(
         "more": Colors("#f6f8fa", "#8c959f", "#57606a"),
     },
 )
-DARK = Theme(
+DARK = GraphTheme(
     ground="#0d1117",
     edge="#8b949e",
     detail="#9ea7b3",
@@ -55,6 +55,6 @@ DARK = Theme(
 )
 
 
-def theme_of(name: str) -> Theme:
+def theme_of(name: str) -> GraphTheme:
     """Return the colours of a theme; ``auto`` has light colours, as the background is unknown."""
     return DARK if name == "dark" else LIGHT

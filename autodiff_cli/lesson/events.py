@@ -14,7 +14,7 @@ from autodiff_cli.language.tree import Syntax
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class TensorLine:
     """A tensor of a program.
 
     Attributes:
@@ -48,7 +48,7 @@ class Line:
 
 
 @dataclass(slots=True, eq=False)
-class Started:
+class PassStart:
     """The start of a backward pass: its first tensor, and the gradient of the pass with respect to this tensor."""
 
     root: str
@@ -56,7 +56,7 @@ class Started:
 
 
 @dataclass(slots=True, eq=False)
-class Hooked:
+class HookChange:
     """A hook that changed the gradient of a tensor in a backward pass."""
 
     name: str
@@ -65,14 +65,14 @@ class Hooked:
 
 
 @dataclass(slots=True, eq=False)
-class Contributed:
+class Contribution:
     """A contribution of a node to the gradient of one of its inputs."""
 
     step: ExplainedStep
     part: CotangentContribution
 
 
-class Stored(NamedTuple):
+class StoredGradient(NamedTuple):
     """A gradient that a backward pass stored in the ``.grad`` of a tensor.
 
     Attributes:
@@ -88,7 +88,7 @@ class Stored(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Ended:
+class StatementEnd:
     """The end of a statement.
 
     Attributes:
@@ -122,9 +122,9 @@ class Ended:
     failed: bool = False
     turn: str = ""
     recording: bool = True
-    stored: list[Stored] = field(default_factory=list)
+    stored: list[StoredGradient] = field(default_factory=list)
     quiet: bool = False
     caught: str = ""
 
 
-Event = Line | Started | Hooked | Contributed | Ended
+Event = TensorLine | PassStart | HookChange | Contribution | StatementEnd

@@ -7,7 +7,7 @@ from html import escape
 from autodiff_cli.errors import ArgumentError, type_name
 from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.lesson import page, plot, program
-from autodiff_cli.lesson.events import Ended
+from autodiff_cli.lesson.events import StatementEnd
 from autodiff_cli.lesson.statements import Recorder
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.html import of_notes, of_parts
@@ -68,7 +68,7 @@ class Lesson:
 
 def _parts(recorder: Recorder, precision: int) -> list[Renderable]:
     """Return a program, its tensors at the end, and its error."""
-    ends = [event for event in recorder.events if isinstance(event, Ended)]
+    ends = [event for event in recorder.events if isinstance(event, StatementEnd)]
     rows = [row.record() for row in ends[-1].after.values()] if ends else []
     parts: list[Renderable] = [f"{recorder.source.rstrip()}\n"]
     parts += [tensor_table(rows, precision)] if rows else []

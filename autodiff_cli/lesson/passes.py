@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autodiff_cli.lesson.events import Line
+from autodiff_cli.lesson.events import TensorLine
 
 
-def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[Line], alive: Iterable[str]) -> dict[str, int]:
+def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine], alive: Iterable[str]) -> dict[str, int]:
     """Return the last scene of tensors that are used in a pass of a loop for the last time, by name: the end of this pass.
 
     Args:

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.language.tree import unparse
-from autodiff_cli.lesson.events import Contributed, Ended, Event, Hooked, Line, Started, Stored
+from autodiff_cli.lesson.events import Contribution, Event, HookChange, PassStart, StatementEnd, StoredGradient, TensorLine
 from autodiff_cli.lesson.numbers import Numbers
 from autodiff_cli.lesson.page import written
 from autodiff_cli.lesson.passes import last_scenes
@@ -38,13 +38,13 @@ def to_html(file: str, recorder: Recording, precision: int) -> str:
         recorder: the recording of the program, which has ended.
         precision: the number of significant digits.
     """
-    lesson = _Program(recorder, precision)
+    lesson = _ProgramPage(recorder, precision)
     first = recorder.source.partition("\n")[0]
     title = first.lstrip("# ").rstrip() if first.startswith("#") else ""
     return written(title or os.path.basename(file), {}, lesson.content())
 
 
-class _Program(Numbers):
+class _ProgramPage(Numbers):
     """The data of a page.
 
     Attributes:
@@ -72,7 +72,7 @@ class _Program(Numbers):
             self.stopped(self.recorder.error)
         elif not self.recorder.cut:
             self.finished()
-        lines = [event for event in events if isinstance(event, Line)]
+        lines = [event for event in events if isinstance(event, TensorLine)]
         until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
         return {
             "program": self.recorder.source,
@@ -82,16 +82,16 @@ class _Program(Numbers):
         }
 
     @property
-    def _last(self) -> Ended | None:
+    def _last(self) -> StatementEnd | None:
         """The end of the last statement."""
-        return next((event for event in reversed(self.recorder.events) if isinstance(event, Ended)), None)
+        return next((event for event in reversed(self.recorder.events) if isinstance(event, StatementEnd)), None)
 
     def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> Scene:
         scene: Scene = {"phase": phase, "title": title, "words": " ".join(words), "span": span, **more}
         self.scenes.append(scene)
         return scene
 
-    def line(self, line: Line) -> dict[str, object]:
+    def line(self, line: TensorLine) -> dict[str, object]:
         return {
             "name": line.name,
             "operation": unparse(line.operation),
@@ -103,11 +103,11 @@ class _Program(Numbers):
         }
 
     def event(self, event: Event) -> None:
-        if isinstance(event, Line):
+        if isinstance(event, TensorLine):
             self.made(event)
-        elif isinstance(event, Started):
+        elif isinstance(event, PassStart):
             self.started(event)
-        elif isinstance(event, Hooked):
+        elif isinstance(event, HookChange):
             before, after = self.text(event.before), self.text(event.after)
             words = [f"A hook on `{event.name}` changes the gradient before the node uses it."]
             symbol = f"d{self._symbol}/d{event.name}"
@@ -116,7 +116,7 @@ class _Program(Numbers):
                 "backward", f"A hook on {event.name}", words, span, node=event.name, equations=[f"{symbol} = {before}  →  {after}"]
             )
             self.scenes[-1]["gradients"] = {event.name: after}
-        elif isinstance(event, Contributed):
+        elif isinstance(event, Contribution):
             more: dict[str, Any] = {"step": {**self.step(event.step), "contributions": []}, "part": self.contribution(event.part)}
             self.add("backward", "", [], **more)
         else:
@@ -125,7 +125,7 @@ class _Program(Numbers):
 
     # The forward pass
 
-    def made(self, line: Line) -> None:
+    def made(self, line: TensorLine) -> None:
         operation = unparse(line.operation)
         value = "" if line.value is None else self.text(line.value)
         sides = [line.name, *([operation] if line.traced and operation != line.name else []), *([value] if value else [])]
@@ -140,7 +140,7 @@ class _Program(Numbers):
 
     # Backward passes
 
-    def started(self, event: Started) -> None:
+    def started(self, event: PassStart) -> None:
         name, gradient = event.root, event.gradient
         self._symbol, self._passed = name, True
         words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
@@ -151,7 +151,7 @@ class _Program(Numbers):
         scene = self.add("backward", "Start the backward pass", words, node=name, equations=equations)
         scene.update(symbol=name, gradients={name: text})
 
-    def ended(self, event: Ended) -> None:
+    def ended(self, event: StatementEnd) -> None:
         span = event.tree.span
         for scene in self.scenes[self._begin :]:
             if scene["phase"] == "backward":
@@ -212,7 +212,7 @@ class _Program(Numbers):
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
 
-    def stored(self, one: Stored, event: Ended) -> None:
+    def stored(self, one: StoredGradient, event: StatementEnd) -> None:
         """Add the scene in which a gradient arrives in ``.grad``."""
         name, old = one.name, one.before
         terms = [*([] if old is None else [old]), *event.parts.get(name, [])]
@@ -238,7 +238,7 @@ class _Program(Numbers):
 
     # Statements
 
-    def effects(self, event: Ended) -> tuple[list[str], list[str], dict[str, str]]:
+    def effects(self, event: StatementEnd) -> tuple[list[str], list[str], dict[str, str]]:
         """Return what a statement changed, in sentences and equations, and the new values."""
         words: list[str] = []
         equations: list[str] = []
@@ -273,7 +273,7 @@ class _Program(Numbers):
                 equations.append(f"{name}.grad = {'None' if new.grad is None else self.text(new.grad)}")
         return words, equations, values
 
-    def plain(self, event: Ended) -> str:
+    def plain(self, event: StatementEnd) -> str:
         """Return the sentence on a statement that changed no tensor."""
         tree = event.tree
         if tree.kind == "class":
@@ -304,7 +304,7 @@ def _one_line(source: str, span: Span) -> str:
     return " ".join(source[slice(*span)].split())
 
 
-def _birth(line: Line) -> str:
+def _birth(line: TensorLine) -> str:
     """Return the sentence on a new tensor."""
     if line.grad_fn is not None:
         saved = f" It saves {line.saved}." if line.saved else ""

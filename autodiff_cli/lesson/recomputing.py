@@ -139,7 +139,7 @@ class _Tracing:
     def contributions(self, sweep: Sweep) -> list[Operand]:
         """Return the elements of the local derivative and of the value of each contribution."""
         output = as_operands(self.evaluator.names[self.result.output])
-        total = self.sum([self.tape.of("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
+        total = self.sum([self.tape.call("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
         parts = [(self.arrived(step, made), step, made) for step in sweep.steps for made in step.contributions]
         wrt = [operand for uses, _, _ in parts for use in uses for operand in use.flat]
         if any(type(operand) is not Instruction for operand in wrt):
@@ -170,7 +170,7 @@ class _Tracing:
     def sum(self, operands: Sequence[Operand]) -> Operand:
         total, *rest = operands
         for operand in rest:
-            total = self.tape.of("add", total, operand)
+            total = self.tape.call("add", total, operand)
         return total
 
 

@@ -23,11 +23,11 @@ from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.explanation.local_derivatives import filled_in
-from autodiff_cli.explanation.names import Named, Names
-from autodiff_cli.explanation.operations import Operations
+from autodiff_cli.explanation.names import NamedTensor, TensorNames
+from autodiff_cli.explanation.operations import NodeOperations
 from autodiff_cli.explanation.steps import Steps
 from autodiff_cli.language.tree import Syntax, free_in, name_tree
-from autodiff_cli.lesson.events import Contributed, Ended, Event, Hooked, Line, Started, Stored
+from autodiff_cli.lesson.events import Contribution, Event, HookChange, PassStart, StatementEnd, StoredGradient, TensorLine
 from autodiff_cli.limits import lifted
 from autodiff_cli.postorder import postorder
 
@@ -35,7 +35,7 @@ MOST_EVENTS = 2_000
 """The most events of a lesson that opens in a few seconds."""
 
 
-class Made(NamedTuple):
+class ProgramTensor(NamedTuple):
     """A tensor that an operation of the program returned.
 
     Attributes:
@@ -77,8 +77,8 @@ class Recording(ABC):
         self.cut = False
         self.rest = ""
         self.called: dict[str, str] = {}
-        self._known = Names()
-        self._operations_of = Operations(self._known)
+        self._known = TensorNames()
+        self._node_operations = NodeOperations(self._known)
         self._lines: set[str] = set()
         self._tensors: dict[str, Tensor] = {}
         self._labels: dict[str, str] = {}
@@ -103,7 +103,7 @@ class Recording(ABC):
         """Return the names of the program that refer to tensors, with these tensors."""
 
     @abstractmethod
-    def _made(self, tree: Syntax) -> list[Made]:
+    def _made(self, tree: Syntax) -> list[ProgramTensor]:
         """Return the tensors that the program has made since the last call; ``tree`` is the statement."""
 
     def _expression(self, name: str) -> str:
@@ -126,13 +126,13 @@ class Recording(ABC):
         freed = [name for node, name in self._visited.items() if node._saved is None]
         same = {name for name in self._state if called.get(name) == self.called[name]}
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
-        ended = Ended(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
+        ended = StatementEnd(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
         ended.output, ended.failed, ended.turn, ended.quiet = output, failed, turn, quiet
         ended.caught = caught
         ended.recording, ended.stored = self._recorded, self._stored()
         self._happened(ended)
 
-    def _stored(self) -> list[Stored]:
+    def _stored(self) -> list[StoredGradient]:
         """Return the gradients that the backward passes of this statement stored, and remember all gradients."""
         found = []
         for name, tensor in self._tensors.items() if self._visited or self._parts else ():
@@ -141,7 +141,7 @@ class Recording(ABC):
             before, after = self._gradients.get(name), np.array(tensor.grad._data)
             reached = name in self._parts and (self._accumulates or tensor.retains_grad)
             if reached or before is None or not np.array_equal(before, after, equal_nan=True):
-                found.append(Stored(name, tensor.is_leaf, before, after))
+                found.append(StoredGradient(name, tensor.is_leaf, before, after))
             self._gradients[name] = after
         for name, row in self._state.items():
             self._gradients[self.called[name]] = row.grad
@@ -166,7 +166,7 @@ class Recording(ABC):
             if not self._known.of_tensor(made.tensor):
                 self._add(made, bound.get(id(made.tensor), ""))
         for name, tensor in named:
-            changed = tensor._edge is not None and not self._known.of(tensor._edge)
+            changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)
             if changed or not self._known.of_tensor(tensor):
                 expression = self._expression(name)
                 operation = tree.children[-1] if tree.kind == "assignment" else name_tree(expression)
@@ -178,14 +178,14 @@ class Recording(ABC):
                 if gradient._edge is not None:
                     self._add_named(gradient, label, name_tree(label), label, tree.span)
                 else:
-                    self._known.add(Named(label, label, gradient))
+                    self._known.add(NamedTensor(label, label, gradient))
 
     def _add_named(self, tensor: Tensor, label: str, operation: Syntax, expression: str, span: Span) -> None:
         """Add a tensor whose operation was not seen."""
         shown = {old: name_tree(new) for old, new in self.called.items()}
-        self._add(Made(tensor, lambda: filled_in(operation, shown), expression, span, False), label)
+        self._add(ProgramTensor(tensor, lambda: filled_in(operation, shown), expression, span, False), label)
 
-    def _add(self, made: Made, label: str) -> None:
+    def _add(self, made: ProgramTensor, label: str) -> None:
         """Add a tensor, after the nodes behind it that no tensor of the program has."""
         tensor, operation, expression, span, traced = made
         name, own = self._new_name(label), tensor.grad_fn
@@ -195,8 +195,8 @@ class Recording(ABC):
             self._add_node(node, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
         self._known.keep_tensor(tensor)
         is_changed = own is not None and bool(self._known.of_tensor(tensor))  # an operation changed the tensor in place
-        tree = self._operations_of.of(own) if own is not None and is_changed else operation()
-        self._known.add(Named(name, expression, tensor))
+        tree = self._node_operations.of_node(own) if own is not None and is_changed else operation()
+        self._known.add(NamedTensor(name, expression, tensor))
         line = self._line(name, label, tree, np.array(tensor._data), own, span)
         line.leaf, line.requires_grad, line.traced = tensor.is_leaf, tensor.requires_grad, own is not None or traced
         self._tensors[name], self._labels[name] = tensor, label
@@ -212,28 +212,28 @@ class Recording(ABC):
     def _add_node(self, node: Node, name: str, span: Span) -> None:
         """Add the result of a node whose tensor the program does not have."""
         self._known.name(node, name)
-        self._operations_of.learn([node])
-        operation = self._operations_of.of(node)
+        self._node_operations.learn([node])
+        operation = self._node_operations.of_node(node)
         for edge in [(node, i) for i in range(node._outputs)]:
-            if self._known.of(edge) not in self._lines:
-                self._happened(self._line(self._known.of(edge), "", operation, self._known.value(edge), node, span))
+            if self._known.of_edge(edge) not in self._lines:
+                self._happened(self._line(self._known.of_edge(edge), "", operation, self._known.value(edge), node, span))
 
-    def _line(self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span) -> Line:
+    def _line(self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span) -> TensorLine:
         inputs = [text for part in free_in(operation) if (text := part.children[0].text) in self._lines and text != name]
         if node is not None:
             self._shown[node] = operation
-            behind = [self._known.of(edge) for edge in node._edges if edge is not None]
+            behind = [self._known.of_edge(edge) for edge in node._edges if edge is not None]
             inputs += [each for each in dict.fromkeys(behind) if each in self._lines and each not in inputs]
         self._lines.add(name)
         requires = any(each not in self._tensors or self._tensors[each].requires_grad for each in inputs)
         values = [] if node is None else SavedMemory(self._known.of_tensor, ()).of(node, name)
         saved = text_of([value for value in values if value.of or value.shape is None], "`")
         grad_fn = None if node is None else type(node).__name__
-        return Line(name, label, operation, value, False, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
+        return TensorLine(name, label, operation, value, False, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
 
     def _new_nodes(self, node: Node) -> list[Node]:
         """Return the nodes behind a node, with the node, that do not have names yet, oldest first."""
-        found = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of((each, 0))])
+        found = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of_edge((each, 0))])
         return sorted((one for one in found if one.sequence_nr), key=lambda one: one.sequence_nr)
 
     def _new_name(self, label: str) -> str:
@@ -258,20 +258,20 @@ class Recording(ABC):
             self._pass, self._steps = running, Steps(self._known, self.functions, self._shown)
             roots = [one for one in running.roots if one.sequence_nr] if running is not None else [node]
             for root in roots:
-                nodes = [] if self._known.of((root, 0)) else self._new_nodes(root)
+                nodes = [] if self._known.of_edge((root, 0)) else self._new_nodes(root)
                 self._add_leaves(nodes, self.current.span)
                 for each in nodes:
                     self._add_node(each, self._new_name(""), self.current.span)
-            self._happened(Started(self._known.of(edge), gradient._data))
-        name, arrived = self._known.of(edge), self._steps.arrived(edge)
+            self._happened(PassStart(self._known.of_edge(edge), gradient._data))
+        name, arrived = self._known.of_edge(edge), self._steps.arrived(edge)
         if arrived is not None and not np.array_equal(arrived, gradient._data, equal_nan=True):
-            self._happened(Hooked(name, arrived, gradient._data))
+            self._happened(HookChange(name, arrived, gradient._data))
         step = self._steps.step(visit)
         if node._saved is not None:
             self._visited[node] = name
         for part in step.contributions:
             self._parts.setdefault(part.to, []).append(part.value)
-            self._happened(Contributed(step, part))
+            self._happened(Contribution(step, part))
 
 
 def _copied(row: TensorRow) -> TensorRow:

@@ -9,7 +9,7 @@ from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, ParseError, Span
 from autodiff_cli.language.tree import Syntax, name_tree
-from autodiff_cli.lesson.recording import Made, Recording
+from autodiff_cli.lesson.recording import ProgramTensor, Recording
 from autodiff_cli.script.interpreter import LAST, Interpreter, Shown
 
 
@@ -74,7 +74,7 @@ class Recorder(Interpreter, Recording):
     def _named(self) -> list[tuple[str, Tensor]]:
         return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
 
-    def _made(self, tree: Syntax) -> list[Made]:
+    def _made(self, tree: Syntax) -> list[ProgramTensor]:
         steps, made = self.tensors.steps or [], self.tensors.made
         places: dict[int, Span] = {}
         for step in steps[self._marks[0] :]:
@@ -84,6 +84,6 @@ class Recorder(Interpreter, Recording):
         self._marks = [len(steps), len(made)]
         return [self._of_step(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
 
-    def _of_step(self, tensor: Tensor, expression: str, span: Span) -> Made:
+    def _of_step(self, tensor: Tensor, expression: str, span: Span) -> ProgramTensor:
         traced = self._known.step(tensor) is not None
-        return Made(tensor, lambda: self._operations_of.of_tensor(tensor, expression), expression, span, traced)
+        return ProgramTensor(tensor, lambda: self._node_operations.of_tensor(tensor, expression), expression, span, traced)

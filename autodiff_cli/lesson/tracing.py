@@ -27,7 +27,7 @@ from autodiff_cli.explanation.operations import replaced
 from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, new_tree
 from autodiff_cli.lesson.python_text import PythonText, Statement
-from autodiff_cli.lesson.recording import Made, Recording
+from autodiff_cli.lesson.recording import ProgramTensor, Recording
 from autodiff_cli.script.library import ACTIONS, ATTRIBUTES, METHODS
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -107,7 +107,7 @@ class PythonRecorder(Recording):
         self._statements = self._text.statements()
         self._frames: list[_Frame] = []
         self._inside = False
-        self._new: list[Made] = []
+        self._new: list[ProgramTensor] = []
         self._output = io.StringIO()
         self.notes, self.functions, self.current = [], {}, new_tree("start")
         self._begin_recording()
@@ -242,7 +242,7 @@ class PythonRecorder(Recording):
                     named[each] = tensor
         return [*named.items()]
 
-    def _made(self, tree: Syntax) -> list[Made]:
+    def _made(self, tree: Syntax) -> list[ProgramTensor]:
         made, self._new = self._new, []
         return made
 
@@ -267,13 +267,13 @@ class PythonRecorder(Recording):
             node = result.grad_fn
             edges = {gradient_edge(value) for value in operands.values() if isinstance(value, Tensor) and value.requires_grad}
             if node is not None and edges != {edge for edge in node._edges if edge is not None}:
-                return self._operations_of.of(node)  # the last of several nodes
+                return self._node_operations.of_node(node)  # the last of several nodes
             return replaced(tree, {place: self._as_tree(value) for place, value in operands.items()}, _LEVELS)
 
-        self._new.append(Made(result, operation, expression, span, _is_operation(tree, name)))
+        self._new.append(ProgramTensor(result, operation, expression, span, _is_operation(tree, name)))
 
     def _as_tree(self, value: Tensor | float) -> Syntax:
-        return self._operations_of.constant(value) if isinstance(value, Tensor) else number(float(value))
+        return self._node_operations.constant(value) if isinstance(value, Tensor) else number(float(value))
 
 
 def _message(problem: BaseException) -> str:

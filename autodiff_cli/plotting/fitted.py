@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.errors import setting
 from autodiff_cli.plotting.layout import ticks
 from autodiff_cli.plotting.model import PLAIN, Looks
-from autodiff_cli.plotting.picture import WIDTH_OF_LETTER, Theme, rendered
+from autodiff_cli.plotting.picture import WIDTH_OF_LETTER, PictureTheme, rendered
 from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.terminal import is_colored
@@ -127,7 +127,7 @@ def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:
     return rendered(kind, looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
 
 
-def _draw(figure: Figure, plot: FittedPlot, colors: Theme) -> None:
+def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()

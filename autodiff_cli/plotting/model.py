@@ -24,7 +24,7 @@ class Curve(NamedTuple):
     label: str
 
 
-class Source(NamedTuple):
+class PlotSource(NamedTuple):
     """What a plot is made from.
 
     Attributes:
@@ -83,7 +83,7 @@ class Plot(CommandResult):
     _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
 
     expression: str
-    source: Source
+    source: PlotSource
     over: Range
     order: int
     curves: tuple[Curve, ...]
@@ -150,7 +150,7 @@ class Field(CommandResult):
     _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
 
     expression: str
-    source: Source
+    source: PlotSource
     over: Sequence[Range]
     order: int
     x: Floats

@@ -54,7 +54,7 @@ WIDTHS = (2.0, 1.7, 1.9)
 _PAGE = "write an .html file, which needs no library"
 
 
-class Theme(NamedTuple):
+class PictureTheme(NamedTuple):
     """The colours of a picture; ``bands`` are the colours of a field from low to high values."""
 
     paper: str
@@ -66,7 +66,7 @@ class Theme(NamedTuple):
 
 
 THEMES = {
-    "light": Theme(
+    "light": PictureTheme(
         paper="#ffffff",
         ink="#24292f",
         dim="#6e7781",
@@ -74,7 +74,7 @@ THEMES = {
         curves=("#0969da", "#bc4c00", "#8250df", "#1a7f37", "#bf3989", "#7d4e00"),
         bands=("#f3f9ff", "#d6eafb", "#b3d8f6", "#8ac3f0", "#60abe8", "#3a91db", "#2177c4"),
     ),
-    "dark": Theme(
+    "dark": PictureTheme(
         paper="#0d1117",
         ink="#e6edf3",
         dim="#8b949e",
@@ -115,7 +115,7 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
 
 
 def rendered(
-    kind: str, looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None], otherwise: str = _PAGE
+    kind: str, looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, PictureTheme], None], otherwise: str = _PAGE
 ) -> bytes:
     """Return the contents of a picture file.
 
@@ -163,7 +163,7 @@ def rendered(
     return out.getvalue()
 
 
-def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> None:
+def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: PictureTheme) -> None:
     """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
     ends = plot.scale.across(plot.over)
@@ -195,7 +195,7 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
         _title(figure, rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
 
 
-def _title(figure: Figure, axes: Axes, expression: str, colors: Theme, pad: float | None = None) -> Text:
+def _title(figure: Figure, axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
     """Write an expression above the axes, shortened to the width of the figure, and return the text."""
     most = max(12, min(60, round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 8))
     text = shortened(visible(expression), most)
@@ -216,7 +216,7 @@ def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: s
     line.set_solid_capstyle("round")
 
 
-def _path(axes: Axes, path: Floats, colors: Theme, joined: bool = True) -> None:
+def _path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -> None:
     """Draw the points of a path; the last point is larger."""
     if len(path):
         style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
@@ -224,7 +224,7 @@ def _path(axes: Axes, path: Floats, colors: Theme, joined: bool = True) -> None:
         axes.plot(*path[-1:].T, linestyle="none", markersize=8, zorder=7, **style)
 
 
-def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
+def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
     """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
     shown = marks(plot)
     for found in shown:
@@ -238,7 +238,7 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
         axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
-def _field(figure: Figure, plot: Field, alike: bool, colors: Theme) -> None:
+def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> None:
     """Draw the value as bands between contour lines, and the gradient as arrows."""
     from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 

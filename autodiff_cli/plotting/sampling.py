@@ -22,7 +22,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
 from autodiff_cli.plotting.default_range import default_range
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
-from autodiff_cli.plotting.model import Curve, Field, Plot, Source
+from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource
 from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
 from autodiff_cli.plotting.scale import Scale
 from autodiff_cli.wording import listed, shortened
@@ -106,7 +106,7 @@ def sampled(
     highest = min(order + 1, 2) if len(over) == 1 else 1
     programs = [_compiled(output.program, over, fixed, highest) for output in outputs]
     steps = _steps(over, path)
-    source = Source(tuple(output.program for output in outputs), at or {}, const or {})
+    source = PlotSource(tuple(output.program for output in outputs), at or {}, const or {})
     if len(over) == 1:
         value = _curves(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
         return _plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
@@ -194,7 +194,7 @@ def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Float
 
 def _plot(
     expression: str,
-    source: Source,
+    source: PlotSource,
     over: Range,
     order: int,
     outputs: Sequence[_Output],
@@ -244,7 +244,7 @@ def _on_axes(program: Compiled, name: str, wanted: Sequence[str], scale: Scale, 
 
 
 def _field(
-    expression: str, source: Source, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
+    expression: str, source: PlotSource, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
 ) -> Field:
     counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
     x, y = (even(r.low, r.high, count) for r, count in zip(over, counts, strict=True))

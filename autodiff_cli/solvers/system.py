@@ -365,7 +365,7 @@ def _weighted(by: list[Instruction], of: list[Operand]) -> Operand:
     tape = by[0].tape
     total: Operand = 0.0
     for i, each in enumerate(of):
-        total = tape.of("add", total, tape.of("mul", tape.variable(f"w:{i}"), each))
+        total = tape.call("add", total, tape.call("mul", tape.variable(f"w:{i}"), each))
     return total
 
 
@@ -374,7 +374,7 @@ def _along(operand: Operand, by: list[Instruction]) -> Operand:
     tape = by[0].tape
     total: Operand = 0.0
     for i, slope in enumerate(gradient(operand, by)):
-        total = tape.of("add", total, tape.of("mul", tape.variable(f"v:{i}"), slope))
+        total = tape.call("add", total, tape.call("mul", tape.variable(f"v:{i}"), slope))
     return total
 
 

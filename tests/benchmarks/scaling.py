@@ -32,7 +32,7 @@ from distributed.comm import tcp
 from autodiff_cli.data import pipeline
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.parts import coordinator, scheduler
-from autodiff_cli.data.parts.coordinator import Settings
+from autodiff_cli.data.parts.coordinator import PartSettings
 from autodiff_cli.data.parts.partitions import scan
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.row_blocks import OutputStyle
@@ -111,7 +111,7 @@ def run(cluster: Any, paths: list[str], target: str, most: int) -> tuple[float, 
     spent = [worker.cpu_times() for worker in workers]
     start = time.perf_counter()
     form = "parquet" if paths[0].endswith("parquet") else "csv"
-    settings = Settings(scheduler=cluster.scheduler_address, most=most)
+    settings = PartSettings(scheduler=cluster.scheduler_address, most=most)
     ticks: list[int] = []
     coordinator.run(
         task,

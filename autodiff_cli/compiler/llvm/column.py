@@ -29,11 +29,11 @@ class Unknown(Exception):
     """A forward function needs the values of a column, or calls a function that a kernel cannot compute."""
 
 
-def _refuse(self: Column, *_: object, **__: object) -> NoReturn:
+def _refuse(self: KernelColumn, *_: object, **__: object) -> NoReturn:
     raise Unknown("the function depends on values")
 
 
-class Column(np.lib.mixins.NDArrayOperatorsMixin):
+class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
     """A column that a kernel computes.
 
     Attributes:
@@ -49,7 +49,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
         self.value = value
         self.dtype = dtype
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Column:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> KernelColumn:
         """Append the instructions of a NumPy or SciPy function of columns and numbers."""
         if method != "__call__" or ufunc.nout != 1 or not set(options) <= {"out", "where"}:
             raise Unknown(ufunc.__name__)
@@ -66,15 +66,15 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
             raise Unknown(function.__name__)
         return rule(*given, **options)
 
-    def astype(self, dtype: DType, copy: bool = True) -> Column:
+    def astype(self, dtype: DType, copy: bool = True) -> KernelColumn:
         """Return the column in another type."""
         return converted(self, np.dtype(dtype))
 
-    def copy(self) -> Column:
+    def copy(self) -> KernelColumn:
         """Return the column; columns are never changed."""
         return self
 
-    def __getitem__(self, key: tuple[()]) -> Column:
+    def __getitem__(self, key: tuple[()]) -> KernelColumn:
         if key != ():
             raise Unknown("an index")
         return self
@@ -96,14 +96,14 @@ def _types(ufunc: np.ufunc, given: tuple[Any, ...]) -> tuple[DType, ...]:
 
 def _type(given: object) -> Any:
     """Return what NumPy's promotion needs to know: a type, or the class of a Python number."""
-    if isinstance(given, Column | np.ndarray | np.generic):
+    if isinstance(given, KernelColumn | np.ndarray | np.generic):
         return given.dtype
     if type(given) in (float, int, bool):
         return np.dtype(bool) if type(given) is bool else type(given)
     raise Unknown(f"an argument of type {type(given).__name__}")
 
 
-def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> Column:
+def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelColumn:
     """Return a function of columns and numbers.
 
     Raises:
@@ -115,7 +115,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> Column:
     if rule is None or made.name not in KINDS:
         raise Unknown(ufunc.__name__)
     try:
-        return Column(rule(builder, *values), made)
+        return KernelColumn(rule(builder, *values), made)
     except UnknownFunction as error:
         raise Unknown(str(error)) from None
 
@@ -124,7 +124,7 @@ def vector(builder: Builder, given: Any, dtype: DType) -> Value:
     """Return a column or a number as a vector of a type."""
     if dtype.name not in KINDS:
         raise Unknown(f"the type {dtype.name}")
-    if isinstance(given, Column):
+    if isinstance(given, KernelColumn):
         return converted(given, dtype).value
     if np.ndim(given):
         raise Unknown("an array")
@@ -132,7 +132,7 @@ def vector(builder: Builder, given: Any, dtype: DType) -> Value:
         return builder.constant(np.asarray(given).astype(dtype).item(), KINDS[dtype.name])
 
 
-def converted(column: Column, dtype: DType) -> Column:
+def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
     """Return a column in another type."""
     if dtype == column.dtype:
         return column
@@ -140,20 +140,20 @@ def converted(column: Column, dtype: DType) -> Column:
         raise Unknown(f"the type {dtype.name}")
     builder = column.value.builder
     if dtype.kind == "b":
-        return Column(builder.truth(column.value), dtype)
-    return Column(builder.convert(column.value, KINDS[dtype.name]), dtype)
+        return KernelColumn(builder.truth(column.value), dtype)
+    return KernelColumn(builder.convert(column.value, KINDS[dtype.name]), dtype)
 
 
-def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> Column:
+def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColumn:
     """Return ``one`` where the condition holds, and ``other`` elsewhere, as ``np.where`` does."""
     numbers = [value if type(value) in (float, int, bool) else _type(value) for value in (one, other)]
     dtype = np.result_type(*numbers)
     test = vector(builder, condition, np.dtype(bool))
-    return Column(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)
+    return KernelColumn(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)
 
 
-def _where(condition: Any, *values: Any) -> Column:
-    column = next(one for one in (condition, *values) if isinstance(one, Column))
+def _where(condition: Any, *values: Any) -> KernelColumn:
+    column = next(one for one in (condition, *values) if isinstance(one, KernelColumn))
     if len(values) != 2:
         raise Unknown("where")
     return chosen(column.value.builder, condition, *values)
@@ -164,13 +164,13 @@ def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
     return raised if high is None else np.minimum(raised, high)
 
 
-def _rounded(x: Column, decimals: int = 0) -> Any:
+def _rounded(x: KernelColumn, decimals: int = 0) -> Any:
     if decimals:
         raise Unknown("round")
     return np.rint(x)
 
 
-def _any(condition: Column) -> bool:
+def _any(condition: KernelColumn) -> bool:
     return condition.any()
 
 
@@ -185,7 +185,7 @@ _FUNCTIONS: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     np.round: _rounded,
     np.any: _any,
     np.isclose: _is_close,
-    np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, Column) else one for one in given]),
+    np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, KernelColumn) else one for one in given]),
     np.ndim: lambda _: 1,
     np.copy: lambda x: x,
 }

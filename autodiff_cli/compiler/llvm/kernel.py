@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm.column import KINDS, Column, Unknown, vector
+from autodiff_cli.compiler.llvm.column import KINDS, KernelColumn, Unknown, vector
 from autodiff_cli.compiler.llvm.ir import ELEMENTS, Builder, Library, Value
 from autodiff_cli.compiler.partition import computing, resolved
 from autodiff_cli.compiler.schedule import UFUNCS
@@ -56,7 +56,7 @@ def kernel(
     """
     builder = Builder(width, library)
     known = {
-        one: Column(Value(builder, f"%{name}{i}", _kind(one)), one.dtype)
+        one: KernelColumn(Value(builder, f"%{name}{i}", _kind(one)), one.dtype)
         for name, given in (("in", columns), ("same", scalars))
         for i, one in enumerate(given)
     }
@@ -71,7 +71,7 @@ def uncomputable(library: Library | None, instructions: Iterable[Instruction]) -
     builder = Builder(1, library)
     refused = set()
     for instruction in instructions:
-        operands = {one: Column(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}
+        operands = {one: KernelColumn(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}
         try:
             _computed(builder, instruction, operands)
         except Unknown:
@@ -83,7 +83,7 @@ def _kind(instruction: Instruction) -> str:
     return KINDS.get(instruction.dtype.name, "f64")
 
 
-def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruction, Column]) -> Column:
+def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:
     """Append one instruction of a program to a kernel."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
@@ -93,14 +93,14 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
         if argument.kind in ("f64", "f32"):
             called = builder.of_vectors(primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
-            return Column(builder.convert(called, argument.kind), dtype)
+            return KernelColumn(builder.convert(called, argument.kind), dtype)
     operands: list[Any] = [known[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]
     forward: Callable[..., Any] = UFUNCS.get(primitive.forward, primitive.forward)
     try:
         found = forward(*operands, *instruction.statics)
     except FOREIGN as error:
         raise Unknown(f"{primitive.name}: {error}") from None
-    return Column(vector(builder, found, dtype), dtype)
+    return KernelColumn(vector(builder, found, dtype), dtype)
 
 
 def _module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:

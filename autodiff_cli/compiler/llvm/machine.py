@@ -14,7 +14,7 @@ from autodiff_cli.compiler.llvm.kernel import Kernel
 from autodiff_cli.lazy import library
 
 
-class Function:
+class LoadedKernel:
     """A compiled kernel; its code is unloaded when the function is not used any more.
 
     Attributes:
@@ -29,7 +29,7 @@ class Function:
 _KERNEL: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
-class Machine(NamedTuple):
+class HostCompiler(NamedTuple):
     """The processor and the compiler for it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Machine(NamedTuple):
 
 
 @functools.cache
-def machine() -> Machine:
+def machine() -> HostCompiler:
     """Return the compiler for this processor.
 
     Raises:
@@ -65,14 +65,14 @@ def machine() -> Machine:
     width = 8 if wide else 4 if features.get("avx2") and fused else 2
     processor, text = llvm.get_host_cpu_name(), features.flatten()
     target = llvm.Target.from_default_triple().create_target_machine(cpu=processor, features=text, opt=2)
-    return Machine(llvm, target, llvm.create_lljit_compiler(), width, fused, f"{llvm.llvm_version_info} {processor} {text}")
+    return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, fused, f"{llvm.llvm_version_info} {processor} {text}")
 
 
-_loaded: WeakValueDictionary[str, Function] = WeakValueDictionary()
+_loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
 _libraries = itertools.count()
 
 
-def compiled(kernel: Kernel) -> Function:
+def compiled(kernel: Kernel) -> LoadedKernel:
     """Return a kernel as a function of addresses.
 
     A kernel with the same text is loaded once in a process, and compiled once for a processor and a version of LLVM.
@@ -88,7 +88,7 @@ def compiled(kernel: Kernel) -> Function:
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         for symbol, address in kernel.imports.items():
             library.import_symbol(symbol, address)
-        function = _loaded[key] = Function(library.link(linker, f"kernel{next(_libraries)}"))
+        function = _loaded[key] = LoadedKernel(library.link(linker, f"kernel{next(_libraries)}"))
     return function
 
 

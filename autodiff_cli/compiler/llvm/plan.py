@@ -12,8 +12,8 @@ from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm import elementary
 from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
-from autodiff_cli.compiler.llvm.machine import Function, compiled, machine
-from autodiff_cli.compiler.partition import Partition, computing, resolved
+from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
+from autodiff_cli.compiler.partition import ProgramPartition, computing, resolved
 from autodiff_cli.compiler.threads import in_threads
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Stage(NamedTuple):
     """
 
     calls: list[Instruction]
-    function: Function | None
+    function: LoadedKernel | None
     columns: list[Instruction]
     results: list[Instruction]
 
@@ -59,7 +59,7 @@ class Plan:
         MissingPackage: if llvmlite is not installed.
     """
 
-    def __init__(self, parts: Partition, results: Sequence[Operand], dtype: DType) -> None:
+    def __init__(self, parts: ProgramPartition, results: Sequence[Operand], dtype: DType) -> None:
         self.dtype = dtype
         self._parts = parts
         self._results = list(map(resolved, results))

@@ -29,7 +29,7 @@ _DASK = setting("engine", "dask")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PartSettings:
     """The settings of an evaluation in parts.
 
     Attributes:
@@ -50,13 +50,13 @@ class Settings:
 
 
 class Workers(Protocol):
-    """What computes parts: see ``scheduler.Cluster``."""
+    """What computes parts: see ``scheduler.DaskCluster``."""
 
     def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]: ...
 
 
 class Threads:
-    """Threads of this process, with the interface of ``scheduler.Cluster``."""
+    """Threads of this process, with the interface of ``scheduler.DaskCluster``."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -72,7 +72,7 @@ def run(
     inputs: Inputs,
     target: str | None,
     style: OutputStyle,
-    settings: Settings,
+    settings: PartSettings,
     tick: Tick,
     tell: scheduler.Tell,
 ) -> Summary:
@@ -136,7 +136,7 @@ def run(
             return summary
 
 
-def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings) -> None:
+def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, settings: PartSettings) -> None:
     """Check the inputs and the output."""
     who = _DASK if settings.dask else f"the output of many files '{target}'"
     if style.format.for_people:
@@ -158,7 +158,7 @@ def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, s
         raise UsageError(message, hint="name a file such as out.csv, or a folder such as out/ or s3://bucket/out/")
 
 
-def _connected(settings: Settings, folder: str, tell: scheduler.Tell) -> AbstractContextManager[Workers]:
+def _connected(settings: PartSettings, folder: str, tell: scheduler.Tell) -> AbstractContextManager[Workers]:
     if not settings.dask:
         return nullcontext(Threads(settings.threads))
     scratch = None if storage.is_url(folder) else folder

@@ -24,7 +24,7 @@ from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.parts.partitions import BYTES, Partition
 from autodiff_cli.data.parts.run_directory import JOB
 from autodiff_cli.data.pipeline import check_same, encoded
-from autodiff_cli.data.readers.hive import Value
+from autodiff_cli.data.readers.hive import PartitionValue
 from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.data.writers.totals import TotalsPartWriter
@@ -207,7 +207,7 @@ def _unpacked(value: Mapping[str, Any]) -> Any:
 def _partition(part: Mapping[str, Any]) -> Partition:
     """Convert a partition from JSON."""
     tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
-    values = {name: Value(*value) for name, value in part["values"].items()}
+    values = {name: PartitionValue(*value) for name, value in part["values"].items()}
     return Partition(**{**part, **tuples, "values": values})
 
 

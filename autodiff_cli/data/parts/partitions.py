@@ -129,11 +129,11 @@ def plan(source: Inputs, most: int, scans: Callable[[Sequence[Range]], Iterable[
         the partitions, in row order.
     """
     cuts = for_each(lambda path: _cut(source, path, most), list(map(str, source.paths)))
-    found = iter(scans([part for cut in cuts if isinstance(cut, _Text) for part in cut.ranges]))
-    return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _Text) else cut)]
+    found = iter(scans([part for cut in cuts if isinstance(cut, _TextFile) for part in cut.ranges]))
+    return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _TextFile) else cut)]
 
 
-def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _Text:
+def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
     name, style = display_name(path), inputs.style_of(path, source.style)
     size = storage.size_of(path) or 0
     columns = None if source.columns is None else tuple(source.columns)
@@ -151,7 +151,7 @@ def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _Text:
             if not rows:  # a compressed file
                 return [whole]
             ranges = [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, most)]
-            return _Text(whole, reader.columns, cast("TextReader", reader).line, ranges)
+            return _TextFile(whole, reader.columns, cast("TextReader", reader).line, ranges)
         most_rows = max(1, most * rows // size)
         if unit == "groups":
             return _parts(whole, list(_groups(cast("ArrowReader", reader).rows_of_groups, most_rows)), rows)
@@ -182,7 +182,7 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _TextFile:
     """A text file to be split.
 
     Attributes:

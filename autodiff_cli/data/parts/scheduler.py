@@ -32,7 +32,7 @@ def check_there() -> None:
     library("distributed", setting("engine", "dask"))
 
 
-class Cluster:
+class DaskCluster:
     """A connected cluster, whose workers call functions.
 
     Args:
@@ -100,7 +100,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str | None, workers: int, threads: int, scratch: str | None, tell: Tell) -> Iterator[Cluster]:
+def connected(address: str | None, workers: int, threads: int, scratch: str | None, tell: Tell) -> Iterator[DaskCluster]:
     """Connect to a cluster, and close the connection at exit; a new cluster on this machine is shut down.
 
     Args:
@@ -144,7 +144,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
         for note in _notes(client, caught):
             tell(note)
-        yield Cluster(client, where)
+        yield DaskCluster(client, where)
     finally:
         with undisturbed():
             for part in (client, cluster):

@@ -29,7 +29,7 @@ from autodiff_cli.language.source_text import size_of
 
 _PORTION = 1 << 26
 """The number of bytes of the row groups that are requested from a server in one step."""
-Batch = Any
+RecordBatch = Any
 """A pyarrow record batch; pyarrow does not have type annotations."""
 
 
@@ -125,7 +125,7 @@ class ArrowReader(Reader):
         self.groups = list(range(start, stop))
         self.done = first - 1
 
-    def pieces(self) -> Iterator[tuple[int, Batch]]:
+    def pieces(self) -> Iterator[tuple[int, RecordBatch]]:
         """Yield each batch with the number of its first row."""
         empty = True
         for batch in self._batches():
@@ -136,7 +136,7 @@ class ArrowReader(Reader):
             schema = self.schema if self.only is None else self._arrow.schema([self.schema.field(n) for n in self.only])
             yield 1, self._arrow.RecordBatch.from_arrays([self._arrow.array([], f.type) for f in schema], schema=schema)
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[RecordBatch]:
         """Yield validated batches, because later accesses to their values are unchecked."""
         batches = self._unchecked()
         while True:
@@ -147,7 +147,7 @@ class ArrowReader(Reader):
                 batch.validate(full=True)
             yield batch
 
-    def _unchecked(self) -> Iterator[Batch]:
+    def _unchecked(self) -> Iterator[RecordBatch]:
         if self._is_parquet:
             for groups in self._portions():
                 yield from self._opened.iter_batches(BLOCK_ROWS, groups, self.only)
@@ -174,13 +174,13 @@ class ArrowReader(Reader):
         if portion:
             yield portion
 
-    def _parts(self, batch: Batch) -> Iterator[Batch]:
+    def _parts(self, batch: RecordBatch) -> Iterator[RecordBatch]:
         if self.only is not None:
             batch = batch.select(self.only)
         for start in range(0, batch.num_rows, BLOCK_ROWS):
             yield batch.slice(start, BLOCK_ROWS)
 
-    def block(self, piece: tuple[int, Batch], request: ReadRequest) -> Block:
+    def block(self, piece: tuple[int, RecordBatch], request: ReadRequest) -> Block:
         """Return the rows of a batch; see ``Reader.block``.
 
         Raises:
@@ -194,7 +194,7 @@ class ArrowReader(Reader):
         texts = {name: self._column(batch, name) for name in request.texts}
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
 
-    def _column(self, batch: Batch, name: str) -> ArrowArray:
+    def _column(self, batch: RecordBatch, name: str) -> ArrowArray:
         """Return a column, or a field inside a column; a field of a null is null."""
         top, fields = field_of(name, self.columns)
         column = batch.column(top)

@@ -68,7 +68,7 @@ class _Table:
 
 
 @dataclass(slots=True)
-class _Lines:
+class _CsvLines:
     """A piece of whole lines.
 
     Attributes:
@@ -137,7 +137,7 @@ class DelimitedReader(TextReader):
         hint = "write a header line, even for an empty table"
         raise DataError(f"{self.name} is empty", hint=f"name a file, or {hint}" if self.name == display_name(None) else hint)
 
-    def pieces(self) -> Iterator[_Lines]:
+    def pieces(self) -> Iterator[_CsvLines]:
         """Yield pieces of whole rows; there is always at least one piece, which may be empty."""
         yielded = False
         for chunk in self._remaining():
@@ -147,12 +147,12 @@ class DelimitedReader(TextReader):
                 yielded = True
                 yield piece
         if not yielded:
-            yield _Lines(b"", self.line)
+            yield _CsvLines(b"", self.line)
 
-    def _piece(self, chunk: bytes) -> _Lines:
+    def _piece(self, chunk: bytes) -> _CsvLines:
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
         if b"\r" not in simple and (b'"' not in chunk or (self.is_large(chunk) and arrow_csv.is_regular(simple, self.delimiter))):
-            return _Lines(simple, self.line)
+            return _CsvLines(simple, self.line)
         # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
         rows, used = self._parsed(chunk, self.line)
         if used < len(chunk):
@@ -160,7 +160,7 @@ class DelimitedReader(TextReader):
                 line = self.line + chunk.count(b"\n", 0, used)
                 raise DataError(f"{self.name}, line {line}: a quote that opens here is never closed")
             self.put_back(chunk[used:])
-        return _Lines(chunk[:used], self.line, rows)
+        return _CsvLines(chunk[:used], self.line, rows)
 
     def _parsed(self, data: bytes, first: int) -> tuple[_Rows, int]:
         """Parse lines with the csv module; return the rows and their number of bytes."""
@@ -191,7 +191,7 @@ class DelimitedReader(TextReader):
         size = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
         return _Rows(cells, raws, starts), size
 
-    def block(self, piece: _Lines, request: ReadRequest) -> Block:
+    def block(self, piece: _CsvLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         rows = piece.rows
         if rows is None and self.is_large(piece.data):
@@ -202,7 +202,7 @@ class DelimitedReader(TextReader):
                 return block
         return self._checked(rows or self._table(piece) or self._parsed(piece.data, piece.first)[0], request)
 
-    def _table(self, piece: _Lines) -> _Table | None:
+    def _table(self, piece: _CsvLines) -> _Table | None:
         """Return the cells of lines without quotes that have one cell for each column; ``None`` if there are other lines."""
         data, width, delimiter = piece.data, len(self.columns), ord(self.delimiter)
         array = np.frombuffer(data, np.uint8)

@@ -20,18 +20,18 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _INT32 = np.iinfo(np.int32)
 
 
-class Value(NamedTuple):
+class PartitionValue(NamedTuple):
     """The value of a partition column in all rows of a file, and the type of the column in Arrow: int32 or string."""
 
     value: int | str | None
     type: str
 
 
-Values = Mapping[str, Value]
+Values = Mapping[str, PartitionValue]
 """The partition columns of a file."""
 
 
-def partition_columns(folders: Sequence[str]) -> list[dict[str, Value]]:
+def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]:
     """Return the partition columns of files, given the path of the folder of each file.
 
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
@@ -46,9 +46,9 @@ def _is_int32(text: str) -> bool:
     return _INTEGER.fullmatch(text) is not None and _INT32.min <= int(text) <= _INT32.max
 
 
-def _value(text: str, is_integer: bool) -> Value:
+def _value(text: str, is_integer: bool) -> PartitionValue:
     value = None if text == _NULL else int(text) if is_integer else unquote(text)
-    return Value(value, "int32" if is_integer else "string")
+    return PartitionValue(value, "int32" if is_integer else "string")
 
 
 class HiveReader(Reader):

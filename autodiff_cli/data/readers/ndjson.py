@@ -28,7 +28,7 @@ _NOT_TEXT = "one half of a pair of surrogates (\\ud800 to \\udfff), which is not
 _EXAMPLE = 'write one object per line: {"x": 1.5}'
 
 
-class _Lines(NamedTuple):
+class _JsonLines(NamedTuple):
     """Whole lines, and the number of the first line."""
 
     data: bytes
@@ -64,14 +64,14 @@ class NdjsonReader(TextReader):
             self.line += chunk.count(b"\n")
         raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
 
-    def pieces(self) -> Iterator[_Lines]:
+    def pieces(self) -> Iterator[_JsonLines]:
         """Yield pieces of whole lines."""
         line = self.line
         for chunk in self._remaining():
-            yield _Lines(chunk, line)
+            yield _JsonLines(chunk, line)
             line += lines_in(chunk)
 
-    def block(self, piece: _Lines, request: ReadRequest) -> Block:
+    def block(self, piece: _JsonLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
         if self.is_large(piece.data):
             block = arrow_ndjson.parsed(piece.data, self.name, piece.first, request)

@@ -30,7 +30,7 @@ _PIECE = 1 << 24
 Arrays = dict[str, Array]
 
 
-class Stored:
+class StoredArray:
     """An array in a file, which is read in blocks of rows.
 
     Args:
@@ -180,7 +180,7 @@ class NpyReader(_NumpyReader):
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
         name, columns = source.name, source.columns
-        self._stored = Stored(source.file, name)
+        self._stored = StoredArray(source.file, name)
         shape, fields = self._stored.shape, self._stored.dtype.names
         width = 1 if len(shape) == 1 else shape[1]
         if len(shape) > 2 or (fields is not None and len(shape) > 1):
@@ -231,7 +231,7 @@ class NpzReader(_NumpyReader):
         with library_errors(f"{name} is not a .npz file"):
             self._archive = zipfile.ZipFile(source.file)
             members = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
-            self._stored = {key: Stored(self._archive.open(info), f"{name}: {key}") for key, info in members.items()}
+            self._stored = {key: StoredArray(self._archive.open(info), f"{name}: {key}") for key, info in members.items()}
         self.columns = tuple(self._stored)
         lengths = {key: stored.shape for key, stored in self._stored.items()}
         if not lengths or any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:

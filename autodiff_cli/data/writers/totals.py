@@ -23,7 +23,7 @@ class TotalsPartWriter(Writer):
 
     def encode(self, block: Block, results: Results) -> Totals:
         """Return the totals of a block."""
-        return Totals.of(block, results)
+        return Totals.from_block(block, results)
 
     def contents(self, path: str) -> Iterator[Totals]:
         yield Totals.load(path)
