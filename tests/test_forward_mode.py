@@ -9,7 +9,6 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from autodiff_cli.autograd.forward_ad.products import jvp_of
 from autodiff_cli.autograd.jacobians import jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
@@ -153,7 +152,7 @@ def test_products_nest() -> None:
         return (ad.softmax(x.sin() @ x.T, 0).prod() + ad.linalg.inv(x).exp().sum()) / x.norm()
 
     def directional(function: Any) -> Any:
-        return lambda x: jvp_of(function, [x], [t])[1]
+        return lambda x: ad.func.jvp(function, (x,), (t,))[1]
 
     x, t = ad.tensor([[2.0, 1.0], [0.5, 3.0]]), ad.tensor([[1.0, -1.0], [0.3, 0.2]])
     third = directional(directional(directional(function)))(x).item()

@@ -28,12 +28,7 @@ def detach_(self: Tensor) -> Tensor:
     if is_inference_mode_enabled():
         return self
     if self._extra is not None and self._extra.view is not None:
-        raise GraphError(
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-            "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-            "torch/optim/optimizer.py as the solution."
-        )
+        raise GraphError("Can't detach views in-place. Use detach() instead.")
     if self._edge is not None:
         self.extra().detached_from = self._edge
         note_change()

@@ -55,7 +55,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
             mark_changed(one)
 
 
-class _MultiHandle:
+class _MultiHandle(RemovableHandle):
     """The handles of several hooks, which are removed together."""
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
@@ -64,12 +64,6 @@ class _MultiHandle:
     def remove(self) -> None:
         for handle in self._handles:
             handle.remove()
-
-    def __enter__(self) -> _MultiHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
 
 def register_multi_grad_hook(

@@ -194,11 +194,7 @@ def check_changeable(tensor: Tensor) -> None:
         GraphError: if the tensor is an inference tensor, and the mode is not enabled.
     """
     if is_inference(tensor) and not is_inference_mode_enabled():
-        raise GraphError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
-            "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
-            hint=CLONE_INFERENCE,
-        )
+        raise GraphError("Inplace update to inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE)
 
 
 def refuse_inference(saved: Sequence[Any]) -> None:

@@ -38,8 +38,7 @@ Hooks = tuple[PackHook, UnpackHook]
 
 _PACKED_IN_PLACE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
-    "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
-    "operations on the input to a pack hook."
+    "in-place operations as this can lead to unexpected side-effects."
 )
 _stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks", default=())
 """The hooks in effect in this thread or asynchronous task; only the last pair is used."""

@@ -27,13 +27,9 @@ from autodiff_cli.lazy import named
 
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
-    "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
-    "a bug report."
+    "to rewrite what you're doing with other operations."
 )
-NO_CONDITION = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
-    "please file an issue at https://github.com/pytorch/pytorch/issues ."
-)
+NO_CONDITION = "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow, which is not supported."
 NO_VALUES = "Cannot access data pointer of Tensor that doesn't have storage"
 _new = object.__new__
 
@@ -181,8 +177,7 @@ class Batch:
             return results[0]
         if any(result.shape != results[0].shape for result in results):
             raise VmapError(
-                "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
+                f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {name}.",
                 hint="replace the elements that are not wanted, as in where(mask, x, 0), instead of leaving them out",
             )
         return self.wrap(stack(results, 0))
@@ -262,8 +257,7 @@ class Batched(Tensor):
         raise VmapError(
             "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
             "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
-            "vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside "
-            "the PyTorch framework, please file a bug report instead.",
+            "vmap. Please try to use out-of-place operators instead of inplace arithmetic.",
             hint="make the tensor from a batched tensor, as in zeros_like(x), or use the operation that returns a new tensor",
         )
 
@@ -284,10 +278,8 @@ class Batched(Tensor):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         raise VmapError(
-            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
-            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
-            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-            "transformed instead."
+            "You are attempting to call Tensor.requires_grad_() inside of a function being transformed. This is unsupported.",
+            hint="use func.grad, vjp, jacrev, jacfwd or hessian, or call requires_grad_() outside of the function",
         )
 
     def numpy(self, *, force: bool = False) -> NoReturn:

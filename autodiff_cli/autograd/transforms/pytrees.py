@@ -66,37 +66,19 @@ def mapped(function: Callable[[Any], Any], tree: Tree) -> Tree:
     return rebuilt(tree, map(function, leaves(tree)))
 
 
-def same_structure(one: Tree, other: Tree) -> bool:
-    """Return whether two trees have the same nodes."""
-    return structure(one) == structure(other)
-
-
 def structure(tree: Tree) -> str:
     """Return the structure of a tree as text, in which a leaf is ``*``."""
-    waiting: list[Any] = [tree]
-    texts: list[str] = []
-    while waiting:
-        one = waiting.pop()
-        if type(one) is _Text:
-            texts.append(one.text)
-        elif not is_node(one):
-            texts.append("*")
-        else:
-            opening, closing = "()" if isinstance(one, tuple) else "[]" if isinstance(one, list) else "{}"
-            parts: list[Any] = [_Text(opening)]
-            for i, child in enumerate(children(one)):
-                parts.append(_Text((", " if i else "") + (f"{list(one)[i]!r}: " if isinstance(one, dict) else "")))
-                parts.append(child)
-            parts.append(_Text("," + closing if isinstance(one, tuple) and len(one) == 1 else closing))
-            waiting.extend(reversed(parts))
-    return "".join(texts)
+    return repr(mapped(lambda _: _LEAF, tree))
 
 
-class _Text:
-    __slots__ = ("text",)
+class _Leaf:
+    __slots__ = ()
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __repr__(self) -> str:
+        return "*"
+
+
+_LEAF = _Leaf()
 
 
 def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:

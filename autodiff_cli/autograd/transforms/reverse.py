@@ -24,7 +24,7 @@ from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeErro
 Argnums = int | tuple[int, ...]
 """The position of the argument to differentiate by, or a tuple of positions."""
 Transformed = Callable[..., Any]
-_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks."
 
 
 class Recorded:
