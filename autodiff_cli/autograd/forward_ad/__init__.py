@@ -1,7 +1,5 @@
 """Forward mode with dual numbers: PyTorch's ``torch.autograd.forward_ad``."""
 
-from autodiff_cli.autograd.forward_ad import inplace as inplace
-from autodiff_cli.autograd.forward_ad import operations as operations
 from autodiff_cli.autograd.forward_ad.api import UnpackedDualTensor as UnpackedDualTensor
 from autodiff_cli.autograd.forward_ad.api import dual_level as dual_level
 from autodiff_cli.autograd.forward_ad.api import enter_dual_level as enter_dual_level

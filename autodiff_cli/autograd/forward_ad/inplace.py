@@ -1,7 +1,6 @@
 """In-place changes of dual tensors, and of ordinary tensors by dual tensors.
 
 The tangent of a view is the same view of the tangent of its source, so a change of one tangent is visible in all of them.
-The functions ``changed`` and ``written_to`` are installed as methods of ``Dual``.
 """
 
 from __future__ import annotations
@@ -101,7 +100,3 @@ def _copy(tangent: Tensor) -> Tensor:
     if type(tangent) is not Tensor or tangent._requires_grad:
         return tangent + 0.0
     return tensor_on(np.array(tangent._data)[()])
-
-
-for _method in (changed, written_to):
-    setattr(Dual, _method.__name__, _method)
