@@ -6,11 +6,12 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
 from autodiff_cli.errors import GraphError
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.node import Edge, Node
@@ -69,9 +70,6 @@ class View:
 
     __slots__ = ("args", "before", "created", "function", "inherits", "source")
 
-    recorded: ClassVar[Callable[[View], Edge | None]]
-    """Record the steps on the source, and return the edge of the result; set by ``primitives.rebase_history``."""
-
     def __init__(
         self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], created: Created
     ) -> None:
@@ -89,7 +87,7 @@ class View:
         if self.created:
             made._edge = LostEdge(self, known_edge(made))
         else:
-            adopt(made, self.recorded(), self.source._requires_grad)
+            adopt(made, named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")(self), self.source._requires_grad)
         self.inherits = False
         made._requires_grad = True
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, dtype, torch_type
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, IndexOutOfRange, ShapeError, type_name
-
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.tensor import Tensor
 
 
 class Size(tuple[int, ...]):
@@ -131,7 +128,16 @@ _PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
 _INDENT = len("tensor(")
 
 
-def tensor_repr(tensor: Tensor, *more: str) -> str:
+class Printable(Protocol):
+    """What the text of a tensor shows."""
+
+    _data: Any
+    _edge: Any
+    _extra: Any
+    _requires_grad: bool
+
+
+def tensor_repr(tensor: Printable, *more: str) -> str:
     """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
 
     Numbers have four digits after the decimal point, and only the ends of long dimensions are shown.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.function import Function
     from autodiff_cli.autograd.saved.packing import Packed
 
 Output = Any
@@ -27,12 +26,19 @@ PYTORCH = "torch.autograd.function"
 """The module of the classes of these nodes in PyTorch, which their printed form names."""
 
 
+class HasBackward(Protocol):
+    """A class with the rule of a node."""
+
+    @classmethod
+    def _backward(cls) -> Callable[..., Any]: ...
+
+
 class FunctionNode(Node):
     """The node of a ``Function``; the methods of the function receive this node as ``ctx`` and may set attributes on it."""
 
     __slots__ = ("__dict__",)
 
-    _function: type[Function]
+    _function: type[HasBackward]
     _takes_tensors: tuple[bool, ...]
     """Whether each argument of ``forward`` was a tensor."""
     needs_input_grad: tuple[bool, ...]
@@ -42,7 +48,7 @@ class FunctionNode(Node):
     """Whether ``backward`` receives zeros for outputs that are not differentiable; PyTorch's name."""
     runs_undefined = True
 
-    def __init__(self, function: type[Function]) -> None:
+    def __init__(self, function: type[HasBackward]) -> None:
         self._function = function
         self._saved = ()
         self._saved_for_forward: tuple[Tensor | None, ...] = ()

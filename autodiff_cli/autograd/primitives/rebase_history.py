@@ -33,6 +33,3 @@ def edge_from_source(view: View) -> Edge | None:
         made = as_strided(view.source, view)
     edge: Edge | None = made._edge
     return edge
-
-
-View.recorded = edge_from_source
