@@ -19,7 +19,7 @@ from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, run
 from autodiff_cli.graph_drawing.collapse import WAYS, collapse, cut, deepest, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
-from autodiff_cli.graph_drawing.tree import branches
+from autodiff_cli.graph_drawing.terminal import branches
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import walk
 from tests.drawn import random_graph

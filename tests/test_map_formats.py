@@ -694,7 +694,7 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.writers.arrow_text.joined", return_value=None):
+        with mock.patch("autodiff_cli.data.number_text.joined", return_value=None):
             plain = run_map("x", "in.parquet")
         monkeypatch.setattr(number_text, "FAST_FROM", 1)
         assert run_map("x", "in.parquet").text == plain.text
@@ -784,18 +784,6 @@ def test_markdown_does_not_contain_html() -> None:
     done = run_map("x", "d.csv", "--format", "markdown")
     assert "<" not in done.out.decode()
     assert "&lt;script>alert(1)&lt;/script>" in done.out.decode()
-
-
-def test_a_deep_value_of_an_unused_column_does_not_matter() -> None:
-    deep = "[" * 3_000 + '"},{:\\""' + "]" * 3_000
-    lines = [f'{{"x": 1, "y": {deep}, "z": "}}"}}', f'{{"y": {deep}, "x": 2, "z": [1]}}', '{"x": 3, "y": 4}']
-    Path("deep.ndjson").write_text("\n".join(lines) + "\n")
-    assert run_map("x", "deep.ndjson", "-q").text == "1.0,1.0\n2.0,1.0\n3.0,1.0\n"
-    copied = run_map("x", "deep.ndjson", "--format", "ndjson").text.splitlines()
-    assert copied[0] == f'{lines[0][:-1]}, "value": 1.0, "d_x": 1.0}}'
-    assert "line 1: a value is nested too deeply" in run_map("x", "deep.ndjson", "--format", "csv").err
-    Path("deep.ndjson").write_text(f'{{"x": 1, "y": {deep[:-1]}}}}}\n')
-    assert "line 1: a value is nested too deeply" in run_map("x", "deep.ndjson", "-q").err
 
 
 def test_messages_on_unreadable_files_are_in_plain_words() -> None:

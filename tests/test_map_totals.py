@@ -17,9 +17,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autodiff_cli.data import exact_sums
-from autodiff_cli.data.exact_sums import ExactSums
+from autodiff_cli.data import totals
 from autodiff_cli.data.readers import lines
+from autodiff_cli.data.totals import ExactSums
 from tests.mapping import Done, run_map
 
 ROWS = b'g, h,x,y\np,1,1.5,2\n"q, r",1,-0.25,3\np,1.0,4,0.5\np,1,1e16,1\n"q, r",1,2,-1\np,1,-1e16,1\n'
@@ -82,7 +82,7 @@ def test_parts_are_added_in_any_order(values: list[float], order: random.Random)
 
 def test_digits_are_carried_before_they_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a carry after every second term, digits stay small, and sums stay exact."""
-    monkeypatch.setattr(exact_sums, "_CARRY", 2)
+    monkeypatch.setattr(totals, "_CARRY", 2)
     values = [sys.float_info.max / 4, -1.0, -(2.0**-1074), 3.7e200, -sys.float_info.max / 8] * 50
     sums = ExactSums(1)
     for value in values:

@@ -196,9 +196,9 @@ def _shown(result: Fit) -> FittedPlot:
 def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
     """Return the contents of a picture file or a page of a fit."""
     if style == "html":
-        from autodiff_cli.lesson.fitted import to_html
+        from autodiff_cli.lesson.plot import fit_to_html
 
-        return to_html(_shown(result), precision)
+        return fit_to_html(_shown(result), precision)
     from autodiff_cli.plotting.fitted import picture
 
     return picture(_shown(result), style)

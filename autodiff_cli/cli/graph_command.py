@@ -60,7 +60,7 @@ def command(
     graph = reduced(whole, options.names(collapse) or (), depth, out.style, way_out)
 
     def plain() -> str:
-        from autodiff_cli.graph_drawing.tree import plain_tree
+        from autodiff_cli.graph_drawing.terminal import plain_tree
 
         return plain_tree(graph)
 

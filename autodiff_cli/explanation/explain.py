@@ -29,8 +29,7 @@ from autodiff_cli.explanation.model import (
 )
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.explanation.operations import NodeOperations
-from autodiff_cli.explanation.rule_text import condition
-from autodiff_cli.explanation.steps import Steps
+from autodiff_cli.explanation.steps import Steps, condition
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 

@@ -22,7 +22,7 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.compiler.identities import exact, pattern
+from autodiff_cli.compiler.simplify import exact, pattern
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.stack_machine import Machine

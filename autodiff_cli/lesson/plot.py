@@ -7,7 +7,7 @@ page shows the samples of the plot.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,12 @@ from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
 from autodiff_cli.limits import check_count
 from autodiff_cli.plotting.layout import circles, marks, panels, value_range, vertical
 from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Floats
+    from autodiff_cli.plotting.fitted import FittedPlot
+
 
 ABOUT = "A plot of autodiff, with exact derivatives at the point."
 NAME = "plotCode"
@@ -149,3 +155,43 @@ def _field(plot: Field, source: str) -> dict[str, object]:
         if source
         else {"x": plot.x.tolist(), "y": plot.y.tolist(), "value": shown.tolist(), "gradient": gradient.tolist()},
     }
+
+
+ABOUT_FIT = "A fit of autodiff: move the pointer to read the curve, its bands and the data."
+
+
+def fit_to_html(plot: FittedPlot, precision: int) -> str:
+    """Return the page of a fit.
+
+    Args:
+        plot: what the plot of the fit shows.
+        precision: the number of significant digits.
+    """
+    left, right, _, _ = plot.window
+    x, y, error, residuals = plot.thinned()
+    shown = f"The page shows {len(x):,} of {plural(len(plot.x), 'row')}." if len(x) < len(plot.x) else None
+
+    def listed(values: Floats | None) -> list[float] | None:
+        return None if values is None else values.tolist()
+
+    data: dict[str, object] = {
+        "expression": plot.title,
+        "precision": precision,
+        "over": [{"name": plot.across, "low": left, "high": right}],
+        "inputs": [],
+        "notes": list(plot.parameters),
+        "fixed": shown,
+        "fit": {
+            "up": plot.up,
+            "unit": plot.unit,
+            "level": plot.level,
+            "x": listed(x),
+            "y": listed(y),
+            "error": listed(error),
+            "residuals": listed(residuals),
+            "curve": plot.curve.tolist(),
+            "mean": listed(plot.mean),
+            "new": listed(plot.new),
+        },
+    }
+    return written(plot.title, {}, data, kind="plot", about=ABOUT_FIT)

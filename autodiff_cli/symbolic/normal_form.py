@@ -6,7 +6,7 @@ are the same object.
 
 The transformations are algebraic, for readable formulas: they assume that divisors are not zero (``x/x`` is 1) and that the
 arguments of roots are not negative where powers are collected, and they change the order of additions.  Numerical programs use
-only ``compiler.identities``, which are exact in floating point.  Functions are not rewritten, because an identity may lose
+only ``compiler.simplify.EXACT``, which are exact in floating point.  Functions are not rewritten, because an identity may lose
 digits that a function preserves.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +21,6 @@ NOT_FINITE = ("nan", "inf", "-inf")
 
 _Row = dict[str, Any]
 _decode = json.JSONDecoder().raw_decode
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]')
-_DEEP = 100
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_TEXT = "one half of a pair of surrogates (\\ud800 to \\udfff), which is not a character"
 _EXAMPLE = 'write one object per line: {"x": 1.5}'
@@ -55,7 +53,7 @@ class NdjsonReader(TextReader):
             for i, line in enumerate(chunk.split(b"\n")):
                 if line.strip():
                     self._begun = chunk
-                    row = _object(decoded(line, self.name, self.line + i).strip(), frozenset())
+                    row = _object(decoded(line, self.name, self.line + i).strip())
                     if isinstance(row, str):
                         raise DataError(f"{self.name}, line {self.line + i}: {row}", hint=_EXAMPLE)
                     if not _is_text(list(row)):
@@ -83,9 +81,7 @@ class NdjsonReader(TextReader):
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        needed = {field_of(name, self._known)[0] for name in (*request.numbers, *request.texts)}
-        needed.update(() if request.raw == self.form else request.kept)
-        found = [_object(text, needed) for text in raws]
+        found = list(map(_object, raws))
         if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
             found = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in found]
         rows = self._checked(found, lines, request, bad)
@@ -128,46 +124,17 @@ class NdjsonReader(TextReader):
         return rows
 
 
-def _object(text: str, needed: Set[str]) -> _Row | str:
+def _object(text: str) -> _Row | str:
     """Return the object of a stripped line, or a description of the error in the line."""
     try:
         row, end = _decode(text)
     except ValueError as error:
         return f"not JSON ({getattr(error, 'msg', error)})"
     except RecursionError:
-        shallow = _without_deep(text, needed)
-        return "a value is nested too deeply to be read" if shallow is None else _object(shallow, needed)
+        return "a value is nested too deeply to be read"
     if end < len(text):
         return f"not JSON (more text follows a value of {end:,} characters)"
     return row if isinstance(row, dict) else "not a JSON object"
-
-
-def _without_deep(text: str, needed: Set[str]) -> str | None:
-    """Return the text of an object with ``null`` for values that are nested deeply and not needed."""
-    parts: list[str] = []
-    open_brackets: list[str] = []
-    done = begun = deepest = 0
-    key = string = None
-    for token in _TOKEN.finditer(text):
-        symbol = token[0]
-        if symbol in "[{":
-            open_brackets.append(symbol)
-            deepest = max(deepest, len(open_brackets))
-            continue
-        if symbol in "]}" and (not open_brackets or open_brackets.pop() + symbol not in ("[]", "{}")):
-            return None
-        if len(open_brackets) > 1 or symbol == "]":
-            continue
-        if symbol == ":":
-            key, begun, deepest = string, token.end(), 1
-        elif symbol in ",}":
-            if deepest > _DEEP and key is not None and json.loads(key) not in needed:
-                parts += [text[done:begun], "null"]
-                done = token.start()
-            deepest = 1
-        else:
-            string = symbol
-    return "".join([*parts, text[done:]]) if parts else None
 
 
 def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) -> Floats:

@@ -9,10 +9,8 @@ from typing import BinaryIO
 from autodiff_cli.data import number_text
 from autodiff_cli.data.column_values import cell_values, json_text, nullable
 from autodiff_cli.data.libraries import pyarrow_loaded
-from autodiff_cli.data.number_text import json_texts, number_texts, row_texts
+from autodiff_cli.data.number_text import Buffers, json_texts, number_texts, row_texts
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
-from autodiff_cli.data.writers import arrow_text
-from autodiff_cli.data.writers.arrow_text import Buffers
 from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 _COPIED = 1 << 24
@@ -65,10 +63,10 @@ class DelimitedWriter(TextWriter):
 
     def encode(self, block: Block, results: Results) -> Buffers:
         if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
-            return arrow_text.appended(block.raw, self.raw, self._decimal, results)
+            return number_text.appended(block.raw, self.raw, self._decimal, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
         if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
-            buffers = arrow_text.joined([*columns, *results], self.raw, self._decimal)
+            buffers = number_text.joined([*columns, *results], self.raw, self._decimal)
             if buffers is not None:
                 return buffers
         if columns:
@@ -118,7 +116,7 @@ class NdjsonWriter(TextWriter):
 
     def encode(self, block: Block, results: Results) -> Buffers:
         if isinstance(block.raw, bytes):
-            return arrow_text.appended_members(block.raw, self._results, results)
+            return number_text.appended_members(block.raw, self._results, results)
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
 
 
