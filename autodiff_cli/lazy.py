@@ -99,31 +99,38 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 class OnDemand(MutableMapping[str, Value]):
-    """A dictionary that is filled on the first missing key, or when all entries are requested."""
+    """A dictionary whose entries are added by modules, each of which is imported when one of its keys is first used."""
 
     def __init__(self) -> None:
         self._known: dict[str, Value] = {}
-        self._fill: Callable[[], None] | None = None
+        self._modules: dict[str, str] = {}
+        self._load: Callable[[str], object] = named
 
-    def on_missing(self, fill: Callable[[], None]) -> None:
-        """Set the function that adds all other entries."""
-        self._fill = fill
+    def on_missing(self, modules: dict[str, str], load: Callable[[str], object]) -> None:
+        """Set the module of each key, and the function that imports a module, which adds the entries."""
+        self._modules = modules
+        self._load = load
 
     def complete(self) -> OnDemand[Value]:
         """Return the dictionary with all entries."""
-        if self._fill is not None:
-            fill, self._fill = self._fill, None
-            fill()
+        modules, self._modules = self._modules, {}
+        for module in dict.fromkeys(modules.values()):
+            self._load(module)
         return self
 
     def __getitem__(self, name: str) -> Value:
-        return self._known[name] if name in self._known else self.complete()._known[name]
+        if name not in self._known and name in self._modules:
+            self._load(self._modules[name])
+        return self._known[name]
 
     def __setitem__(self, name: str, value: Value) -> None:
         self._known[name] = value
 
     def __delitem__(self, name: str) -> None:
         del self.complete()._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._modules
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.complete()._known)

@@ -40,46 +40,29 @@ from autodiff_cli.evaluation.compile import compile as compile
 from autodiff_cli.gradient_checking.check import Report as Report
 from autodiff_cli.gradient_checking.check import gradcheck as gradcheck
 from autodiff_cli.limits import unlimited as unlimited
-from autodiff_cli.ops import activation as _activation
-from autodiff_cli.ops import airy as _airy
 from autodiff_cli.ops import arithmetic as _arithmetic
-from autodiff_cli.ops import bessel as _bessel
 from autodiff_cli.ops import comparison as _comparison
 from autodiff_cli.ops import contract as _contract
-from autodiff_cli.ops import elementary as _elementary
-from autodiff_cli.ops import factorials as _factorials
-from autodiff_cli.ops import faddeeva as _faddeeva
-from autodiff_cli.ops import incomplete as _incomplete
 from autodiff_cli.ops import matrices as _matrices
 from autodiff_cli.ops import numerical as _numerical
 from autodiff_cli.ops import positions as _positions
 from autodiff_cli.ops import shape as _shape
 from autodiff_cli.ops import views as _views
-from autodiff_cli.ops.activation import *  # noqa: F403
-from autodiff_cli.ops.airy import *  # noqa: F403
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.attention import *  # noqa: F403
-from autodiff_cli.ops.bessel import *  # noqa: F403
-from autodiff_cli.ops.bessel_orders import *  # noqa: F403
 from autodiff_cli.ops.casts import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
 from autodiff_cli.ops.counting import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
-from autodiff_cli.ops.density import *  # noqa: F403
 from autodiff_cli.ops.determinants import *  # noqa: F403
-from autodiff_cli.ops.elementary import *  # noqa: F403
-from autodiff_cli.ops.elliptic import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
-from autodiff_cli.ops.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.gates import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
-from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
-from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
@@ -91,15 +74,26 @@ from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.representation import *  # noqa: F403
+from autodiff_cli.ops.rounding import *  # noqa: F403
+from autodiff_cli.ops.rules.activation import *  # noqa: F403
+from autodiff_cli.ops.rules.airy import *  # noqa: F403
+from autodiff_cli.ops.rules.bessel import *  # noqa: F403
+from autodiff_cli.ops.rules.density import *  # noqa: F403
+from autodiff_cli.ops.rules.elementary import *  # noqa: F403
+from autodiff_cli.ops.rules.elliptic import *  # noqa: F403
+from autodiff_cli.ops.rules.factorials import *  # noqa: F403
+from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
+from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
+from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
+from autodiff_cli.ops.rules.special import *  # noqa: F403
+from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
+from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.sorting import *  # noqa: F403
-from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
 from autodiff_cli.ops.summaries import *  # noqa: F403
 from autodiff_cli.ops.systems import *  # noqa: F403
-from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
-from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 
 if _TYPE_CHECKING:
     from autodiff_cli.code_generation.export import export as export
@@ -150,12 +144,6 @@ short, int, long = int16, int32, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 
 # Aliases of functions, from NumPy, SciPy and the language.
-expit = _activation.sigmoid
-swish = _activation.silu
-airyai = _airy.airy_ai
-airyaiprime = _airy.airy_ai_prime
-airybi = _airy.airy_bi
-airybiprime = _airy.airy_bi_prime
 divide = _arithmetic.div
 mod = _arithmetic.remainder
 multiply = _arithmetic.mul
@@ -163,12 +151,6 @@ negative = _arithmetic.neg
 positive = _arithmetic.pos
 power = _arithmetic.pow
 subtract = _arithmetic.sub
-bessel_j0 = _bessel.j0
-bessel_j1 = _bessel.j1
-bessel_y0 = _bessel.y0
-bessel_y1 = _bessel.y1
-modified_bessel_k0 = _bessel.k0
-modified_bessel_k1 = _bessel.k1
 clip = _comparison.clamp
 greater = _comparison.gt
 greater_equal = _comparison.ge
@@ -176,23 +158,6 @@ less = _comparison.lt
 less_equal = _comparison.le
 not_equal = _comparison.ne
 multi_dot = _contract.chain_matmul
-absolute = _elementary.abs
-arccos = _elementary.acos
-arccosh = _elementary.acosh
-arcsin = _elementary.asin
-arcsinh = _elementary.asinh
-arctan = _elementary.atan
-arctan2 = _elementary.atan2
-arctanh = _elementary.atanh
-degrees = _elementary.rad2deg
-ln = _elementary.log
-radians = _elementary.deg2rad
-gammaln = _factorials.lgamma
-psi = _factorials.digamma
-dawson = _faddeeva.dawsn
-voigt_profile = _faddeeva.voigt
-igamma = _incomplete.gammainc
-igammac = _incomplete.gammaincc
 expm = _matrices.matrix_exp
 inverse = _matrices.inv
 pinverse = _matrices.pinv

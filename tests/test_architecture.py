@@ -19,6 +19,7 @@ FLOORS = {
         ("errors", "limits", "lazy", "suggest", "deadline", "signals", "wording", "postorder", "formats", "framework"), 0
     ),
     "autograd": 1,
+    "numerics": 1.5,
     "ops": 2,
     "nn": 3,
     "optim": 3,
@@ -38,6 +39,34 @@ FLOORS = {
     "cli": 12,
 }
 """The rooms from the ground up: a room imports from those below it only."""
+BUDGETS = {
+    "autograd": 12153,
+    "cli": 5668,
+    "code_generation": 1694,
+    "compiler": 4291,
+    "data": 7410,
+    "derivatives": 1691,
+    "evaluation": 4040,
+    "explanation": 2776,
+    "gradient_checking": 1633,
+    "graph_drawing": 3069,
+    "language": 2071,
+    "lesson": 2620,
+    "nn": 1156,
+    "notes": 2987,
+    "numerics": 3294,
+    "ops": 11520,
+    "optim": 992,
+    "plotting": 3057,
+    "precise": 3010,
+    "report": 2179,
+    "root": 2321,
+    "script": 2223,
+    "solvers": 13566,
+    "symbolic": 2143,
+    "utils": 898,
+}
+"""The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 OWNERS = {
     "rich": {"report"},
     "matplotlib": {"plotting"},
@@ -46,7 +75,7 @@ OWNERS = {
     "click": {"cli"},
     "lark": {"language"},
     "mpmath": {"precise"},
-    "scipy": {"ops", "solvers"},
+    "scipy": {"numerics", "ops", "solvers"},
     "dask": {"data"},
     "distributed": {"data"},
     "fsspec": {"data"},
@@ -148,18 +177,13 @@ def test_only_the_command_line_names_its_options() -> None:
     assert [line for path in paths for line in _source(path).options] == []
 
 
-def test_a_room_can_be_overlooked() -> None:
-    wrong = []
-    for folder in sorted({path.parent for path in MODULES}):
-        lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
-        if folder.name not in ("ops", "cli"):
-            modules = len(lines) - ("__init__.py" in lines)
-            wrong += (
-                [f"{folder}: {modules} modules, {sum(lines.values())} lines"] if modules > 16 or sum(lines.values()) > 3500 else []
-            )
-        if folder.name != "ops":
-            wrong += [f"{folder / name}: {count} lines" for name, count in lines.items() if count > 400 and name != "_tables.py"]
-    assert wrong == []
+def test_no_room_grows() -> None:
+    lines: dict[str, int] = {}
+    for path in PACKAGE.rglob("*.py"):
+        room = path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else "root"
+        lines[room] = lines.get(room, 0) + len(path.read_text(encoding="utf-8").splitlines())
+    grown = {room: count for room, count in lines.items() if count > BUDGETS.get(room, 0)}
+    assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
 def test_parameters_say_what_they_take() -> None:
@@ -196,13 +220,13 @@ def test_single_numbers_load_no_scipy() -> None:
     loaded = _loaded(
         "import autodiff_cli as ad\nfor f in (ad.erf, ad.erfc, ad.lgamma, ad.gamma, ad.ndtr, ad.gelu): f(ad.tensor(0.5))"
     )
-    assert "autodiff_cli.ops.special" in loaded
+    assert "autodiff_cli.ops.rules.special" in loaded
     assert not any(name.startswith("scipy") for name in loaded)
 
 
 def test_a_small_evaluation_installs_the_common_functions_only() -> None:
     loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'log(x**3)', '--at', 'x=5', '--json'])")
-    assert "autodiff_cli.ops.elementary" in loaded
+    assert "autodiff_cli.ops.rules.elementary" in loaded
     assert len([name for name in loaded if name.startswith("autodiff_cli")]) <= 97
     assert not loaded & {
         "autodiff_cli.autograd.custom",
@@ -210,13 +234,13 @@ def test_a_small_evaluation_installs_the_common_functions_only() -> None:
         "autodiff_cli.autograd.functional",
         "autodiff_cli.autograd.transforms",
         "autodiff_cli.ops.positions",
-        "autodiff_cli.ops.special",
+        "autodiff_cli.ops.rules.special",
         "autodiff_cli.ops.decompose",
         "autodiff_cli.ops.loss",
         "autodiff_cli.public_names",
     }
     loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'erf(x) + log(x)', '--at', 'x=5', '--json'])")
-    assert "autodiff_cli.ops.special" in loaded
+    assert "autodiff_cli.ops.rules.special" in loaded
 
 
 def test_the_library_loads_no_command_line() -> None:

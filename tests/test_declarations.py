@@ -218,7 +218,8 @@ def missing(op: FunctionInfo) -> list[str]:
     if primitive is not None and primitive.elementwise and primitive.decomposition is None and not everywhere_known:
         lacks.append("decomposition=: an expression over simpler functions, for targets of export that do not have it")
     # In Python, no_grad is a context manager.
-    if op.name != "no_grad" and op.name not in getattr(sys.modules[f"autodiff_cli.ops.{op.section}"], "__all__", [op.name]):
+    module = sys.modules.get(op.function.__module__)
+    if op.name != "no_grad" and op.name not in getattr(module, "__all__", [op.name]):
         lacks.append(f"'{op.name}' in __all__ of ops/{op.section}.py, for `import autodiff_cli as ad` and type checkers")
     return lacks
 

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.ops import long_decompositions
+from autodiff_cli.numerics import decompositions
 
 RIGHT = (1e-13, 1e-13, 1e-11, 1e-9)
 """The relative errors allowed in the value and in the derivatives of orders 1 to 3."""
@@ -56,7 +56,7 @@ def test_values_and_derivatives(name: str) -> None:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "order"), [("erfcx", 0), ("erfcx", 1), ("dawsn", 0), ("dawsn", 1), ("dawsn", 2)])
 def test_decompositions_are_the_functions(name: str, order: int) -> None:
-    decomposition = getattr(long_decompositions, name)(order)
+    decomposition = getattr(decompositions, name)(order)
     for x in [*ARGUMENTS, -0.3, -3.3, -6.1]:
         expected = _of_order(name, x, order)
         value = ad.evaluate(decomposition, const={"x": x}).value

@@ -15,7 +15,7 @@ from mpmath import mpf
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import ArgumentError, MissingPackage
-from autodiff_cli.ops import scipy_backend
+from autodiff_cli.numerics import backend
 
 
 def _erfinv(p: Any) -> Any:
@@ -375,7 +375,7 @@ def test_without_scipy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     for name in [name for name in sys.modules if name.startswith("scipy.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    scipy_backend._scipy.cache_clear()
+    backend._scipy.cache_clear()
     with pytest.raises(MissingPackage, match=r"this function needs scipy, which is not installed\n  hint: pip install scipy$"):
         ad.digamma(ad.tensor(1.0))
     assert main(["eval", "i0(x)", "--at", "x=1"]) == 3

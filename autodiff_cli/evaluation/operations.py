@@ -28,6 +28,7 @@ from autodiff_cli.evaluation.coercion import (
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
 from autodiff_cli.language.tree import Syntax
+from autodiff_cli.lazy import named
 from autodiff_cli.limits import LIFT, hold, lifted
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
@@ -159,6 +160,7 @@ class Operations:
         if not isinstance(thing, Tensor):
             what = "a plain number" if is_plain(thing) else described(thing)
             raise ArgumentError(f"{what} cannot be indexed", span=node.span)
+        named("autodiff_cli.ops.indexing")
         return thing
 
     def members(self, thing: object) -> Collection[str]:
@@ -176,6 +178,7 @@ class Operations:
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
             return list(tensor.shape) if name == "shape" else tensor.ndim
+        named("autodiff_cli.ops.shape")
         result = self.tensors.keep(getattr(tensor, name), node)
         self.tensors.trace(None, (tensor,), {}, result, node)
         return result

@@ -12,7 +12,6 @@ from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
-from autodiff_cli.ops import activation as _activation
 from autodiff_cli.ops import attention as _attention
 from autodiff_cli.ops import gates as _gates
 from autodiff_cli.ops import loss as _loss
@@ -20,10 +19,11 @@ from autodiff_cli.ops import margin_losses as _margin_losses
 from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
-from autodiff_cli.ops.elementary import abs as _abs
-from autodiff_cli.ops.elementary import square as _square
-from autodiff_cli.ops.elementary import tanh as tanh
 from autodiff_cli.ops.reduce import sum as _sum
+from autodiff_cli.ops.rules import activation as _activation
+from autodiff_cli.ops.rules.elementary import abs as _abs
+from autodiff_cli.ops.rules.elementary import square as _square
+from autodiff_cli.ops.rules.elementary import tanh as tanh
 
 # Activation functions
 
@@ -35,11 +35,11 @@ celu = _with(_activation.celu, "input alpha inplace")
 leaky_relu = _with(_activation.leaky_relu, "input negative_slope inplace")
 hardtanh = _with(_activation.hardtanh, "input min_val max_val inplace")
 hardsigmoid = _with(_activation.hardsigmoid, "input inplace")
-hardswish = _with(_gates.hardswish, "input inplace")
-hardshrink = _with(_gates.hardshrink, "input lambd")
-softshrink = _with(_gates.softshrink, "input lambd")
-tanhshrink = _with(_gates.tanhshrink, "input")
-threshold = _with(_gates.threshold, "input threshold value inplace")
+hardswish = _with(_activation.hardswish, "input inplace")
+hardshrink = _with(_activation.hardshrink, "input lambd")
+softshrink = _with(_activation.softshrink, "input lambd")
+tanhshrink = _with(_activation.tanhshrink, "input")
+threshold = _with(_activation.threshold, "input threshold value inplace")
 silu = _with(_activation.silu, "input inplace")
 mish = _with(_activation.mish, "input inplace")
 gelu = _with(_activation.gelu, "input approximate")
@@ -56,7 +56,7 @@ selu_ = _in_place(_activation.selu)
 celu_ = _in_place(_activation.celu)
 leaky_relu_ = _in_place(_activation.leaky_relu)
 hardtanh_ = _in_place(_activation.hardtanh)
-threshold_ = _in_place(_gates.threshold)
+threshold_ = _in_place(_activation.threshold)
 
 
 def _along(function: _Any) -> _Any:

@@ -20,7 +20,8 @@ from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.casts import result_type, to
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import log, reciprocal, round, trunc
+from autodiff_cli.ops.rounding import round
+from autodiff_cli.ops.rules.elementary import log, reciprocal, trunc
 
 __all__ = [
     "add",

@@ -25,7 +25,6 @@ from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, arra
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_size
-from autodiff_cli.ops.activation import softmax
 from autodiff_cli.ops.arrange import repeat_interleave
 from autodiff_cli.ops.comparison import clamp, where
 from autodiff_cli.ops.contract import einsum
@@ -33,6 +32,7 @@ from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.rules.activation import softmax
 from autodiff_cli.ops.shape import transpose
 
 __all__ = [

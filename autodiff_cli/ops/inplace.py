@@ -19,6 +19,7 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.argument_kinds import shown
 from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
@@ -26,8 +27,8 @@ from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeErro
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import trunc
 from autodiff_cli.ops.indexing import getitem, sliced
+from autodiff_cli.ops.rules.elementary import trunc
 from autodiff_cli.ops.shape import reshape
 
 __all__: list[str] = []
@@ -252,6 +253,7 @@ def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
             _check_apart(self, (*args, *kwargs.values()))
         if ordinary is not None:
             return change(self, lambda old: ordinary(old, *args, **kwargs), overlap)
+        FUNCTIONS.get(name)  # installs the method
         return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
 
     if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed

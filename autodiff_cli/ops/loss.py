@@ -15,11 +15,11 @@ from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.activation import hardtanh, log_softmax, logsigmoid, sigmoid
 from autodiff_cli.ops.comparison import clamp, where
-from autodiff_cli.ops.elementary import abs, exp, log, log1p, sign, square
-from autodiff_cli.ops.logarithms import xlogy
 from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.rules.activation import hardtanh, log_softmax, logsigmoid, sigmoid
+from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sign, square
+from autodiff_cli.ops.rules.logarithms import xlogy
 from autodiff_cli.ops.shape import expand, reshape
 
 __all__ = [

@@ -14,13 +14,13 @@ from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.activation import logsigmoid, relu, sigmoid, softplus
 from autodiff_cli.ops.attention import pairwise_distance
 from autodiff_cli.ops.comparison import clamp, minimum, where
-from autodiff_cli.ops.elementary import exp, log, sqrt, square
 from autodiff_cli.ops.loss import reduce_loss, reduced, weight_of_one
 from autodiff_cli.ops.positions import gather
 from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.rules.activation import logsigmoid, relu, sigmoid, softplus
+from autodiff_cli.ops.rules.elementary import exp, log, sqrt, square
 from autodiff_cli.ops.shape import reshape, unsqueeze
 from autodiff_cli.ops.stop_gradient import detach
 

@@ -14,10 +14,10 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Shape, Value, array_of
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
+from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.ops.shape import cat, transpose, unsqueeze
 
 __all__ = [

@@ -18,9 +18,9 @@ from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, shared_array
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.comparison import clamp
-from autodiff_cli.ops.elementary import rsqrt, square
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.rules.elementary import rsqrt, square
 from autodiff_cli.ops.shape import reshape
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]

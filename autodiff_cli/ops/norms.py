@@ -17,9 +17,9 @@ from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import abs, exp, sign
 from autodiff_cli.ops.extremes import share
 from autodiff_cli.ops.reduce import SAMPLES, dimensions, lanes, of_type, over, recurrence, reduction, spread
+from autodiff_cli.ops.rules.elementary import abs, exp, sign
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]

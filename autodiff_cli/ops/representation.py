@@ -18,7 +18,7 @@ from autodiff_cli.errors import DtypeError
 from autodiff_cli.ops.arithmetic import POWER, pow
 from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import sign
+from autodiff_cli.ops.rules.elementary import sign
 
 __all__ = ["copysign", "float_power", "frexp", "ldexp", "signbit"]
 

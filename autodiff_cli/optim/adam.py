@@ -10,7 +10,7 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import maximum
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import sqrt
+from autodiff_cli.ops.rules.elementary import sqrt
 from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from autodiff_cli import ops
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from tests.pages.markdown import prose, table
 
@@ -19,9 +18,20 @@ but the derivative does not, and whether it is PyTorch's convention; a note repo
 """
 
 
+SECTIONS = (
+    *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
+    *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
+    *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
+    *("faddeeva", "numerical", "trigonometry", "airy", "elliptic"),
+    *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
+    *("pieces", "counting", "summaries", "systems", "representation"),
+)
+"""The subjects in the order of the reference."""
+
+
 def pages() -> dict[str, Callable[[], str]]:
     """Return the generators of the pages by name."""
-    sections: dict[str, list[FunctionInfo]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
+    sections: dict[str, list[FunctionInfo]] = {room: [] for room in SECTIONS}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         sections[op.section].append(op)
     sections = {room: found for room, found in sections.items() if found}
@@ -46,7 +56,8 @@ def _title(room: str) -> str:
 
 def _about(section: str) -> str:
     """Return the first paragraph of the docstring of the section's module."""
-    text = sys.modules[f"autodiff_cli.ops.{section}"].__doc__ or ""
+    name = f"autodiff_cli.ops.{section}"
+    text = (sys.modules.get(f"autodiff_cli.ops.rules.{section}") or sys.modules[name]).__doc__ or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 

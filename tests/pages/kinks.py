@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli import ops
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
@@ -22,6 +21,7 @@ from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.report.numbers import finite_or_text, human
 from tests.pages.expressions_at_kinks import CASES, Case
+from tests.pages.functions import SECTIONS
 from tests.pages.markdown import code, prose, table
 from tests.shell import ROOT
 
@@ -65,7 +65,7 @@ def page() -> str:
     recorded = json.loads(RECORDS.read_text(encoding="utf-8"))
     answers = recorded["answers"]
     parts = [_HEAD.format(**recorded), "## In expressions\n", _cases(answers), _others(answers), "## Every function\n"]
-    for room in (*ops.COMMON, *ops.FURTHER):
+    for room in SECTIONS:
         functions = [op for op in with_edges() if op.section == room]
         if functions:
             parts += [f"### {room.capitalize()}\n", _functions(functions, answers)]
@@ -80,7 +80,7 @@ def _columns() -> tuple[str, str]:
 
 def with_edges() -> list[FunctionInfo]:
     """Return the functions whose declarations list edge points, ordered by subject."""
-    rooms = (*ops.COMMON, *ops.FURTHER)
+    rooms = SECTIONS
     functions = {op.name: op for op in FUNCTIONS.values() if op.edges}.values()
     return sorted((op for op in functions if op.section in rooms), key=lambda op: rooms.index(op.section))
 

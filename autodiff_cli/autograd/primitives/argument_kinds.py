@@ -385,6 +385,15 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
     return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)
 
 
+def _branch(value: Argument) -> int:
+    if value not in (0, -1) or isinstance(value, bool):
+        raise Unfit
+    return 0 if value == 0 else -1
+
+
+BRANCH = Kind("0 or -1, a real branch", _branch)
+
+
 def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:
     """Return whole numbers that were given as separate arguments or as one list."""
     values = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given

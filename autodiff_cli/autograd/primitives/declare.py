@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import Kind
+from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
 from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary, viewing
 from autodiff_cli.autograd.primitives.multi_output import multi_output
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory
@@ -165,6 +165,27 @@ class Declarations:
         if not public:
             return function
         return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), kinds=kinds, **description)
+
+    def composed(
+        self,
+        name: str,
+        function: TensorFunction,
+        kinds: Mapping[str, Kind],
+        tensors: Sequence[str],
+        **description: Unpack[Registration],
+    ) -> TensorFunction:
+        """Declare a function that is composed of other functions.
+
+        Args:
+            name: the name of the function.
+            function: the function, whose arguments have been converted.
+            kinds: the kinds of the arguments that it converts, by name.
+            tensors: the names of the parameters that take tensors.
+            description: see ``registry.describe``.
+        """
+        checked = takes(**kinds)(function)
+        self._name(checked, name)
+        return describe(checked, tensors=tensors, **description)
 
     def _register(self, primitive: Primitive, function: TensorFunction, public: bool, description: Registration) -> TensorFunction:
         primitive.function = function

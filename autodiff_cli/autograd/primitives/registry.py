@@ -33,8 +33,8 @@ class Description(TypedDict, total=False):
     domain: str
     smooth: str
     convention: str
-    samples: Sequence[tuple[Any, ...]]
-    edges: Sequence[tuple[Any, ...]]
+    samples: Sequence[tuple[Any, ...]] | None
+    edges: Sequence[tuple[Any, ...]] | None
     inside: Predicate | None
     kink: Predicate | None
     second_kink: Predicate | None
@@ -66,18 +66,19 @@ class FunctionInfo:
         smooth: the condition under which the derivative exists; the same as ``domain`` if left out.
         convention: the derivative at a kink, and the source of this convention.
         samples: argument lists inside the domain and away from kinks, for generated checks.
-        edges: argument lists at the boundary of the domain and at kinks.
+        edges: argument lists at the boundary of the domain and at kinks; both are derived if they are ``None``.
         inside: the domain as a predicate on arrays, whose parameters are matched by name; ``None`` means everywhere.
         kink: a predicate for points where the value exists and the derivative does not.
         second_kink: a predicate for points where the derivative has a kink.
     """
 
     __slots__ = (
+        "_edges",
+        "_samples",
         "aliases",
         "convention",
         "defaults",
         "domain",
-        "edges",
         "formula",
         "function",
         "inside",
@@ -86,7 +87,6 @@ class FunctionInfo:
         "name",
         "parameters",
         "reflected",
-        "samples",
         "second_kink",
         "section",
         "smooth",
@@ -115,8 +115,8 @@ class FunctionInfo:
         domain: str = "",
         smooth: str = "",
         convention: str = "",
-        samples: Sequence[tuple[Any, ...]] = (),
-        edges: Sequence[tuple[Any, ...]] = (),
+        samples: Sequence[tuple[Any, ...]] | None = (),
+        edges: Sequence[tuple[Any, ...]] | None = (),
         inside: Predicate | None = None,
         kink: Predicate | None = None,
         second_kink: Predicate | None = None,
@@ -137,11 +137,29 @@ class FunctionInfo:
         self.domain = domain
         self.smooth = smooth
         self.convention = convention
-        self.samples = samples
-        self.edges = edges
+        self._samples = samples
+        self._edges = edges
         self.inside = inside
         self.kink = kink
         self.second_kink = second_kink
+
+    @property
+    def samples(self) -> Sequence[tuple[Any, ...]]:
+        """Argument lists inside the domain and away from kinks."""
+        if self._samples is None:
+            from autodiff_cli.autograd.primitives.samples import samples
+
+            self._samples = samples(self)
+        return self._samples
+
+    @property
+    def edges(self) -> Sequence[tuple[Any, ...]]:
+        """Argument lists at the boundary of the domain and at kinks."""
+        if self._edges is None:
+            from autodiff_cli.autograd.primitives.samples import edges
+
+            self._edges = edges(self)
+        return self._edges
 
     @property
     def signature(self) -> str:

@@ -307,3 +307,8 @@ as_strided: TensorFunction = declare(
     public=False,
 )
 """The elements of a view, with one node for all steps of the view."""
+
+
+def largest(x: Any, dim: int) -> Any:
+    """Return the largest elements along a dimension as an array, which is constant for derivatives."""
+    return np.max(x._data, axis=dimension(dim, x.ndim) if x.ndim else None, keepdims=True)

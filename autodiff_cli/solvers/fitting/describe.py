@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.phrasing import Note, note
-from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.minimize import Objective
 from autodiff_cli.solvers.fitting.engine.optimality import Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.inference.derived import derived

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.command_result import Record
-from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
 from autodiff_cli.solvers.fitting.engine.optimality import Optimality
 from autodiff_cli.solvers.fitting.problem import Problem

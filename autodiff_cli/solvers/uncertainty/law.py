@@ -18,7 +18,7 @@ import numpy as np
 from autodiff_cli.compiler.program import Compiled, terms
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.compile import compile_terms, names_and_values
-from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.uncertainty.result import tolerances
 
 if TYPE_CHECKING:

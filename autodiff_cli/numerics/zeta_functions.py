@@ -12,30 +12,15 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TENSOR, takes
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.types import Operand
-from autodiff_cli.ops import long_decompositions
-from autodiff_cli.ops.long_decompositions import BERNOULLI
-from autodiff_cli.ops.parameter_series import Series, check_order
-from autodiff_cli.ops.scipy_backend import from_scipy
-
-__all__ = ["zeta", "zeta_slope"]
-
-declare = Declarations(__name__, elementwise=True)
-
-_DOMAIN: dict[str, Any] = {
-    "domain": "x > 1 and q > 0; for q = 1 also x < 1",
-    "inside": lambda x, q: ((x > 1) & (q > 0)) | ((q == 1) & (x < 1)),
-}
+from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.decompositions import BERNOULLI
+from autodiff_cli.numerics.parameter_series import Series, check_order
 
 _zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"), from_scipy("polygamma")
 
 
 @np.errstate(all="ignore")
-def _zeta_values(x: Array, q: Array) -> Any:
+def zeta(x: Array, q: Array) -> Any:
     reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
     value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))
     if np.any(reflected):
@@ -90,7 +75,7 @@ def _reflected(x: Array, order: int) -> Series:
 
 
 @np.errstate(all="ignore")
-def _slope_values(x: Array, q: Array, order: int) -> Any:
+def zeta_slope(x: Array, q: Array, order: int) -> Any:
     check_order("zeta_slope", order)
     dtype = np.result_type(x, q, np.float32)
     x, q = np.broadcast_arrays(x * 1.0, q * 1.0)
@@ -100,52 +85,3 @@ def _slope_values(x: Array, q: Array, order: int) -> Any:
     if np.any(left):
         value = np.where(left, _reflected(np.where(left, x, -1.0), order).derivative(order), value)
     return value.astype(dtype, copy=False)[()]
-
-
-def _by_shift(g: Any, x: Any, q: Any, order: int) -> Any:
-    """Return the VJP with respect to q: the derivative of -x*zeta(x + 1, q) of the given order with respect to x."""
-    lower = zeta_slope(x + 1, q, order - 1) if order > 1 else _zeta(x + 1, q)
-    return g * -(x * zeta_slope(x + 1, q, order) + order * lower)
-
-
-zeta_slope: TensorFunction = declare(
-    "zeta_slope",
-    _slope_values,
-    {"x": lambda g, x, q, order: g * zeta_slope(x, q, order + 1), "q": _by_shift},
-    statics={"order": 1},
-    kinds={"order": ORDER},
-    methods=(),
-    decomposition=lambda order: None,
-    summary="derivative of the given order of zeta(x, q) with respect to x",
-    formula="with respect to x: zeta_slope(x, q, order + 1)",
-    samples=((2.5, 0.7), (3.5, 1.2, 2), ([0.3, -2.3], 1)),
-    edges=((1.0, 0.7), (2.0, 0.0)),
-    **_DOMAIN,
-)
-_zeta: TensorFunction = declare(
-    "zeta",
-    _zeta_values,
-    {"x": lambda g, x, q: g * zeta_slope(x, q, 1), "q": lambda g, x, q: g * -(x * _zeta(x + 1, q))},
-    public=False,
-    decomposition=long_decompositions.ZETA,
-    node="SpecialZetaBackward0",
-)
-
-
-@takes(x=TENSOR, q=TENSOR)
-def zeta(x: Operand, q: Operand = 1.0) -> Any:
-    """Zeta function of Riemann, or of Hurwitz if q is not 1: the sum of (k + q)**-x over all k >= 0."""
-    return _zeta(x, q)
-
-
-describe(
-    zeta,
-    tensors=("x", "q"),
-    methods=(),
-    formula="zeta_slope(x, q), -x*zeta(x + 1, q)",
-    convention="for q = 1 and x < 1 the value is the analytic continuation; "
-    "PyTorch gives nan there, and does not differentiate with respect to x",
-    samples=((2, 0.7), (3, [1.5, 4.0]), (2.5, 0.7), (0.3,), (-2.3,), (3.5,)),
-    edges=((1, 0.7), (2, 0.0)),
-    **_DOMAIN,
-)

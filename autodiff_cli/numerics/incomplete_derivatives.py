@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.ops.density import binomial_values, poisson_values
-from autodiff_cli.ops.factorials import betaln, polygamma_gap
-from autodiff_cli.ops.long_decompositions import BERNOULLI
-from autodiff_cli.ops.parameter_series import Series
-from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.decompositions import BERNOULLI
+from autodiff_cli.numerics.density import binomial_values, poisson_values
+from autodiff_cli.numerics.factorials import betaln, polygamma_gap
+from autodiff_cli.numerics.parameter_series import Series
 
 _polygamma = from_scipy("polygamma")
 

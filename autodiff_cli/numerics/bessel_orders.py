@@ -15,26 +15,17 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
-from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TEXT
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.quadrature import in_blocks
-from autodiff_cli.ops.scipy_backend import from_scipy
-
-__all__ = ["bessel_partial", "iv", "jv", "kv", "yv"]
-
-declare = Declarations(__name__, elementwise=True)
+from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.quadrature import in_blocks
 
 _SCIPY = {name: from_scipy(name) for name in ("jv", "yv", "iv", "kv")}
 _LARGEST_ORDER = 1000.0
-"""The largest order for which J, Y and I are differentiated with respect to the order where x is not large."""
 _DROP = 45.0
-"""How far the exponent of an integrand falls within the interval of integration."""
 
 
 @np.errstate(all="ignore")
-def _values(kind: str, v: Array, x: Array) -> Any:
+def _of_order(kind: str, v: Array, x: Array) -> Any:
     """Return the function of SciPy, where it has its digits: not for I of a tiny x, and not for J and Y of a large x."""
     value = _SCIPY[kind](v, x)
     if kind == "iv":
@@ -172,7 +163,7 @@ def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
         scale = np.where(x > np.abs(v) + 1, 2.0, scale)
     radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))
     orders = v[:, None] + radius[:, None] * points
-    values = _values(kind, orders, np.broadcast_to(x[:, None], orders.shape))
+    values = _of_order(kind, orders, np.broadcast_to(x[:, None], orders.shape))
     found = np.sum(values * weights, axis=-1) / radius**order
     zero = (x == 0) & (v > 0)
     return np.where(zero, 0.0, np.where((x > 0) & (np.abs(v) <= _LARGEST_ORDER), found, math.nan))
@@ -180,7 +171,7 @@ def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
 
 def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
     if not order:
-        return _values(kind, v, x)
+        return _of_order(kind, v, x)
     special = (x >= 2) & (v * v <= 4 * x) if kind == "iv" else _is_far(v, x)
     found = np.full(x.shape, math.nan)
     if np.any(special):
@@ -191,7 +182,7 @@ def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
     return found
 
 
-def _partial_values(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
+def bessel_partial(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
     if kind not in _SCIPY:
         raise ArgumentError(f"bessel_partial: 'kind' must be one of {', '.join(map(repr, _SCIPY))}, not {kind!r}")
 
@@ -215,57 +206,4 @@ def _partial_values(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> 
     return in_blocks(by_argument, v, x)
 
 
-def _by_argument(kind: str, by_order: int, by_x: int) -> str | None:
-    """Return a derivative with respect to x only as a sum over neighbouring orders."""
-    if by_order or by_x > 6:
-        return None
-    sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1
-    terms = [f"{whole * math.comb(by_x, i) * sign**i}*{kind}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
-    return f"({' + '.join(terms)})/{2**by_x}"
-
-
-bessel_partial: TensorFunction = declare(
-    "bessel_partial",
-    _partial_values,
-    {
-        "v": lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order + 1, by_x),
-        "x": lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order, by_x + 1),
-    },
-    statics={"kind": "jv", "by_order": 0, "by_x": 0},
-    kinds={"kind": TEXT, "by_order": ORDER, "by_x": ORDER},
-    methods=(),
-    decomposition=_by_argument,
-    summary="derivative of jv, yv, iv or kv (the kind) of the given orders with respect to v and x",
-    formula="bessel_partial(v, x, kind, by_order + 1, by_x), bessel_partial(v, x, kind, by_order, by_x + 1)",
-    samples=((1.3, 2.2, "jv", 1, 0), (0.4, 1.7, "kv", 1, 1), (0.4, 1.7, "iv", 0, 1)),
-)
-
-
-def _of_order(kind: str, summary: str, formula: str, decreasing: bool) -> TensorFunction:
-    convention = (
-        "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000 and x <= 1e5; "
-        "it is nan for larger v, except where x > 25 + v**2/2"
-        if kind in ("jv", "yv")
-        else "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000; "
-        "it is nan for larger v, except where v**2 <= 4*x"
-    )
-    return declare(
-        kind,
-        in_one_type(functools.partial(_values, kind)),
-        {"v": lambda g, v, x: g * bessel_partial(v, x, kind, 1, 0), "x": lambda g, v, x: g * bessel_partial(v, x, kind, 0, 1)},
-        methods=(),
-        decomposition=lambda: None,
-        summary=summary,
-        formula=f"with respect to x: {formula}",
-        domain="x > 0" if decreasing else "x > 0, or x = 0 and v >= 0, or v is a whole number",
-        inside=(lambda x: x > 0) if decreasing else (lambda v, x: (x > 0) | ((x == 0) & (v >= 0)) | (v == np.floor(v))),
-        convention="the derivative with respect to v at x = 0 is nan" if kind == "kv" else convention,
-        samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 9.0 if kind == "iv" else 40.0])),
-        edges=((0.5, 0.0), (0.5, -1.0)),
-    )
-
-
-jv = _of_order("jv", "Bessel function of the first kind of real order v", "(jv(v - 1, x) - jv(v + 1, x))/2", False)
-yv = _of_order("yv", "Bessel function of the second kind of real order v", "(yv(v - 1, x) - yv(v + 1, x))/2", True)
-iv = _of_order("iv", "modified Bessel function of the first kind of real order v", "(iv(v - 1, x) + iv(v + 1, x))/2", False)
-kv = _of_order("kv", "modified Bessel function of the second kind of real order v", "-(kv(v - 1, x) + kv(v + 1, x))/2", True)
+jv, yv, iv, kv = (in_one_type(functools.partial(_of_order, kind)) for kind in ("jv", "yv", "iv", "kv"))

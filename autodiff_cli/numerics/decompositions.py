@@ -530,7 +530,7 @@ def _from_branch(count: int) -> tuple[float, ...]:
 FROM_BRANCH = _from_branch(25)
 
 
-def lambertw(k: int, shift: int) -> str:
+def _lambertw(k: int, shift: int) -> str:
     """Return W + ``shift``: the series near the branch point; elsewhere five steps of Halley's method on w = x*exp(-w).
 
     For k = -1 the method solves w + log(-w) = log(-x), because the exponential would overflow for small x.
@@ -606,3 +606,118 @@ def faddeeva(order: int, imaginary: bool) -> str | None:
     scaled = f"/unit**{order + 1}"
     beyond = f"{factor!r}*top" if imaginary else f"{-factor!r}*low"
     return "; ".join([*lines, f"{beyond} if far else {'v' if imaginary else 'u'}{order}{scaled}"])
+
+
+# Elementary functions
+
+
+def round_to(decimals: int) -> str:
+    """Return the decomposition of rounding to a number of decimals."""
+    return f"round(x*1e{decimals})*1e{-decimals}" if decimals < 0 else f"round(x*1e{decimals})/1e{decimals}"
+
+
+def over_root(j: int, m: int, shift: int) -> str:
+    """Return the decomposition of x**j/(x**2 + shift)**(m/2), which does not square a large x."""
+    return f"h = {'hypot(x, 1)' if shift > 0 else 'sqrt(x - 1)*sqrt(x + 1)'}; (x/h)**{j}/h**{m - j}"
+
+
+def share_of_hypot(second: bool) -> str:
+    """Return the decomposition of x/hypot(x, y) or y/hypot(x, y)."""
+    return f"0 if x == 0 and y == 0 else {'y' if second else 'x'}/hypot(x, y)"
+
+
+def inverse_power(n: int, imaginary: bool) -> str:
+    """Return the decomposition of the real or imaginary part of 1/z**n."""
+    terms = []
+    for k in range(1 if imaginary else 0, n + 1, 2):
+        sign = "-" if (k + 1) // 2 % 2 else "+"
+        terms.append(f"{sign} {math.comb(n, k)}*x**{n - k}*y**{k}")
+    top = {(1, False): "x", (1, True): "-y", (2, False): "(x - y)*(x + y)", (2, True): "-2*x*y"}.get((n, imaginary))
+    return f"0 if x**2 + y**2 == 0 else ({top or ' '.join(terms).removeprefix('+ ')})/(x**2 + y**2){f'**{n}' if n > 1 else ''}"
+
+
+# Activation functions
+
+GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+SELU = f"{SELU_SCALE!r}*(x if x > 0 else {SELU_ALPHA!r}*expm1(x))"
+TANHSHRINK_SERIES = [2 * k / math.factorial(2 * k + 1) for k in range(1, 12)]
+TANHSHRINK = f"q = x*x; x*q*({polynomial(TANHSHRINK_SERIES, 'q')})/cosh(x) if abs(x) < 1 else x - t"
+
+
+def softplus(threshold: float | None) -> str:
+    """Return the decomposition of softplus, which is linear beyond the threshold."""
+    linear = "" if threshold is None else "x if beta*x > threshold else "
+    return f"{linear}(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
+
+
+def gelu(approximate: str) -> str:
+    """Return the decomposition of gelu or of its approximation with tanh."""
+    return "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({GELU_SCALE!r}*(x + {GELU_CUBE!r}*x**3))"
+
+
+def gelu_cubic(cube: float, order: int) -> str:
+    """Return the decomposition of a derivative of the cubic polynomial of gelu."""
+    scale = GELU_SCALE
+    parts = (
+        f"{scale!r}*(x + {cube!r}*x**3)",
+        f"{scale!r}*(1 + {3 * cube!r}*x**2)",
+        f"{6 * scale * cube!r}*x",
+        f"{6 * scale * cube!r}",
+        "0",
+    )
+    return parts[min(order, 4)]
+
+
+def hardtanh_backward(low: float, high: float, outside: float) -> str:
+    """Return the decomposition of a gate between two bounds, of which a bound of nan is left out."""
+    sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if not math.isnan(bound)]
+    return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
+
+
+def softsign_slope(n: int) -> str:
+    """Return the decomposition of a power of the slope of softsign."""
+    return f"1/(1 + abs(x))**{n}"
+
+
+def refused() -> None:
+    """Return no decomposition: it would be long, or would lose digits."""
+
+
+def lambertw(k: int) -> str:
+    """Return the decomposition of a branch of the Lambert W function."""
+    return _lambertw(k, 0)
+
+
+def lambertw_rise(k: int) -> str:
+    """Return the decomposition of a branch of the Lambert W function plus 1."""
+    return _lambertw(k, 1)
+
+
+def logit(eps: float | None) -> str:
+    """Return the decomposition of the logarithm of odds."""
+    return "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))"
+
+
+def share(base: float) -> str:
+    """Return the decomposition of base**x/(base**x + base**y)."""
+    return "sigmoid((x - y)*log(2))" if base == 2 else "sigmoid(x - y)"
+
+
+def gammainc_density(order: int) -> str | None:
+    """Return the decomposition of the density of the gamma distribution."""
+    return None if order else "exp(xlogy(a - 1, x) - x - lgamma(a))"
+
+
+def betainc_density(i: int, j: int) -> str | None:
+    """Return the decomposition of the density of the beta distribution."""
+    return None if i or j else "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))"
+
+
+def bessel_partial(kind: str, by_order: int, by_x: int) -> str | None:
+    """Return a derivative with respect to x only as a sum over neighbouring orders."""
+    if by_order or by_x > 6:
+        return None
+    sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1
+    terms = [f"{whole * math.comb(by_x, i) * sign**i}*{kind}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
+    return f"({' + '.join(terms)})/{2**by_x}"

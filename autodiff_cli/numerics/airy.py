@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.ops.scipy_backend import from_scipy
-
-__all__ = ["airy_ai", "airy_ai_prime", "airy_bi", "airy_bi_prime"]
-
-declare = Declarations(__name__, elementwise=True)
+from autodiff_cli.numerics.backend import from_scipy
 
 _airy = from_scipy("airy")
 _SPLITTER = 2.0**27 + 1
@@ -75,7 +69,7 @@ def _waves(size: Array, which: int) -> Any:
     )
 
 
-def _values(which: int) -> Callable[[Array], Any]:
+def _function(which: int) -> Callable[[Array], Any]:
     @np.errstate(all="ignore")
     def function(x: Array) -> Any:
         value = _airy(x)[which]
@@ -85,45 +79,4 @@ def _values(which: int) -> Callable[[Array], Any]:
     return function
 
 
-def _refused() -> None:
-    """Return no decomposition: the polynomials would be long."""
-
-
-_ANY: dict[str, Any] = {"methods": (), "samples": ((0.3,), (-1.7,), ([4.0, -9.5],), (-25.0,)), "decomposition": _refused}
-airy_ai: TensorFunction = declare(
-    "airy_ai",
-    _values(0),
-    {"x": lambda g, x: g * airy_ai_prime(x)},
-    node="SpecialAiryAiBackward0",
-    aliases=("airyai",),
-    summary="Airy function Ai",
-    formula="airy_ai_prime(x)",
-    **_ANY,
-)
-airy_ai_prime: TensorFunction = declare(
-    "airy_ai_prime",
-    _values(1),
-    {"x": lambda g, x: g * (x * airy_ai(x))},
-    aliases=("airyaiprime",),
-    summary="derivative of the Airy function Ai",
-    formula="x*airy_ai(x)",
-    **_ANY,
-)
-airy_bi: TensorFunction = declare(
-    "airy_bi",
-    _values(2),
-    {"x": lambda g, x: g * airy_bi_prime(x)},
-    aliases=("airybi",),
-    summary="Airy function Bi",
-    formula="airy_bi_prime(x)",
-    **_ANY,
-)
-airy_bi_prime: TensorFunction = declare(
-    "airy_bi_prime",
-    _values(3),
-    {"x": lambda g, x: g * (x * airy_bi(x))},
-    aliases=("airybiprime",),
-    summary="derivative of the Airy function Bi",
-    formula="x*airy_bi(x)",
-    **_ANY,
-)
+airy_ai, airy_ai_prime, airy_bi, airy_bi_prime = (_function(which) for which in range(4))

@@ -12,22 +12,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import FLAG, ORDER
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.ops import long_decompositions
-from autodiff_cli.ops.scipy_backend import from_scipy
-
-__all__ = ["dawsn", "dawsn_slope", "erfcx", "erfcx_slope", "faddeeva", "voigt", "wofz_imag", "wofz_real"]
-
-declare = Declarations(__name__, elementwise=True)
-
-_ANY = ((0.3,), (-1.7,), ([0.4, 2.2],))
+from autodiff_cli.numerics import decompositions
+from autodiff_cli.numerics.backend import from_scipy
 
 
 def _is_far(size: Array, order: int) -> Any:
     """Return whether the asymptotic series of the derivative is accurate, for arguments with this absolute value."""
-    return size > long_decompositions.far_faddeeva(order)
+    return size > decompositions.far_faddeeva(order)
 
 
 def _far(z: Array, order: int, sign: int) -> Any:
@@ -35,7 +26,7 @@ def _far(z: Array, order: int, sign: int) -> Any:
     inverse = 1 / z
     square = -sign * (inverse * inverse)
     total: Any = 0.0
-    for coefficient in reversed(long_decompositions.far_terms(order)):
+    for coefficient in reversed(decompositions.far_terms(order)):
         total = coefficient + total * square
     for _ in range(order + 1):
         total = total * inverse
@@ -67,49 +58,6 @@ def _derivative(values: Any, sign: int, constant: float) -> Any:
 
 
 _erfcx, _dawsn = from_scipy("erfcx"), from_scipy("dawsn")
-_ORDERS: dict[str, Any] = {"statics": {"order": 1}, "kinds": {"order": ORDER}, "methods": ()}
-erfcx_slope: TensorFunction = declare(
-    "erfcx_slope",
-    _derivative(_erfcx, 1, 2 / math.sqrt(math.pi)),
-    {"x": lambda g, x, order: g * erfcx_slope(x, order + 1)},
-    decomposition=long_decompositions.erfcx,
-    summary="derivative of the given order of erfcx",
-    formula="erfcx_slope(x, order + 1)",
-    samples=(*_ANY, (30.0,), (0.7, 2)),
-    **_ORDERS,
-)
-erfcx: TensorFunction = declare(
-    "erfcx",
-    _erfcx,
-    {"x": lambda g, x: g * erfcx_slope(x, 1)},
-    node="SpecialErfcxBackward0",
-    methods=(),
-    decomposition=long_decompositions.erfcx(),
-    summary="exp(x**2)*erfc(x) without overflow for large x",
-    formula="2*x*erfcx(x) - 2/sqrt(pi)",
-    samples=(*_ANY, (30.0,)),
-)
-dawsn_slope: TensorFunction = declare(
-    "dawsn_slope",
-    _derivative(_dawsn, -1, 1.0),
-    {"x": lambda g, x, order: g * dawsn_slope(x, order + 1)},
-    decomposition=long_decompositions.dawsn,
-    summary="derivative of the given order of dawsn",
-    formula="dawsn_slope(x, order + 1)",
-    samples=(*_ANY, (30.0,), (0.7, 2)),
-    **_ORDERS,
-)
-dawsn: TensorFunction = declare(
-    "dawsn",
-    _dawsn,
-    {"x": lambda g, x: g * dawsn_slope(x, 1)},
-    aliases=("dawson",),
-    methods=(),
-    decomposition=long_decompositions.dawsn(),
-    summary="Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x",
-    formula="1 - 2*x*dawsn(x)",
-    samples=(*_ANY, (30.0,)),
-)
 
 
 # The Faddeeva function w(z) = exp(-z**2)*erfc(-i*z) of z = x + i*y, and its convolution with a scale.  The function w(z/s)/s is
@@ -121,7 +69,7 @@ dawsn: TensorFunction = declare(
 # Chandler-Wilde, SIAM Journal on Numerical Analysis 59, 2021); both are differentiated term by term, without cancellation.
 
 _wofz, _ROOT_PI, _ROOT_2 = from_scipy("wofz"), math.sqrt(math.pi), math.sqrt(2)
-_STEP = long_decompositions.STEP
+_STEP = decompositions.STEP
 _LEAST_FAR = 2.5
 
 
@@ -175,7 +123,7 @@ def _pole(z: Array, shift: Array, order: int) -> Any:
 
 
 @np.errstate(all="ignore")
-def _faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> Any:
+def faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> Any:
     dtype = np.result_type(x, y, scale, np.float32)
     x, y, scale = np.broadcast_arrays(*(np.asarray(value, float) for value in (x, y, scale)))
     shape, below = x.shape, (-1) ** order
@@ -239,67 +187,14 @@ def _above(function: Any) -> Any:
     return forward
 
 
-faddeeva: TensorFunction = declare(
-    "faddeeva",
-    _faddeeva,
-    {
-        "x": lambda g, x, y, scale, order, imaginary: g * faddeeva(x, y, scale, order + 1, imaginary),
-        "y": lambda g, x, y, scale, order, imaginary: (g if imaginary else -g) * faddeeva(x, y, scale, order + 1, not imaginary),
-        "scale": lambda g, x, y, scale, order, imaginary: g * (scale * faddeeva(x, y, scale, order + 2, imaginary) / 2),
-    },
-    statics={"order": 0, "imaginary": False},
-    kinds={"order": ORDER, "imaginary": FLAG},
-    methods=(),
-    decomposition=long_decompositions.faddeeva,
-    summary="derivative of the given order of w(z/scale)/scale at z = x + i*y, where w is the Faddeeva function: its real part, or "
-    "its imaginary part",
-    formula="faddeeva(x, y, scale, order + 1, imaginary)",
-    domain="scale >= 0",
-    inside=lambda scale: scale >= 0,
-    samples=((0.3, 0.5, 1.2), (-1.7, 0.4, 0.6, 1, True), (9.0, 2.0, 0.5, 1)),
-    edges=((0.3, 0.5, -1.0),),
-)
+erfcx_slope = _derivative(_erfcx, 1, 2 / math.sqrt(math.pi))
+dawsn_slope = _derivative(_dawsn, -1, 1.0)
+voigt = _above(lambda x, sigma, gamma: faddeeva(x, gamma, sigma * math.sqrt(2), 0, False) / _ROOT_PI)
 
 
-def _wofz_part(name: str, imaginary: bool) -> TensorFunction:
-    part = "imaginary" if imaginary else "real"
-    return declare(
-        name,
-        lambda x, y: _faddeeva(x, y, np.ones(()), 0, imaginary).astype(np.result_type(x, y), copy=False),
-        {
-            "x": lambda g, x, y: g * faddeeva(x, y, 1.0, 1, imaginary),
-            "y": lambda g, x, y: (g if imaginary else -g) * faddeeva(x, y, 1.0, 1, not imaginary),
-        },
-        methods=(),
-        decomposition=long_decompositions.wofz(imaginary),
-        summary=f"{part} part of the Faddeeva function w(z) = exp(-z**2)*erfc(-i*z) at z = x + i*y",
-        formula="faddeeva(x, y, 1, 1, true), faddeeva(x, y, 1, 1)"
-        if imaginary
-        else "faddeeva(x, y, 1, 1), -faddeeva(x, y, 1, 1, true)",
-        samples=((0.3, 0.5), (-1.7, 0.4), ([4.0, 0.2], [0.1, 9.0])),
-    )
+def wofz_real(x: Array, y: Array) -> Any:
+    return faddeeva(x, y, np.ones(()), 0, False).astype(np.result_type(x, y), copy=False)
 
 
-wofz_real, wofz_imag = _wofz_part("wofz_real", False), _wofz_part("wofz_imag", True)
-voigt = declare(
-    "voigt",
-    _above(lambda x, sigma, gamma: _faddeeva(x, gamma, sigma * _ROOT_2, 0, False) / _ROOT_PI),
-    {
-        "x": lambda g, x, sigma, gamma: g * (faddeeva(x, gamma, sigma * _ROOT_2, 1, False) / _ROOT_PI),
-        "sigma": lambda g, x, sigma, gamma: g * (sigma * faddeeva(x, gamma, sigma * _ROOT_2, 2, False) / _ROOT_PI),
-        "gamma": lambda g, x, sigma, gamma: -g * (faddeeva(x, gamma, sigma * _ROOT_2, 1, True) / _ROOT_PI),
-    },
-    aliases=("voigt_profile",),
-    methods=(),
-    decomposition="faddeeva(x, gamma, sigma*sqrt(2), 0, false)/sqrt(pi) if sigma >= 0 and gamma >= 0 else nan",
-    summary="Voigt profile: convolution of a Gauss profile of standard deviation sigma and a Lorentz profile of half width gamma",
-    formula="with the Faddeeva function w at z = (x + i*gamma)/(sigma*sqrt(2)): Re(w')/(2*sigma**2*sqrt(pi)); "
-    "sigma times the second derivative with respect to x; -Im(w')/(2*sigma**2*sqrt(pi))",
-    domain="sigma >= 0, gamma >= 0",
-    smooth="sigma > 0 or x != 0 or gamma != 0",
-    convention="the value is inf where all arguments are 0; PyTorch does not have this function",
-    inside=lambda sigma, gamma: (sigma >= 0) & (gamma >= 0),
-    kink=lambda x, sigma, gamma: (sigma == 0) & (x == 0) & (gamma == 0),
-    samples=((0.3, 0.5, 1.2), (-1.7, 0.4, 0.6), ([9.0, 0.2], 0.5, [2.0, 0.1])),
-    edges=((0.0, 0.0, 0.0), (0.3, -1.0, 0.5), (0.3, 0.5, -1.0)),
-)
+def wofz_imag(x: Array, y: Array) -> Any:
+    return faddeeva(x, y, np.ones(()), 0, True).astype(np.result_type(x, y), copy=False)

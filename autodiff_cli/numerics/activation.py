@@ -1,0 +1,154 @@
+"""Activation functions of neural networks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Number
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.numerics import decompositions
+from autodiff_cli.numerics.special import ndtr
+
+# Sigmoid, softplus, silu and mish
+
+
+def sigmoid(x: Array) -> Any:
+    # The argument of exp is never positive, so exp does not overflow and both tails have full precision.
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, small)[()] / (1 + small)
+
+
+def sigmoid_slope(x: Array, s: Array) -> Any:
+    rest = 1 - s
+    # Where 1 - s loses digits to cancellation, replace it with sigmoid(-x).
+    far = rest < 0.03
+    if not isinstance(rest, np.ndarray):
+        return s * (np.where(far, sigmoid(-x), rest)[()] if np.any(far) else rest)
+    if far.any():
+        rest[far] = sigmoid(-x[far])
+    return s * rest
+
+
+def softplus(x: Array, beta: Number, threshold: Number | None) -> Any:
+    # The formula log(1 + exp(beta*x))/beta can overflow where the result is finite.
+    value = (np.maximum if beta > 0 else np.minimum)(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) / beta
+    return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
+
+
+def logsigmoid(x: Array) -> Any:
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+def logit(p: Array) -> Any:
+    return np.log(p / (1 - p))
+
+
+def silu(x: Array) -> Any:
+    return x * sigmoid(x)
+
+
+def mish(x: Array) -> Any:
+    return x * np.tanh(np.logaddexp(0, x))
+
+
+# gelu multiplies x by the probability that a standard normal variable is below x.
+
+_GELU_SCALE, _GELU_CUBE = decompositions.GELU_SCALE, decompositions.GELU_CUBE
+
+
+def gelu_cubic(x: Array, cube: float, order: int) -> Any:
+    # For abs(x) >= 40 the sigmoid of the result is 0 or 1; clipping keeps x**3 finite.
+    near = np.clip(x, -40.0, 40.0)
+    parts = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)
+    return _GELU_SCALE * parts[min(order, 4)]
+
+
+def gelu(x: Array, approximate: str) -> Any:
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"approximate must be 'none' or 'tanh', not '{approximate}'")
+    return x * (ndtr(x) if approximate == "none" else sigmoid(gelu_cubic(x, _GELU_CUBE, 0)))
+
+
+# Piecewise linear functions
+
+
+def hardtanh_backward(x: Array, y: Array, low: float, high: float, outside: float) -> Any:
+    return np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()]
+
+
+def hardswish(x: Array) -> Any:
+    return x * np.minimum(np.maximum(x + 3, 0), 6) / 6
+
+
+def hardshrink(x: Array, lambd: float) -> Any:
+    return np.where((x > lambd) | (x < -lambd) | np.isnan(x), x, 0.0)[()]
+
+
+def softshrink(x: Array, lambd: float) -> Any:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0.0))[()]
+
+
+def tanhshrink(x: Array, t: object = None) -> Any:
+    # x - tanh(x) loses its digits near 0, where it is x*cosh(x) - sinh(x), a power series with positive terms, over cosh(x).
+    near = np.abs(x) < 1
+    small = np.where(near, x, 0.0)
+    total = np.polynomial.polynomial.polyval(small * small, decompositions.TANHSHRINK_SERIES)
+    return np.where(near, small * small * small * total / np.cosh(small), x - np.tanh(x)).astype(x.dtype, copy=False)[()]
+
+
+@np.errstate(all="ignore")
+def softsign(x: Array) -> Any:
+    return np.where(np.isinf(x), np.sign(x), x / (np.abs(x) + 1))[()]
+
+
+# The functions elu, selu and celu equal a*(exp(b*x) - 1) for x <= 0 and c*x for x > 0.
+
+
+def selu(x: Array) -> Any:
+    return bent(x, decompositions.SELU_ALPHA * decompositions.SELU_SCALE, 1.0, decompositions.SELU_SCALE)
+
+
+def bent(x: Array, left: float, inner: float, right: float) -> Any:
+    return np.where(x > 0, x * right, float(left) * np.expm1(np.minimum(x, 0) * inner))[()]
+
+
+def celu(x: Array, alpha: float) -> Any:
+    if alpha == 0:
+        raise ArgumentError("alpha cannot be 0 for CELU")
+    return bent(x, alpha, 1 / alpha, 1.0)
+
+
+# Softmax
+
+
+def _shifted(x: Array, dim: int) -> tuple[Any, int | None]:
+    axis: int | None = dimension(dim, x.ndim)
+    if not x.ndim:
+        axis = None
+    x = x * 1.0
+    x -= np.max(x, axis=axis, keepdims=True, initial=-math.inf)
+    return x, axis
+
+
+@np.errstate(all="ignore")
+def softmax(x: Array, dim: int) -> Any:
+    shifted, axis = _shifted(x, dim)
+    powers = np.exp(shifted)
+    powers /= np.add.reduce(powers, axis=axis, keepdims=True)
+    return powers
+
+
+@np.errstate(all="ignore")
+def log_softmax(x: Array, dim: int) -> Any:
+    shifted, axis = _shifted(x, dim)
+    if axis is None or x.shape[axis] == 0:
+        return shifted
+    powers = np.exp(shifted)
+    # The largest exponential is 1.  log1p of the sum of the other exponentials is accurate even for terms far below 1.
+    np.put_along_axis(powers, np.argmax(shifted, axis=axis, keepdims=True), 0.0, axis)
+    return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))

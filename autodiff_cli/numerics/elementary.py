@@ -1,0 +1,96 @@
+"""Elementary functions on arrays that NumPy does not have, or that need more care than a formula."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+
+
+def sign(x: Array) -> Any:
+    value = np.sign(x)
+    return np.where(np.isnan(value), value.dtype.type(0), value)[()] if np.any(np.isnan(value)) else value
+
+
+def angle(x: Array) -> Any:
+    """Return the angle of real numbers: 0, or pi where x < 0."""
+    value = np.where(np.isnan(x), x, np.where(x < 0, math.pi, 0.0))
+    return value.astype(x.dtype if x.dtype.kind == "f" else np.float64)[()]
+
+
+@np.errstate(all="ignore")
+def over_root(x: Array, j: int, m: int, shift: int) -> Any:
+    square = x * x
+    near = x**j * ((x - 1) * (x + 1) if shift < 0 else square + 1) ** (-m / 2)
+    far = square > 4
+    if not np.any(far):
+        return near
+    size = np.where(far, np.abs(x), 1.0).astype(square.dtype, copy=False)
+    beyond = size ** float(j - m) * (1 + shift / size / size) ** (-m / 2) * np.sign(x) ** j
+    return np.where(far, beyond, near)[()]
+
+
+def _scaled(x: Array, y: Array) -> tuple[Any, Any, Any]:
+    """Scale two numbers by a power of 2 so that the larger is near 1; return them and the exponent."""
+    _, power = np.frexp(np.maximum(np.abs(x), np.abs(y)))
+    return np.ldexp(x, -power), np.ldexp(y, -power), -power
+
+
+def _is_middling(size: Array, order: int) -> Any:
+    """Return whether the powers of ``size`` up to ``order`` neither underflow nor overflow."""
+    most = 1e280 if size.dtype.itemsize == 8 else 1e30
+    return np.all((size < most ** (1 / order)) & (size > most ** (-1 / order)))
+
+
+def _top(x: Array, y: Array, n: int, imaginary: bool) -> Any:
+    """Return the real or imaginary part of (x - y*i)**n, which is abs(z)**(2*n) times the same part of 1/z**n."""
+    if n == 2:  # x**2 - y**2 would lose digits to cancellation
+        return -2 * (x * y) if imaginary else (x - y) * (x + y)
+    real, imag = x, -y
+    for _ in range(n - 1):
+        real, imag = real * x + imag * y, imag * x - real * y
+    return imag if imaginary else real
+
+
+@np.errstate(all="ignore")
+def inverse_power(x: Array, y: Array, n: int, imaginary: bool) -> Any:
+    dtype = np.result_type(x, y, np.float32)
+    x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
+    least = np.minimum(np.abs(x), np.abs(y))
+    if _is_middling(x * x + y * y, n) and np.all((least == 0) | (least * least > 0)):
+        return _top(x, y, n, imaginary) / (x * x + y * y) ** n
+    near_x, near_y, power = _scaled(x, y)
+    # Scale up as far as the power allows, so that a subnormal x or y remains accurate when the other number is large.
+    lift = (900 if dtype.itemsize == 8 else 90) // n
+    top = _top(np.ldexp(x, power + lift), np.ldexp(y, power + lift), n, imaginary)
+    value = np.ldexp(top / (near_x * near_x + near_y * near_y) ** n, (power - lift) * n)
+    far = (np.isinf(x) & ~np.isnan(y)) | (np.isinf(y) & ~np.isnan(x))
+    return np.where(far | ((x == 0) & (y == 0)), dtype.type(0), value)[()]
+
+
+@np.errstate(all="ignore")
+def share_of_hypot(x: Array, y: Array, second: bool) -> Any:
+    dtype = np.result_type(x, y, np.float32)
+    x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
+    size = np.hypot(x, y)
+    if not _is_middling(size, 1):
+        x, y, _ = _scaled(x, y)
+        size = np.hypot(x, y)
+    return np.where(size == 0, dtype.type(0), (y if second else x) / size)[()]
+
+
+@np.errstate(all="ignore")
+def product_over(a: Array, b: Array, size: Array) -> Any:
+    # Divide in the order that neither underflows nor overflows.
+    value = np.where(size < 1e-300, a * b / size, a / size * b)
+    return np.where(size == 0, value.dtype.type(0), value)[()]
+
+
+def tanh_slope(x: Array, t: Array) -> Any:
+    # 1 - t*t loses digits to cancellation where t is near 1 or -1.
+    power = np.exp(x)
+    inverse_cosh = 2 / (power + 1 / power)
+    return inverse_cosh * inverse_cosh

@@ -1,0 +1,197 @@
+"""The factorial and the gamma function, its logarithm and derivatives, and the beta function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.numerics import decompositions
+from autodiff_cli.numerics.backend import from_math, from_scipy
+from autodiff_cli.numerics.decompositions import BERNOULLI
+
+
+def _lgamma_number(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # x is a pole, or the result overflows
+        return math.inf
+
+
+def _gamma_number(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except ValueError:  # as in PyTorch and SciPy: infinite with the sign of x at 0, nan at the other poles
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+    except OverflowError:
+        return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
+
+
+_lgamma_of = from_math(_lgamma_number, "gammaln")
+
+
+def _lgamma_elsewhere(x: Array) -> Any:
+    value = _lgamma_of(x)
+    if isinstance(x, np.ndarray):  # SciPy returns inf for subnormal numbers, and -inf at -inf
+        size = np.abs(x)
+        value = np.where(size < 1e-300, -np.log(size), np.where(size == math.inf, size, value))
+    return value
+
+
+@np.errstate(all="ignore")
+def lgamma(x: Array) -> Any:
+    # Near the zeros at 1 and 2, where the libraries are inaccurate, use a power series.
+    near = (x > 0.5) & (x < 2.5)
+    if not np.any(near):
+        return _lgamma_elsewhere(x)
+    low = near & (x < 1.5)
+    z = np.where(near, np.where(low, x - 1.0, x - 2.0), 0.0)
+    series = 0.0
+    for k in range(len(decompositions.ZETA_LESS_1) + 1, 1, -1):
+        series = (-1) ** k * decompositions.ZETA_LESS_1[k - 2] / k + z * series
+    value = z * ((1 - decompositions.EULER) + z * series)
+    return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
+
+
+_LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
+_PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
+
+
+def _cotangent(offset: Array) -> Any:
+    """Return cot(pi*offset), for offsets from -1/2 to 1/2."""
+    size = np.abs(offset)
+    # The difference 1/2 - size is exact where the cotangent is small.
+    return np.sign(offset) * np.where(size < 0.25, 1 / np.tan(math.pi * size), np.tan(math.pi * (0.5 - size)))
+
+
+@np.errstate(all="ignore")
+def digamma(x: Array) -> Any:
+    psi = from_scipy("psi")
+    # Near a negative pole, compute the cotangent from the distance to the pole, which is exact; pi*x would be rounded.
+    offset = x - np.round(x)
+    near = (x < 0) & (offset != 0) & (np.abs(offset) < 0.25)
+    if not np.any(near):
+        return psi(x)
+    offset = np.where(near, offset, 0.125)
+    square = offset * offset
+    series = sum(-c * square**k for k, c in enumerate(_PI_COTANGENT)) * offset + 1 / offset
+    other = np.where(np.abs(offset) < 1e-3, series, math.pi * _cotangent(offset))
+    value = np.where(near, psi(np.where(near, 1 - x, 1.0)) - other, psi(x))
+    return value.astype(np.result_type(x, np.float32), copy=False)[()]
+
+
+gamma = from_math(_gamma_number, "gamma")
+
+_zeta = from_scipy("zeta")
+
+
+@np.errstate(all="ignore")
+def polygamma(x: Array, n: int) -> Any:
+    if n == 0:
+        return digamma(x)
+    sign = -1.0 if n % 2 == 0 else 1.0
+    reflected = x < 0
+    value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
+    if not np.any(reflected):
+        return value[()]
+    # For negative x, zeta would sum about abs(x) terms, so the reflection formula is used.  Its trigonometric cotangent is computed
+    # from the distance to the nearest pole.
+    offset = x - np.round(x)
+    *coefficients, leading = decompositions.cotangent_polynomial(n)
+    cotangent, polynomial = _cotangent(offset), leading
+    for coefficient in reversed(coefficients):
+        polynomial = coefficient + cotangent * polynomial
+    other = -sign * value - math.pi ** (n + 1) * polynomial
+    return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]
+
+
+# Differences of polygamma functions at a + b and a.  Subtraction would lose digits to cancellation where b is small
+# compared with a, so the differences are computed as sums of accurate differences of powers.
+
+_SHIFT = 20
+
+
+def _power_gap(a: Array, b: Array, m: int) -> Any:
+    """Return a**-m - (a + b)**-m."""
+    return -(a**-m) * np.expm1(-m * np.log1p(b / a))
+
+
+@np.errstate(all="ignore")
+def polygamma_gap(a: Array, b: Array, n: int) -> Any:
+    positive = (a > 0) & (b > 0)
+    if not np.all(positive):
+        plain = polygamma(a + b, n) - polygamma(a, n)
+        if not np.any(positive):
+            return plain
+        return np.where(positive, polygamma_gap(np.where(positive, a, 1.0), np.where(positive, b, 1.0), n), plain)
+    factorial = float(math.factorial(n))
+    a = a * 1.0
+    total = 0.0
+    for i in range(_SHIFT):
+        total = total + factorial * _power_gap(a + i, b, n + 1)
+    a = a + _SHIFT
+    leading = np.log1p(b / a) if n == 0 else math.factorial(n - 1) * _power_gap(a, b, n)
+    total = total + leading + factorial / 2 * _power_gap(a, b, n + 1)
+    for k, bernoulli in enumerate(BERNOULLI[:8], start=1):
+        weight = bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))
+        total = total + weight * _power_gap(a, b, 2 * k + n)
+    return (-1.0) ** n * total
+
+
+def stirling_tail(x: Array) -> Any:
+    """Return the difference between lgamma(x) and Stirling's formula for x >= 15."""
+    square = x * x
+    total: Array | float = 0.0
+    for k in range(8, 0, -1):
+        total = BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) + total / square
+    return total / x
+
+
+def _high(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Return the smaller and the larger argument, and whether asymptotic formulas hold; elsewhere replace them by 1 and 60."""
+    small, large = np.minimum(a, b), np.maximum(a, b)
+    far = (small > 0) & (large > 50) & (large < math.inf)
+    return np.where(far, small, 1.0), np.where(far, large, 60.0), far
+
+
+def _log_of_two_large(low: Array, high: Array) -> Any:
+    """Return log(beta(low, high)) for arguments of at least 50, from Stirling's formula."""
+    total = low + high
+    logs = low * np.log1p(high / low) + high * np.log1p(low / high) + 0.5 * (np.log(low) + np.log(high / total))
+    return _LOG_ROOT_2_PI + stirling_tail(low) + stirling_tail(high) - stirling_tail(total) - logs
+
+
+@np.errstate(all="ignore")
+def _beta(a: Array, b: Array) -> Any:
+    low, high, far = _high(a, b)
+    if not np.any(far):
+        return from_scipy("beta")(a, b)
+    # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would lose digits.
+    total = low + high
+    tails = stirling_tail(high) - stirling_tail(total)
+    one_large = from_scipy("gamma")(low) * high**-low * np.exp(tails + low - (total - 0.5) * np.log1p(low / high))
+    value = np.where(low < 50, one_large, np.exp(_log_of_two_large(np.maximum(low, 50.0), high)))
+    return np.where(far, value, from_scipy("beta")(a, b))[()]
+
+
+@np.errstate(all="ignore")
+def _betaln(a: Array, b: Array) -> Any:
+    value = np.log(np.abs(from_scipy("beta")(a, b)))
+    value = np.where(np.isfinite(value), value, from_scipy("betaln")(a, b))  # the beta function overflows or underflows
+    low, high, far = _high(a, b)
+    if not np.any(far):
+        return value[()]
+    total = low + high
+    tails = stirling_tail(high) - stirling_tail(total)
+    one_large = lgamma(low) - low * np.log(high) + (tails + low - (total - 0.5) * np.log1p(low / high))
+    large = np.where(low < 50, one_large, _log_of_two_large(np.maximum(low, 50.0), high))
+    return np.where(far, large, value)[()]
+
+
+def factorial(x: Array) -> Any:
+    return gamma(x + 1)
+
+
+beta, betaln = in_one_type(_beta), in_one_type(_betaln)

@@ -1,0 +1,93 @@
+"""Elementary functions, applied element by element.
+
+Made from grammar/rules/elementary.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.numerics import elementary as _numerics_elementary__
+from autodiff_cli.ops.creation import zeros_like
+
+__all__ = ['abs', 'absolute', 'acos', 'acosh', 'angle', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'cbrt', 'ceil', 'conj', 'cos', 'cosh', 'deg2rad', 'degrees', 'exp', 'exp2', 'expm1', 'floor', 'frac', 'hypot', 'ln', 'log', 'log10', 'log1p', 'log2', 'rad2deg', 'radians', 'real', 'reciprocal', 'rsqrt', 'sgn', 'sign', 'sin', 'sinh', 'sqrt', 'square', 'tan', 'tanh', 'trunc']
+
+_declare = Declarations(__name__, elementwise=True)
+
+def _decompositions() -> Any:
+    from autodiff_cli.numerics import decompositions
+
+    return decompositions
+
+exp: TensorFunction = _declare('exp', np.exp, {'x': lambda g, out: g * out}, summary='e to the power x', formula='exp(x)', samples=None)
+expm1: TensorFunction = _declare('expm1', np.expm1, {'x': lambda g, x, out: g * (where(out < (-0.5), exp(x), out + 1))}, recover=np.log1p, summary='exp(x) - 1, accurate for small x', formula='exp(x)', samples=None)
+exp2: TensorFunction = _declare('exp2', np.exp2, {'x': lambda g, out: g * (out * 0.6931471805599453)}, decomposition='2**x', summary='2 to the power x', formula='2**x*log(2)', samples=None)
+log: TensorFunction = _declare('log', np.log, {'x': lambda g, x: g / x}, summary='natural logarithm', formula='1/x', aliases=('ln',), domain='x > 0', inside=lambda x: x > 0, convention='at 0 the value is -inf and the derivative is inf; below 0 the value is nan and the derivative is 1/x (PyTorch)', samples=None, edges=None)
+ln = log
+log1p: TensorFunction = _declare('log1p', np.log1p, {'x': lambda g, x: g / (1 + x)}, node='Log1PBackward0', summary='log(1 + x), accurate for small x', formula='1/(1 + x)', domain='x > -1', inside=lambda x: x > (-1), convention='at -1 the value is -inf and the derivative is inf; below -1 the value is nan (PyTorch)', samples=None, edges=None)
+log2: TensorFunction = _declare('log2', np.log2, {'x': lambda g, x: g / (x * 0.6931471805599453)}, summary='logarithm to base 2', formula='1/(x*log(2))', domain='x > 0', inside=lambda x: x > 0, convention='at 0 the value is -inf and the derivative is inf; below 0 the value is nan (PyTorch)', samples=None, edges=None)
+log10: TensorFunction = _declare('log10', np.log10, {'x': lambda g, x: g / (x * 2.302585092994046)}, summary='logarithm to base 10', formula='1/(x*log(10))', domain='x > 0', inside=lambda x: x > 0, convention='at 0 the value is -inf and the derivative is inf; below 0 the value is nan (PyTorch)', samples=None, edges=None)
+sqrt: TensorFunction = _declare('sqrt', np.sqrt, {'x': lambda g, out: g / (2 * out)}, summary='square root', formula='1/(2*sqrt(x))', domain='x >= 0', inside=lambda x: x >= 0, smooth='x > 0', kink=lambda x: (x >= 0) & (np.logical_not((x > 0))), convention='the derivative at 0 is inf (PyTorch)', samples=None, edges=None)
+rsqrt: TensorFunction = _declare('rsqrt', lambda x: 1 / np.sqrt(x), {'x': lambda g, out: ((-0.5) * g) * (out ** 3)}, decomposition='1/sqrt(x)', summary='1 / sqrt(x)', formula='-x**-1.5/2', domain='x > 0', inside=lambda x: x > 0, convention='at 0 the value is inf and the derivative is -inf (PyTorch)', samples=None, edges=None)
+cbrt: TensorFunction = _declare('cbrt', np.cbrt, {'x': lambda g, out: g / (3 * (out * out))}, decomposition='sign(x)*abs(x)**(1/3)', summary='real cube root, including for negative arguments', formula='1/(3*cbrt(x)**2)', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at 0 is inf, which is the limit from both sides; PyTorch does not have cbrt', samples=None, edges=None)
+reciprocal: TensorFunction = _declare('reciprocal', lambda x: 1 / x, {'x': lambda g, out: (-g) * (out * out)}, series='quotient', decomposition='x**-1', summary='1 / x', formula='-1/x**2', domain='x != 0', inside=lambda x: x != 0, convention='at 0 the value is inf and the derivative is -inf (PyTorch)', samples=None, edges=None)
+square: TensorFunction = _declare.composed('square', lambda x: x ** 2, dict(), tensors=('x',), summary='x**2', formula='2*x', samples=None)
+real: TensorFunction = _declare.composed('real', lambda x: x, dict(), tensors=('x',), summary='the argument x, unchanged, because tensors are real', formula='1', samples=None, methods=())
+conj: TensorFunction = _declare.composed('conj', lambda x: x, dict(), tensors=('x',), summary='the argument x, unchanged, because tensors are real', formula='1', samples=None)
+sign: TensorFunction = _declare('sign', _numerics_elementary__.sign, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='sign of x: -1, 0 or 1', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+sgn: TensorFunction = _declare('sgn', _numerics_elementary__.sign, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, decomposition='sign(x)', summary='sign of x, the same function as sign; PyTorch has a separate node for each', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+angle: TensorFunction = _declare('angle', _numerics_elementary__.angle, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, decomposition='x if x != x else pi if x < 0 else 0.0', summary='the angle of a real number: 0, or pi where x < 0', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+floor: TensorFunction = _declare('floor', np.floor, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded down', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+ceil: TensorFunction = _declare('ceil', np.ceil, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded up', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+trunc: TensorFunction = _declare('trunc', np.trunc, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded towards 0', formula='0', smooth='x != trunc(x) or x == 0', kink=lambda x: np.logical_not(((x != trunc(x)) | (x == 0))), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+abs: TensorFunction = _declare('abs', np.abs, {'x': lambda g, x: g * sign(x)}, summary='absolute value', formula='sign(x)', aliases=('absolute',), smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at 0 is 0 (PyTorch)', samples=None, edges=None, operator='abs')
+absolute = abs
+frac: TensorFunction = _declare('frac', lambda x: x - np.trunc(x), {'x': lambda g: g}, decomposition='x - trunc(x)', summary='x - trunc(x), the fractional part', formula='1', smooth='x != trunc(x) or x == 0', kink=lambda x: np.logical_not(((x != trunc(x)) | (x == 0))), convention='the derivative at a jump is 1 (PyTorch)', samples=None, edges=None)
+deg2rad: TensorFunction = _declare('deg2rad', lambda x: x * (math.pi / 180), {'x': lambda g: g * (math.pi / 180)}, node='Deg2RadBackward0', decomposition='x*(pi/180)', summary='x converted from degrees to radians', formula='pi/180', aliases=('radians',), samples=None)
+radians = deg2rad
+rad2deg: TensorFunction = _declare('rad2deg', lambda x: x * (180 / math.pi), {'x': lambda g: g * (180 / math.pi)}, node='Rad2DegBackward0', decomposition='x*(180/pi)', summary='x converted from radians to degrees', formula='180/pi', aliases=('degrees',), samples=None)
+degrees = rad2deg
+sin: TensorFunction = _declare('sin', np.sin, {'x': lambda g, x: g * cos(x)}, summary='sine of x in radians', formula='cos(x)', samples=None)
+cos: TensorFunction = _declare('cos', np.cos, {'x': lambda g, x: g * (-sin(x))}, summary='cosine of x in radians', formula='-sin(x)', samples=None)
+tan: TensorFunction = _declare('tan', np.tan, {'x': lambda g, out: g * ((out * out) + 1)}, summary='tangent of x in radians', formula='tan(x)**2 + 1', domain='cos(x) != 0', inside=lambda x: cos(x) != 0, samples=None, edges=None)
+asin: TensorFunction = _declare('asin', np.arcsin, {'x': lambda g, x: g * rsqrt(one_minus_square(x))}, summary='inverse sine in radians', formula='1/sqrt(1 - x**2)', aliases=('arcsin',), domain='-1 <= x <= 1', inside=lambda x: ((-1) <= x) & (x <= 1), smooth='-1 < x < 1', kink=lambda x: (((-1) <= x) & (x <= 1)) & (np.logical_not((((-1) < x) & (x < 1)))), convention='the derivative at -1 and 1 is inf (PyTorch)', samples=None, edges=None)
+arcsin = asin
+acos: TensorFunction = _declare('acos', np.arccos, {'x': lambda g, x: (-g) * rsqrt(one_minus_square(x))}, summary='inverse cosine in radians', formula='-1/sqrt(1 - x**2)', aliases=('arccos',), domain='-1 <= x <= 1', inside=lambda x: ((-1) <= x) & (x <= 1), smooth='-1 < x < 1', kink=lambda x: (((-1) <= x) & (x <= 1)) & (np.logical_not((((-1) < x) & (x < 1)))), convention='the derivative at -1 and 1 is -inf (PyTorch)', samples=None, edges=None)
+arccos = acos
+atan: TensorFunction = _declare('atan', np.arctan, {'x': lambda g, x: g * over_root(x, 0, 2, 1)}, summary='inverse tangent in radians', formula='1/(x**2 + 1)', aliases=('arctan',), samples=None)
+arctan = atan
+atan2: TensorFunction = _declare('atan2', np.arctan2, {'y': lambda g, y, x: g * inverse_power(x, y, 1, False), 'x': lambda g, y, x: g * inverse_power(x, y, 1, True)}, summary='angle of the point (x, y) in radians, from -pi to pi', formula='x/(x**2 + y**2), -y/(x**2 + y**2)', aliases=('arctan2',), smooth='y != 0 or x > 0', kink=lambda y, x: np.logical_not(((y != 0) | (x > 0))), convention='both derivatives at (0, 0) are 0; at the jump on the negative x axis they are the limits from both sides (PyTorch)', samples=None, edges=((0.0, 0.0), (0.0, -1.0),))
+arctan2 = atan2
+hypot: TensorFunction = _declare('hypot', np.hypot, {'x': lambda g, x, y: g * share_of_hypot(x, y, False), 'y': lambda g, x, y: g * share_of_hypot(x, y, True)}, summary='sqrt(x**2 + y**2) without overflow', formula='x/hypot(x, y), y/hypot(x, y)', smooth='x != 0 or y != 0', kink=lambda x, y: np.logical_not(((x != 0) | (y != 0))), convention='both derivatives at (0, 0) are 0, the subgradient of least norm; PyTorch gives nan', samples=((0.7, -1.2), (3.0, 4.0),), edges=None)
+sinh: TensorFunction = _declare('sinh', np.sinh, {'x': lambda g, x: g * cosh(x)}, summary='hyperbolic sine', formula='cosh(x)', samples=None)
+cosh: TensorFunction = _declare('cosh', np.cosh, {'x': lambda g, x: g * sinh(x)}, summary='hyperbolic cosine', formula='sinh(x)', samples=None)
+tanh: TensorFunction = _declare('tanh', np.tanh, {'x': lambda g, x, out: g * tanh_slope(x, out)}, recover=np.arctanh, summary='hyperbolic tangent', formula='1 - tanh(x)**2', samples=None)
+asinh: TensorFunction = _declare('asinh', np.arcsinh, {'x': lambda g, x: g * over_root(x, 0, 1, 1)}, summary='inverse hyperbolic sine', formula='1/sqrt(x**2 + 1)', aliases=('arcsinh',), samples=None)
+arcsinh = asinh
+acosh: TensorFunction = _declare('acosh', np.arccosh, {'x': lambda g, x: g * over_root(x, 0, 1, -1)}, summary='inverse hyperbolic cosine', formula='1/sqrt(x**2 - 1)', aliases=('arccosh',), domain='x >= 1', inside=lambda x: x >= 1, smooth='x > 1', kink=lambda x: (x >= 1) & (np.logical_not((x > 1))), convention='the derivative at 1 is inf (PyTorch)', samples=None, edges=None)
+arccosh = acosh
+atanh: TensorFunction = _declare('atanh', np.arctanh, {'x': lambda g, x: g / one_minus_square(x)}, summary='inverse hyperbolic tangent', formula='1/(1 - x**2)', aliases=('arctanh',), domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
+arctanh = atanh
+round_whole: TensorFunction = _declare('round', np.round, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, public=False)
+round_to: TensorFunction = _declare('round_to', np.round, {'x': lambda g: zeros_like(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: _decompositions().round_to(decimals), public=False)
+tanh_slope: TensorFunction = _declare('tanh_slope', _numerics_elementary__.tanh_slope, {'x': lambda g, t, out: g * (((-2) * t) * out), 't': None}, decomposition='1/cosh(x)**2', public=False)
+one_minus_square: TensorFunction = _declare('one_minus_square', lambda x: (1 - x) * (1 + x), {'x': lambda g, x: g * ((-2) * x)}, decomposition='(1 - x)*(1 + x)', public=False)
+def _over_root_by_x(g: Any, x: Any, j: Any, m: Any, shift: Any) -> Any:
+    right = over_root(x, j + 1, m + 2, shift) * (-m)
+    return g * (right if j == 0 else ((over_root(x, j - 1, m, shift) * j) + right))
+over_root: TensorFunction = _declare('over_root', _numerics_elementary__.over_root, {'x': _over_root_by_x}, statics={'j': 0, 'm': 1, 'shift': 1}, decomposition=lambda j, m, shift: _decompositions().over_root(j, m, shift), public=False)
+inverse_power: TensorFunction = _declare('inverse', _numerics_elementary__.inverse_power, {'x': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, imaginary) * (-n)), 'y': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, not imaginary) * ((-n) if imaginary else n))}, statics={'n': 1, 'imaginary': False}, decomposition=lambda n, imaginary: _decompositions().inverse_power(n, imaginary), public=False)
+def _share_of_hypot_by_x(g: Any, x: Any, y: Any, second: Any) -> Any:
+    curve = product_over(share_of_hypot(x, y, not second), share_of_hypot(x, y, True), hypot(x, y))
+    return g * ((-curve) if second else curve)
+def _share_of_hypot_by_y(g: Any, x: Any, y: Any, second: Any) -> Any:
+    curve = product_over(share_of_hypot(x, y, not second), share_of_hypot(x, y, False), hypot(x, y))
+    return g * (curve if second else (-curve))
+share_of_hypot: TensorFunction = _declare('share_of_hypot', _numerics_elementary__.share_of_hypot, {'x': _share_of_hypot_by_x, 'y': _share_of_hypot_by_y}, statics={'second': False}, decomposition=lambda second: _decompositions().share_of_hypot(second), public=False)
+product_over: TensorFunction = _declare('product_over', _numerics_elementary__.product_over, {'a': lambda g, b, size: g * (where(size == 0, 0.0, b / size)), 'b': lambda g, a, size: g * (where(size == 0, 0.0, a / size)), 'size': lambda g, size, out: g * (where(size == 0, 0.0, -(out / size)))}, decomposition='0 if size == 0 else a*b/size', public=False)

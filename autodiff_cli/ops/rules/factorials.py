@@ -1,0 +1,34 @@
+"""The factorial and the gamma function, its logarithm and derivatives, and the beta function.
+
+Made from grammar/rules/factorials.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.numerics import factorials as _numerics_factorials__
+from autodiff_cli.ops.rules.elementary import floor
+
+__all__ = ['beta', 'betaln', 'digamma', 'factorial', 'gamma', 'gammaln', 'lgamma', 'polygamma_gap', 'psi']
+
+_declare = Declarations(__name__, elementwise=True)
+
+def _decompositions() -> Any:
+    from autodiff_cli.numerics import decompositions
+
+    return decompositions
+
+lgamma: TensorFunction = _declare('lgamma', _numerics_factorials__.lgamma, {'x': lambda g, x: g * digamma(x)}, decomposition=lambda: _decompositions().LGAMMA, summary='log(abs(gamma(x)))', formula='digamma(x)', aliases=('gammaln',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is inf; the derivative at 0 is -inf (PyTorch)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+gammaln = lgamma
+digamma: TensorFunction = _declare('digamma', _numerics_factorials__.digamma, {'x': lambda g, x: g * polygamma_at(x, 1)}, decomposition=lambda: _decompositions().polygamma(0), summary='derivative of lgamma', formula='polygamma(1, x)', aliases=('psi',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+psi = digamma
+gamma: TensorFunction = _declare('gamma', _numerics_factorials__.gamma, {'x': lambda g, x, out: g * (out * digamma(x))}, decomposition=lambda: _decompositions().GAMMA, summary='gamma function: (x - 1)! for whole numbers x', formula='gamma(x)*digamma(x)', domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is inf at 0, and nan at -1, -2, ...', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+factorial: TensorFunction = _declare('factorial', _numerics_factorials__.factorial, {'x': lambda g, x, out: g * (out * digamma(x + 1))}, decomposition='gamma(x + 1)', summary='x!, which is gamma(x + 1) for all real x', formula='factorial(x)*digamma(x + 1)', domain='x is not -1, -2, ...', inside=lambda x: (x >= 0) | (x != floor(x)), convention='the value is inf at -1, and nan at -2, -3, ...', samples=((0.3,), (4.0,), (-1.6,), ([0.7, 2.5],),), edges=None)
+polygamma_gap: TensorFunction = _declare('polygamma_gap', _numerics_factorials__.polygamma_gap, {'a': lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), 'b': lambda g, a, b, n: g * polygamma_at(a + b, n + 1)}, statics={'n': 0}, kinds={'n': ORDER}, decomposition=lambda n: _decompositions().polygamma_gap(n), summary='polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a', formula='polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)', domain='a > 0, b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1),), edges=None, methods=())
+beta: TensorFunction = _declare('beta', _numerics_factorials__.beta, {'a': lambda g, a, b, out: g * (-(out * polygamma_gap(a, b))), 'b': lambda g, a, b, out: g * (-(out * polygamma_gap(b, a)))}, decomposition=lambda: _decompositions().BETA, summary='gamma(a)*gamma(b)/gamma(a + b)', formula='-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0]),), edges=None, methods=())
+betaln: TensorFunction = _declare('betaln', _numerics_factorials__.betaln, {'a': lambda g, a, b: g * (-polygamma_gap(a, b)), 'b': lambda g, a, b: g * (-polygamma_gap(b, a))}, decomposition=lambda: _decompositions().BETALN, summary='log(beta(a, b)), without overflow and underflow', formula='-polygamma_gap(a, b), -polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0]),), edges=None, methods=())
+polygamma_at: TensorFunction = _declare('polygamma', _numerics_factorials__.polygamma, {'x': lambda g, x, n: g * polygamma_at(x, n + 1)}, statics={'n': 0}, decomposition=lambda n: _decompositions().polygamma(n), public=False)

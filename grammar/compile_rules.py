@@ -1,0 +1,651 @@
+"""Compilation of ``grammar/rules/*.rules`` into the modules of ``ops/rules/``.
+
+Each table describes the functions of one subject; ``grammar/rules/README.md`` explains the notation.  The compiler translates the
+expressions of a table into Python, so that a run imports ordinary modules and parses no rules.  After a change of a table, run
+``python grammar/compile_rules.py``; a test compares the modules with the tables.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from autodiff_cli.errors import ParseError
+from autodiff_cli.language.operators import OPERATORS
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, names_in, new_token, new_tree, pieces, unparse
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "autodiff_cli"
+TABLES = ROOT / "grammar" / "rules"
+OPS = PACKAGE / "ops"
+MODULES = OPS / "rules"
+INDEX = OPS / "index.py"
+NUMERICS = PACKAGE / "numerics"
+KINDS = {
+    "number": "NUMBER",
+    "text": "TEXT",
+    "flag": "FLAG",
+    "whole": "WHOLE",
+    "wholes": "WHOLES",
+    "order": "ORDER",
+    "dim": "DIMENSION",
+    "dims": "DIMENSIONS",
+    "branch": "BRANCH",
+    "mask": "MASK",
+    "positions": "POSITIONS",
+    "type": "TYPE",
+    "tensor": "TENSOR",
+    "value": "VALUE",
+}
+"""The kinds of plain parameters in a signature, such as ``dim: dims? = none``; ``?`` also accepts ``none``."""
+_CONSTANTS = {"pi": "math.pi", "inf": "math.inf", "nan": "math.nan", "e": "math.e"}
+_PARAMETER = re.compile(r"(?P<name>\w+)(?:: *(?P<kind>\w+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
+_KEYWORD = re.compile(r"    (?P<key>[a-z][a-z/]*(?: \w+)?): +(?P<text>.+)")
+_DOTTED = re.compile(r"(np|operator|math)(\.\w+)+|(?!np\b)[a-z_]+\.\w+(\([^()]*\))?")
+
+
+@dataclass(slots=True)
+class Parameter:
+    """A parameter of a function.
+
+    Attributes:
+        name: its name.
+        kind: the kind of a plain parameter, as Python; empty for a tensor.
+        default: the default, as Python; empty for a tensor.
+    """
+
+    name: str
+    kind: str = ""
+    default: str = ""
+
+
+@dataclass(slots=True)
+class Row:
+    """A function of a table: its columns, and the lines below it by their keywords."""
+
+    name: str
+    aliases: list[str]
+    parameters: list[Parameter]
+    value: str
+    derivative: str
+    where: str
+    summary: str
+    public: bool
+    line: int
+    keywords: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tensors(self) -> list[str]:
+        """The names of the parameters that take tensors."""
+        return [each.name for each in self.parameters if not each.default]
+
+    @property
+    def statics(self) -> list[Parameter]:
+        """The plain parameters."""
+        return [each for each in self.parameters if each.default]
+
+    @property
+    def call(self) -> str:
+        """The call of the function with its own parameters."""
+        return f"{self.name}({', '.join(each.name for each in self.parameters)})"
+
+
+@dataclass(slots=True)
+class Table:
+    """A table: its subject, the text at its beginning, whether its functions are elementwise, and its rows."""
+
+    subject: str
+    title: str = ""
+    elementwise: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+
+class RuleError(ParseError):
+    """An error in a table of rules."""
+
+
+def read(subject: str, text: str) -> Table:
+    """Parse the text of a table.
+
+    Raises:
+        RuleError: if a line is not a row, a directive, or a keyword line of the row above.
+    """
+    table, public, methods, key = Table(subject), True, "all", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            if not table.title and line.strip("# "):
+                table.title = line.strip("# ")
+        elif line.startswith("%"):
+            table.elementwise |= line == "%elementwise"
+            methods = "none" if line == "%no methods" else methods
+            public &= line != "%private"
+        elif not line.startswith(" "):
+            table.rows.append(_row(line, public, number, subject))
+            table.rows[-1].keywords["methods"] = methods
+        elif line.startswith(" " * 8) and key:
+            table.rows[-1].keywords[key] += " " + line.strip()
+        elif matched := _KEYWORD.fullmatch(line):
+            key = matched["key"]
+            table.rows[-1].keywords[key] = matched["text"]
+        else:
+            raise RuleError(f"{subject}.rules, line {number}: not a row and not a keyword line: {line.strip()}")
+    return table
+
+
+def _row(line: str, public: bool, number: int, subject: str) -> Row:
+    columns = re.split(r" {2,}", line.strip())
+    signature, _, aliases = columns[0].partition(") = ")
+    name, _, inside = signature.rstrip(")").partition("(")
+    if len(columns) not in (2, 5):
+        raise RuleError(f"{subject}.rules, line {number}: {name} has {len(columns)} columns, not 5 or 2")
+    value, derivative, where = columns[1:4] if len(columns) == 5 else ("", "", "")
+    parameters = [_parameter(text) for text in pieces(inside)]
+    columns = ["" if column == "-" else column for column in (value, derivative, where)]
+    return Row(
+        name, pieces(aliases) if aliases else [], parameters, *columns, line.rsplit("  ", maxsplit=1)[-1].strip(), public, number
+    )
+
+
+def _parameter(text: str) -> Parameter:
+    matched = _PARAMETER.fullmatch(text)
+    if matched is None:
+        raise RuleError(f"not a parameter: {text}")
+    kind = KINDS[matched["kind"]] if matched["kind"] else ""
+    default = {"none": "None", "true": "True", "false": "False", "nan": "math.nan"}.get(matched["default"], matched["default"])
+    return Parameter(matched["name"], f"optional({kind})" if matched["optional"] else kind, default or "")
+
+
+# From the expressions of the language to Python
+
+
+class Writer:
+    """Writes expressions of the language as Python, and collects the functions that they call.
+
+    Args:
+        plain: the names of parameters with plain values: a condition on them alone selects, and does not mask.
+    """
+
+    def __init__(self, plain: Sequence[str] = ()) -> None:
+        self.plain = {*plain, "ndim"}
+        self.functions: set[str] = set()
+
+    def text(self, node: Syntax) -> str:
+        """Return a node as Python.  Expressions of tables are short, so this function is recursive."""
+        kind, children = node.kind, node.children
+        symbol = OPERATORS.get(kind)
+        if kind == "name":
+            name = children[0].text
+            return _CONSTANTS.get(name, name)
+        if kind in ("true", "false", "none"):
+            return kind.capitalize()
+        if kind in ("number", "string"):
+            return children[0].text
+        if kind == "call":
+            self.functions.add(children[0].text)
+            return f"{children[0].text}({self._listed(arguments(node))})"
+        if kind == "method":
+            return f"{self._tight(children[0])}.{children[1].text}({self._listed(arguments(node))})"
+        if kind == "attribute":
+            return f"{self._tight(children[0])}.{children[1].text}"
+        if kind == "index":
+            return f"{self._tight(children[0])}[{self._listed(children[1].children)}]"
+        if kind == "keyword":
+            return f"{children[0].text}={self.text(children[1])}"
+        if kind == "list":
+            return f"({self._listed(children)}{',' * (len(children) == 1)})"
+        if kind == "conditional":
+            return self._conditional(*children)
+        if kind == "comparison":
+            return self._comparison(node)
+        if symbol is not None:
+            return self._operation(symbol.name, [self._tight(child) for child in children], node)
+        raise RuleError(f"a rule cannot contain {kind}: {unparse(node)}")
+
+    def _listed(self, nodes: Sequence[Syntax]) -> str:
+        return ", ".join(self.text(node) for node in nodes)
+
+    def _tight(self, node: Syntax) -> str:
+        text = self.text(node)
+        return text if node.kind in ("name", "number", "call", "index", "attribute", "method", "list", "string") else f"({text})"
+
+    def _is_plain(self, node: Syntax) -> bool:
+        return names_in(node) <= self.plain
+
+    def _conditional(self, value: Syntax, condition: Syntax, otherwise: Syntax) -> str:
+        if self._is_plain(condition):
+            return f"{self._tight(value)} if {self.text(condition)} else {self._tight(otherwise)}"
+        self.functions.add("where")
+        return f"where({self.text(condition)}, {self.text(value)}, {self.text(otherwise)})"
+
+    def _comparison(self, node: Syntax) -> str:
+        children = node.children
+        pairs = [
+            f"{self._tight(children[i])} {children[i + 1].text} {self._tight(children[i + 2])}"
+            for i in range(0, len(children) - 2, 2)
+        ]
+        return pairs[0] if len(pairs) == 1 else " & ".join(f"({pair})" for pair in pairs)
+
+    def _operation(self, name: str, operands: Sequence[str], node: Syntax) -> str:
+        if name == "logical_not":
+            return f"not {operands[0]}" if self._is_plain(node) else f"np.logical_not({operands[0]})"
+        if name in ("logical_and", "logical_or"):
+            words = ("and", "or") if self._is_plain(node) else ("&", "|")
+            return f" {words[name == 'logical_or']} ".join(operands)
+        if name == "pow" and operands[1] == "2" and operands[0] == "out":
+            return f"{operands[0]} * {operands[0]}"
+        symbol = OPERATORS[name].symbol
+        return f"{symbol}{operands[0]}" if len(operands) == 1 else f" {symbol} ".join(operands)
+
+
+def _tree(text: str) -> Syntax:
+    """Parse an expression."""
+    (tree,) = parse(text).children
+    return tree
+
+
+def _replaced(tree: Syntax, before: Syntax, after: Syntax) -> Syntax:
+    """Return a tree in which each copy of one expression is replaced."""
+    if unparse(tree) == unparse(before):
+        return after
+    return tree.with_children([_replaced(child, before, after) for child in tree.children])
+
+
+def _folded(tree: Syntax) -> Syntax:
+    """Return a tree in which calls of numbers, such as ``log(2)``, are numbers."""
+    tree = tree.with_children([_folded(child) for child in tree.children])
+    if tree.kind == "call" and not names_in(tree) - set(_CONSTANTS) and arguments(tree):
+        function = getattr(math, tree.children[0].text, None)
+        operands = [_number(argument) for argument in arguments(tree)]
+        if function is not None and None not in operands:
+            return new_tree("number", new_token("NUMBER", repr(function(*operands))))
+    return tree
+
+
+def _number(tree: Syntax) -> float | None:
+    """Return the value of a constant expression."""
+    if tree.kind == "number":
+        return float(tree.children[0].text)
+    if tree.kind == "name" and tree.children[0].text in _CONSTANTS:
+        return float(getattr(math, tree.children[0].text))
+    if tree.kind not in _ARITHMETIC:
+        return None
+    values = [_number(child) for child in tree.children]
+    return None if None in values else _ARITHMETIC[tree.kind](*values)
+
+
+_ARITHMETIC: dict[str, Callable[..., float]] = {name: getattr(operator, name) for name in ("neg", "mul", "add", "sub")}
+_ARITHMETIC |= {"div": operator.truediv}
+
+
+def times_cotangent(derivative: Syntax) -> Syntax:
+    """Return the VJP rule of an elementwise function: its derivative times ``g``, without a product by 1."""
+    g, number = name_tree("g"), _number(derivative)
+    if number == 0:
+        return call_tree("zeros_like", g)
+    if number is not None and abs(number) == 1:
+        return g if number == 1 else new_tree("neg", g)
+    return _over(derivative)
+
+
+def _over(derivative: Syntax) -> Syntax:
+    """Return ``g/b`` for ``1/b``, ``-g/b`` for ``-1/b`` and ``-(1/b)``, and ``g*derivative`` for anything else."""
+    g, sign = name_tree("g"), False
+    quotient = derivative
+    if quotient.kind == "neg":
+        sign, quotient = True, quotient.children[0]
+    if quotient.kind == "div":
+        top, bottom = quotient.children
+        number = _number(top)
+        if number is not None and abs(number) == 1:
+            negative = sign != (number < 0)
+            return new_tree("div", new_tree("neg", g) if negative else g, bottom)
+    return new_tree("mul", g, derivative)
+
+
+def negated(condition: str) -> str:
+    """Return the condition that is true where a condition is false."""
+    tree = _tree(condition)
+    if tree.kind == "comparison" and len(tree.children) == 3 and tree.children[1].text in ("!=", "=="):
+        symbol = "==" if tree.children[1].text == "!=" else "!="
+        return unparse(tree.with_children([tree.children[0], new_token("COMPARISON", symbol), tree.children[2]]))
+    return f"not ({condition})"
+
+
+# From rows to declarations
+
+
+class Names:
+    """The modules of the names that rules may use: functions of tables, of ``numerics/`` and of ``ops/``."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.modules: dict[str, str] = {}
+        for place in ("autograd/primitives/structural.py", "ops/*.py"):
+            for path in sorted(PACKAGE.glob(place)):
+                module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+                self.modules = dict.fromkeys(_defined(path), module) | self.modules
+        for table in tables:
+            for row in table.rows:
+                self.modules |= dict.fromkeys((row.name, *row.aliases), f"autodiff_cli.ops.rules.{table.subject}")
+
+
+def _defined(path: Path) -> Iterator[str]:
+    """Yield the names that a module defines at its top level, without private ones."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            names = [node.name]
+        elif isinstance(node, ast.AnnAssign | ast.Assign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+        else:
+            names = []
+        yield from (name for name in names if name[0] != "_")
+
+
+@functools.cache
+def _parameters(path: Path) -> dict[str, list[str]]:
+    """Return the names of the parameters of the functions of a module."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {node.name: [each.arg for each in node.args.args] for node in body if isinstance(node, ast.FunctionDef)}
+
+
+_LATER = [
+    "def _decompositions() -> Any:",
+    "    from autodiff_cli.numerics import decompositions",
+    "",
+    "    return decompositions",
+    "",
+]
+"""The decompositions are imported when they are used, because only ``export`` and a few other commands need them."""
+
+
+class Compiler:
+    """The translation of one table to a Python module."""
+
+    def __init__(self, table: Table, names: Names) -> None:
+        self.table = table
+        self.names = names
+        self.used: set[str] = set()
+        self.definitions: list[str] = []
+
+    def module(self) -> str:
+        """Return the text of the module."""
+        body: list[str] = []
+        for row in self.table.rows:
+            try:
+                declaration = self.declaration(row)
+            except ParseError as error:
+                raise RuleError(f"{self.table.subject}.rules, line {row.line}, {row.name}: {error}") from None
+            body += [*self.definitions, declaration]
+            if row.aliases:
+                body.append(f"{' = '.join(row.aliases)} = {row.name}")
+            self.definitions.clear()
+        text = "\n".join(body)
+        public = sorted(name for row in self.table.rows if row.public for name in (row.name, *row.aliases))
+        settings = "__name__, elementwise=True" if self.table.elementwise else "__name__"
+        header = [
+            f'"""{self.table.title}',
+            "",
+            f"Made from grammar/rules/{self.table.subject}.rules by ``python grammar/compile_rules.py``.  Do not edit.",
+            '"""',
+            "",
+            "from __future__ import annotations",
+            "",
+            *(f"import {name}" for name in ("math", "operator") if f"{name}." in text),
+            *(["from typing import Any"] if ": Any" in text or "_decompositions()" in text else []),
+            *(["", "import numpy as np"] if "np." in text else []),
+            "",
+            *self._imports(text),
+            "",
+            f"__all__ = {public!r}",
+            "",
+            f"_declare = Declarations({settings})",
+            "",
+            *(_LATER if "_decompositions()" in text else []),
+        ]
+        return "\n".join([*header, text, ""])
+
+    def _imports(self, text: str) -> list[str]:
+        own = {row.name for row in self.table.rows}
+        lines: dict[str, set[str]] = {"autodiff_cli.autograd.primitives.declare": {"Declarations"}}
+        lines["autodiff_cli.autograd.primitives.primitive"] = {"TensorFunction"}
+        kinds = {name for name in (*KINDS.values(), "optional") if re.search(rf"\b{name}\b", text)}
+        if kinds:
+            lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
+        if re.search(r"\bfrom_scipy\(", text):
+            lines["autodiff_cli.numerics.backend"] = {"from_scipy"}
+        for subject in set(re.findall(r"\b_numerics_(\w+?)__\.", text)):
+            lines.setdefault("autodiff_cli.numerics", set()).add(f"{subject} as _numerics_{subject}__")
+        for name in self.used - own:
+            if name not in self.names.modules:
+                raise RuleError(f"{self.table.subject}.rules: the function '{name}' is not in a table, nor in ops/")
+            lines.setdefault(self.names.modules[name], set()).add(name)
+        return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(lines.items())]
+
+    def declaration(self, row: Row) -> str:
+        """Return the declaration of a row as Python."""
+        words = row.keywords
+        if row.value.startswith("= "):
+            return self._composition(row)
+        value, _, decomposition = (words.get("value") or row.value).partition(" = ")
+        decomposition = words.get("decomposition", decomposition)
+        arguments = [repr(words.get("primitive", row.name)), self._value(row, value), self._vjps(row)]
+        if row.statics:
+            arguments.append(f"statics={{{', '.join(f'{s.name!r}: {s.default}' for s in row.statics)}}}")
+            if kinds := [f"{s.name!r}: {s.kind}" for s in row.statics if s.kind]:
+                arguments.append(f"kinds={{{', '.join(kinds)}}}")
+        if "taylor" in words:
+            arguments.append(f"series={self._taylor(row, words['taylor'])}")
+        if "node" in words:
+            arguments.append(f"node={words['node']!r}")
+        if "selects" in words:
+            names = words["selects"]
+            arguments.append("selects=True" if names == "all" else f"selects={tuple(pieces(names))!r}")
+        if "elementwise" in words:
+            arguments.append(f"elementwise={words['elementwise'] == 'true'}")
+        if "view" in words:
+            arguments.append("view=True")
+        if "recover" in words:
+            arguments.append(f"recover={self._reference(words['recover'])}")
+        if decomposition:
+            arguments.append(f"decomposition={self._decomposition(decomposition)}")
+        arguments += self._description(row) if row.public else ["public=False"]
+        return f"{row.name}: TensorFunction = _declare({', '.join(arguments)})"
+
+    def _decomposition(self, text: str) -> str:
+        """Return a decomposition: a text, or a function that returns the text for the plain arguments of a call."""
+        module, _, name = text.partition(".")
+        if module != "decompositions" or not _DOTTED.fullmatch(text):
+            return repr(text)
+        parameters = ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
+        is_function = name in _parameters(NUMERICS / "decompositions.py")
+        return (
+            f"lambda {parameters}: _decompositions().{name}({parameters})" if is_function else f"lambda: _decompositions().{name}"
+        )
+
+    def _taylor(self, row: Row, text: str) -> str:
+        """Return the name of a kind of Taylor rule, or a function that computes the series with other functions."""
+        return repr(text) if text.isidentifier() else self._program(row, text, "series", [each.name for each in row.parameters])
+
+    def _composition(self, row: Row) -> str:
+        """Return the declaration of a function that is composed of others."""
+        writer = Writer()
+        body = writer.text(_tree(row.value[2:]))
+        self.used |= writer.functions
+        parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
+        if not row.public:
+            return f"def {row.name}({parameters.replace(',', ': Any,')}: Any) -> Any:\n    return {body}"
+        kinds = ", ".join(f"{each.name}={each.kind}" for each in row.parameters if each.kind)
+        tensors = tuple(each.name for each in row.parameters if not each.default or each.kind == "TENSOR")
+        return (
+            f"{row.name}: TensorFunction = _declare.composed({row.name!r}, lambda {parameters}: {body}, "
+            f"dict({kinds}), {', '.join([f'tensors={tensors!r}', *self._description(row)])})"
+        )
+
+    def _value(self, row: Row, value: str) -> str:
+        if not value or value.isidentifier():
+            return f"_numerics_{self.table.subject}__.{value or row.name}"
+        if value.startswith("scipy."):
+            return f"from_scipy({value.removeprefix('scipy.')!r})"
+        if _DOTTED.fullmatch(value):
+            return self._python(value)
+        writer = Writer()
+        text = writer.text(_tree(value))
+        arrays = {*_defined(NUMERICS / f"{self.table.subject}.py")} if (NUMERICS / f"{self.table.subject}.py").exists() else set()
+        for name in writer.functions & arrays:
+            text = re.sub(rf"\b{name}\(", f"_numerics_{self.table.subject}__.{name}(", text)
+        self.used |= writer.functions - arrays
+        return f"lambda {', '.join(each.name for each in row.parameters)}: {text}"
+
+    def _python(self, text: str) -> str:
+        """Return a dotted reference to NumPy, ``operator`` or a module of ``numerics/``."""
+        module, _, rest = text.partition(".")
+        return text if module in ("np", "operator", "math") else f"_numerics_{module}__.{rest}"
+
+    def _reference(self, text: str) -> str:
+        return self._python(text) if "." in text else f"_numerics_{self.table.subject}__.{text}"
+
+    def _vjps(self, row: Row) -> str:
+        words, tensors = row.keywords, row.tensors
+        derivatives = pieces(words.get("derivative", row.derivative)) or [""]
+        rules = []
+        for i, name in enumerate(tensors):
+            text = words.get(f"vjp {name}") or (words.get("vjp") if len(tensors) == 1 else None)
+            if text is None:
+                text = derivatives[i] if i < len(derivatives) else ""
+                rule = "None" if text in ("", "-") else self._rule(row, text, name)
+            else:
+                rule = text if text.isidentifier() and text != "g" else self._rule(row, text, name)
+                if rule is text:
+                    self.used.add(text)
+            rules.append(f"{name!r}: {rule}")
+        return f"{{{', '.join(rules)}}}"
+
+    def _rule(self, row: Row, text: str, name: str) -> str:
+        """Return a VJP rule: a program that contains ``g``, or a derivative, which is multiplied by ``g``."""
+        statements = parse(text).children
+        own = _tree(row.call)
+        statements = [_folded(_replaced(statement, own, name_tree("out"))) for statement in statements]
+        if not any("g" in names_in(statement) for statement in statements):
+            statements[-1] = times_cotangent(statements[-1])
+        return self._function(row, statements, f"by_{name}", None)
+
+    def _program(self, row: Row, text: str, name: str, parameters: Sequence[str]) -> str:
+        return self._function(row, [_folded(statement) for statement in parse(text).children], name, parameters)
+
+    def _function(self, row: Row, statements: Sequence[Syntax], name: str, parameters: Sequence[str] | None) -> str:
+        """Return a function of the statements; by default, its parameters are ``g`` and the values that it needs."""
+        writer = Writer([each.name for each in row.statics])
+        lines, local = [], set()
+        for statement in statements[:-1]:
+            local.add(statement.children[0].text)
+            if names_in(statement.children[1]) <= writer.plain:
+                writer.plain.add(statement.children[0].text)
+            lines.append(f"    {statement.children[0].text} = {writer.text(statement.children[1])}")
+        result = writer.text(statements[-1])
+        self.used |= writer.functions
+        known = [*row.tensors, "out", *(f"{each}_shape" for each in row.tensors), *(each.name for each in row.statics)]
+        wanted = {each for statement in statements for each in names_in(statement)} - local
+        parameters = parameters or ["g", *(each for each in known if each in wanted)]
+        unknown = wanted - set(known) - {"g", "np", *_CONSTANTS}
+        if unknown:
+            raise RuleError(f"the rule of {name} uses {', '.join(sorted(unknown))}, which is not a parameter")
+        if not lines:
+            return f"lambda {', '.join(parameters)}: {result}"
+        function = f"_{row.name}_{name}"
+        self.definitions.append(
+            "\n".join([f"def {function}({': Any, '.join(parameters)}: Any) -> Any:", *lines, f"    return {result}"])
+        )
+        return function
+
+    def _description(self, row: Row) -> Iterator[str]:
+        words = row.keywords
+        domain, _, smooth = (part.strip() for part in row.where.partition(";"))
+        yield f"summary={row.summary!r}"
+        formula = words.get("formula") or words.get("derivative") or row.derivative
+        if formula:
+            yield f"formula={formula!r}"
+        if row.aliases:
+            yield f"aliases={tuple(row.aliases)!r}"
+        if domain or "domain" in words:
+            yield f"domain={words.get('domain', domain)!r}"
+            yield f"inside={self._predicate(row, words.get('inside') or domain or words['domain'])}"
+        if smooth or "smooth" in words:
+            yield f"smooth={words.get('smooth', smooth)!r}"
+        smooth = smooth or words.get("smooth", "")
+        kink = words.get("kink") or (smooth and (f"({domain}) and {negated(smooth)}" if domain else negated(smooth)))
+        if kink:
+            yield f"kink={self._predicate(row, kink)}"
+        if "second" in words:
+            yield f"second_kink={self._predicate(row, words['second'])}"
+        if "convention" in words:
+            yield f"convention={words['convention']!r}"
+        for key in ("samples", "edges"):
+            if key in words:
+                yield f"{key}={self._literal(words[key])}"
+            elif self.table.elementwise and (key == "samples" or row.where or words.keys() & {"domain", "smooth", "second"}):
+                yield f"{key}=None"
+        if "operator" in words:
+            yield f"operator={words['operator']!r}"
+        if "reflected" in words:
+            self.used.add(words["reflected"])
+            yield f"reflected={words['reflected']}"
+        if words["methods"] != "all":
+            yield f"methods={() if words['methods'] == 'none' else tuple(pieces(words['methods']))!r}"
+
+    def _predicate(self, row: Row, text: str) -> str:
+        if text.replace(".", "").isidentifier():
+            return self._reference(text)
+        writer = Writer([each.name for each in row.statics])
+        tree = _tree(text)
+        condition = writer.text(tree)
+        self.used |= writer.functions
+        wanted = names_in(tree)
+        return f"lambda {', '.join(each.name for each in row.parameters if each.name in wanted)}: {condition}"
+
+    def _literal(self, text: str) -> str:
+        for name, python in {**_CONSTANTS, "none": "None", "true": "True", "false": "False"}.items():
+            text = re.sub(rf"\b{name}\b", python, text)
+        return f"({text},)"
+
+
+def compiled() -> Mapping[Path, str]:
+    """Return the text of each module, by its path."""
+    tables = [read(path.stem, path.read_text(encoding="utf-8")) for path in sorted(TABLES.glob("*.rules"))]
+    names = Names(tables)
+    return {MODULES / f"{table.subject}.py": Compiler(table, names).module() for table in tables}
+
+
+def write() -> None:
+    """Write the modules."""
+    for path, text in compiled().items():
+        path.write_text(text, encoding="utf-8")
+    INDEX.write_text(index(), encoding="utf-8")
+
+
+def index() -> str:
+    """Return the module that names the functions of each module of ``ops/``."""
+    names: dict[str, list[str]] = {}
+    for path in sorted([*OPS.glob("*.py"), *MODULES.glob("*.py")]):
+        if path.name not in ("__init__.py", INDEX.name):
+            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+
+    FUNCTIONS.on_missing({}, import_module)
+    for name, info in FUNCTIONS.items():
+        package, _, module = info.function.__module__.partition(".ops.")
+        names.setdefault(module if package == PACKAGE.name else info.section, []).append(name)
+    lines = [f"    {module!r}: {' '.join(sorted(names[module]))!r}," for module in sorted(names)]
+    about = '"""The functions of each module.  Made by ``python grammar/compile_rules.py``.  Do not edit."""'
+    return "\n".join([about, "", "MODULES = {", *lines, "}", ""])
+
+
+if __name__ == "__main__":
+    write()
