@@ -3,6 +3,7 @@
 It imports only small modules, and sets the interrupt handler before it imports the rest of the package.
 """
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,8 @@ import sys
 def run() -> None:
     """Run the command line with the arguments of this process, then end the process."""
     code = 130
+    # Imports and one evaluation create few reference cycles, so the garbage collector runs rarely.
+    gc.set_threshold(200_000, 20, 100)
     try:
         from autodiff_cli import signals
 

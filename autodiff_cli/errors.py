@@ -19,7 +19,7 @@ If the values come from a user, an ``ArgumentError`` replaces these exceptions; 
 """
 
 
-_SETTING = re.compile("\x02([a-z_]+) ?([^\x03]*)\x03")
+_SETTING = "\x02([a-z_]+) ?([^\x03]*)\x03"
 _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False", "in_place": "in_place=True"}
 """Settings whose spelling in Python is not ``name=value``."""
 
@@ -69,11 +69,11 @@ class AutodiffError(Exception):
 
     @property
     def message(self) -> str:
-        return _SETTING.sub(lambda found: _in_python(found[1], found[2]), self._message)
+        return re.sub(_SETTING, lambda found: _in_python(found[1], found[2]), self._message)
 
     @property
     def hint(self) -> str | None:
-        return self._hint and _SETTING.sub(lambda found: _in_python(found[1], found[2]), self._hint)
+        return self._hint and re.sub(_SETTING, lambda found: _in_python(found[1], found[2]), self._hint)
 
     @hint.setter
     def hint(self, hint: str | None) -> None:
@@ -97,8 +97,8 @@ class AutodiffError(Exception):
         Args:
             spell: a function that returns the text for the name and the value of a setting; see ``setting``.
         """
-        self._message = _SETTING.sub(lambda found: spell(found[1], found[2]), self._message)
-        self._hint = self._hint and _SETTING.sub(lambda found: spell(found[1], found[2]), self._hint)
+        self._message = re.sub(_SETTING, lambda found: spell(found[1], found[2]), self._message)
+        self._hint = self._hint and re.sub(_SETTING, lambda found: spell(found[1], found[2]), self._hint)
 
     @property
     def line(self) -> int | None:

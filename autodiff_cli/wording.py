@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_IN_TERM, _IN_WORD = re.compile(r"\S\S"), re.compile(r"[\w.]{2}|\*\*|//")
+_IN_TERM, _IN_WORD = r"\S\S", r"[\w.]{2}|\*\*|//"
 """Two characters between which a cut is inside a term, or inside a name, a number or an operator."""
 
 
@@ -45,7 +45,7 @@ def two_lines(text: str, most: int) -> str:
 def _uncut(text: str, length: int) -> str:
     """Return the first ``length`` characters of a text, or fewer that do not end inside a term or a word."""
     for inside in (_IN_TERM, _IN_WORD):
-        found = next((i for i in range(length, length // 2, -1) if not inside.fullmatch(text[i - 1 : i + 1])), None)
+        found = next((i for i in range(length, length // 2, -1) if not re.fullmatch(inside, text[i - 1 : i + 1])), None)
         if found is not None:
             return text[:found]
     return text[:length]

@@ -1,8 +1,7 @@
-"""The console script, which sets up the streams, signals and garbage collection of the process, and calls ``main``."""
+"""The console script, which sets up the streams and signals of the process, and calls ``main``."""
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -15,8 +14,6 @@ from autodiff_cli.cli.main import debugging, main
 
 def run() -> int:
     """Run the command line of this process, flush all output, and return the exit code."""
-    # One evaluation creates few reference cycles, so the garbage collector runs rarely.
-    gc.set_threshold(200_000, 20, 100)
     # Without input files, arrays are usually small and gain nothing from several BLAS threads.
     if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

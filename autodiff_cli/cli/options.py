@@ -82,10 +82,10 @@ def read_file(path: str) -> str:
 
 def names(text: str | None) -> list[str] | None:
     """Split ``x,y`` into a list of names; a name with a comma is quoted as in CSV."""
-    import csv
-
     if text is None:
         return None
+    import csv
+
     try:
         listed = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
     except csv.Error:

@@ -108,7 +108,8 @@ class Output(NamedTuple):
         verified = result.verified
         if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
             say(verified.summary())
-        self.say_notes(result.notes)
+        if not self.quiet_notes:
+            self.say_notes(result.notes)
 
     def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
         if self.quiet:

@@ -130,17 +130,14 @@ class Command(click.Command):
         options = [one for one in self.get_params(context) if isinstance(one, click.Option)]
         rows = [one.get_help_record(context) for one in options if one.name in _FREQUENT]
         with formatter.section("Most used options"):
-            formatter.write_dl([(row[0], _FIRST_PART.split(row[1])[0] + ".") for row in rows if row is not None])
+            formatter.write_dl([(row[0], re.split(_FIRST_PART, row[1])[0] + ".") for row in rows if row is not None])
         formatter.write_paragraph()
         formatter.write_text(f"'{context.command_path} --help-all' shows all {len(options)} options.")
         return formatter.getvalue().rstrip("\n")
 
 
-_FIRST_PART = re.compile(r"\.(?:\s|$)|; |  \[")
+_FIRST_PART = r"\.(?:\s|$)|; |  \["
 """The end of the first part of the description of an option."""
-
-
-_LETTER = re.compile(r"-[A-Za-z]")
 
 
 class _Words(NamedTuple):
@@ -187,7 +184,7 @@ class ExpressionCommand(Command):
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])
         if self.most is None:  # the expression may look like an option, but a file does not
-            words.unknown.extend(word for word in words.positional[1:] if _LETTER.fullmatch(word))
+            words.unknown.extend(word for word in words.positional[1:] if re.fullmatch("-[A-Za-z]", word))
         if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
             from autodiff_cli.cli.mistakes import too_many
 

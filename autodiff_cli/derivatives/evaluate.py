@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
-from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.names import without_variable
@@ -23,6 +21,7 @@ from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_coun
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.higher_order import Index
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.precise.right_digits import Verified
 
@@ -176,6 +175,8 @@ def evaluate(
     with np.errstate(all="ignore"):
         # Compute the higher orders first, because the backward pass frees the graph.
         if order > 1 and evaluation.variables and not no_grad:
+            from autodiff_cli.derivatives.orders import hessian, partial_derivatives
+
             found = partial_derivatives(evaluation, order)
             result.hessian = hessian(evaluation, found)
             result.derivatives = {index: value for index, value in found.items() if len(index) > 1}

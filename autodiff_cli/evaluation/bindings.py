@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
-_WITH_UNIT = re.compile(r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*", re.IGNORECASE)
-_APART = re.compile(r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)", re.DOTALL)
+_WITH_UNIT = r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*"
+_APART = r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)"
 """A name and a value without ``=``."""
-_ENDS = re.compile(r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*")
+_ENDS = r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*"
 """What separates the ends of a range elsewhere."""
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 """A comma that is followed by another ``NAME=``."""
@@ -95,7 +95,7 @@ def _meant(text: str, example: str) -> str:
     is_range = ":" in example
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        found = _APART.fullmatch(text.strip())
+        found = re.fullmatch(_APART, text.strip(), re.DOTALL)
         name, value = found.groups() if found and (":" in found[2] or not is_range) else ("", text.strip())
         name, value = (value, "") if not name and value.isidentifier() and value not in RESERVED else (name, value)
     elif value.isidentifier() and not name.isidentifier():
@@ -107,7 +107,7 @@ def _meant(text: str, example: str) -> str:
 
 def as_range(text: str) -> str | None:
     """Return ``0:6`` for a range written as ``0..6``, ``0,6``, ``[0, 6]``, ``0-6`` or ``0 to 6``; ``None`` for another text."""
-    ends = _ENDS.split(text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text)
+    ends = re.split(_ENDS, text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text)
     whole = [end for end in ends if end and end.count("(") == end.count(")")]
     return ":".join(whole) if len(whole) == len(ends) == 2 else None
 
@@ -152,7 +152,7 @@ def constant(text: str, name: str, variable: str = "") -> Array:
             error.hint = f"write {number}; {several}" if number else several
         elif ".." in text:
             error.hint = f"write a vector as {setting(name, f'{variable}=linspace(1,5,5)')}"
-        elif _WITH_UNIT.fullmatch(text):
+        elif re.fullmatch(_WITH_UNIT, text, re.IGNORECASE):
             error.hint = "write the number without its unit, and all values in one system of units"
         error.about(label)
         raise

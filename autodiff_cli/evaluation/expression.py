@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from autodiff_cli.errors import AutodiffError, ParseError, Span
 from autodiff_cli.evaluation.coercion import holds_tensor
 from autodiff_cli.evaluation.names import CONSTANT, free_names, without_value
 from autodiff_cli.evaluation.stack_machine import Machine
-from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.user_function import UserFunction
 
 
 class Evaluator(Machine):
@@ -62,7 +64,7 @@ class Evaluator(Machine):
 
     def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         value = super().call_found(found, given, named, node)
-        if self.constants is None or found.name not in CONSTANT or isinstance(found, UserFunction):
+        if self.constants is None or found.name not in CONSTANT or not isinstance(found, FunctionInfo):
             return value
         self._calls[node.span] += 1
         return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)

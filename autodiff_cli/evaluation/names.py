@@ -25,7 +25,6 @@ CONSTANTS: dict[str, float | bool | None] = {
 }
 _MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 """Python modules whose functions are often called in expressions by mistake."""
-_IN_MODULE = re.compile(r"(?:\.\w+)+")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names from programs of statements that are often used in expressions by mistake."""
 CONSTANT = ("detach", "no_grad")
@@ -141,7 +140,7 @@ def check_no_module(names: Mapping[str, Span], source: str, given: Iterable[str]
 
 def without_module(name: str, span: Span, source: str) -> str | None:
     """Return a hint if a name is that of a Python module and is followed by a dot, as in ``np.sin(x)``; ``None`` elsewhere."""
-    member = _IN_MODULE.match(source, span[1]) if name in _MODULES else None
+    member = re.match(r"(?:\.\w+)+", source[span[1] :]) if name in _MODULES else None
     return member and f"write '{member[0].rpartition('.')[2]}' instead of '{name}{member[0]}'"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.dtypes import DType
@@ -20,11 +20,13 @@ from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, n
 from autodiff_cli.evaluation.names import CONSTANTS, unknown_function, without_module
 from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
-from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
 from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range, new_tree, unescaped
 from autodiff_cli.limits import MOST_TURNS, check_count, lifted
 from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.user_function import UserFunction
 
 _LITERALS = {"true": True, "false": False, "none": None, "ellipsis": ...}
 _MOST_DIMENSIONS = 32
@@ -92,6 +94,8 @@ class Machine(Operations):
             self.names[node.children[0].text] = value
             return value
         if node.kind.startswith("definition"):
+            from autodiff_cli.evaluation.user_function import UserFunction
+
             try:
                 function = UserFunction(node)
             except AutodiffError as error:
@@ -330,6 +334,8 @@ class Machine(Operations):
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """Call a function with user-written derivatives."""
+        from autodiff_cli.evaluation.user_function import call_with_own_vjp
+
         tensors = [self.tensors.of(value) for value in given]
         result = self.tensors.keep(call_with_own_vjp(self, function, tensors), node)
         self.tensors.trace(None, tensors, {}, result, node)

@@ -1,8 +1,7 @@
-"""Compilation of ``grammar/expression.lark`` into parser tables.
+"""Compilation of ``grammar/expression.lark`` into parser tables: ``python -m autodiff_cli.language.grammar`` writes ``_tables.py``.
 
-lark compiles the grammar, and the tables that the parser needs are stored in ``_tables.py`` as plain literals, because
-importing lark takes longer than a small evaluation.  If the grammar does not match the checksum in ``_tables.py``, the
-tables are rebuilt in memory; ``python -m autodiff_cli.language.grammar`` rewrites the file.
+lark compiles the grammar.  The tables that the parser needs are stored as plain literals, because importing lark takes longer
+than a small evaluation.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import re
 import zlib
 from typing import Any
 
-# pathlib is avoided because its import takes 4 ms.
 HERE = os.path.dirname(os.path.realpath(__file__))
 PACKAGE = os.path.dirname(HERE)
 PLACES = tuple(os.path.join(parent, "grammar", "expression.lark") for parent in (PACKAGE, os.path.dirname(PACKAGE)))
@@ -90,22 +88,6 @@ def build(text: str) -> dict[str, Any]:
             for rule in rules
         ],
     }
-
-
-def tables() -> dict[str, Any]:
-    """Return the tables of the current grammar."""
-    try:
-        from autodiff_cli.language import _tables
-    except ImportError:
-        made = None
-    else:
-        made = _tables.TABLES
-    text = grammar_text()
-    if made is not None and (text is None or checksum(text) == _tables.GRAMMAR_CHECKSUM):
-        return made
-    if text is None:
-        raise FileNotFoundError("the grammar is missing from the installation")
-    return build(text)
 
 
 def write() -> None:

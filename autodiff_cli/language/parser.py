@@ -11,7 +11,6 @@ from typing import Any
 
 from autodiff_cli.errors import LimitError, ParseError, Span, setting
 from autodiff_cli.language import source_text
-from autodiff_cli.language.grammar import tables
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
@@ -20,15 +19,16 @@ MOST_TOKENS = 500_000
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 """Control characters, which are refused even in strings and comments, because a terminal would interpret them in messages."""
 _OPEN = {"(": ")", "[": "]"}
-_LAST_NUMBER = re.compile(r"[\d.]+$")
-_WITH_COMMAS = re.compile(r"\d+(?:,\d+)+(?:\.\d+)?")
+_WITH_COMMAS = r"\d+(?:,\d+)+(?:\.\d+)?"
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
 
 
 def _load() -> None:
     global _TOKEN
-    _TABLES.update(tables())
+    from autodiff_cli.language import _tables
+
+    _TABLES.update(_tables.TABLES)
     _TOKEN = re.compile(_TABLES["tokens"])
 
 
@@ -161,7 +161,7 @@ def _in_ascii(character: str, before: str) -> str | None:
     import unicodedata
 
     if character == "\N{DEGREE SIGN}":
-        number = _LAST_NUMBER.search(before)
+        number = re.search(r"[\d.]+$", before)
         return f"write an angle in degrees as deg2rad({number.group() if number else 'x'})"
     kind = unicodedata.decomposition(character).partition(" ")[0]
     text = unicodedata.normalize("NFKC", character).translate({0x2212: "-", 0x2044: "/"})
@@ -312,7 +312,7 @@ def _without_comma(source: str, tokens: list[Syntax], comma: int) -> str:
 
 def meant_number(source: str, comma: int) -> str | None:
     """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
-    text = next((found.group() for found in _WITH_COMMAS.finditer(source) if found.start() <= comma < found.end()), "")
+    text = next((found.group() for found in re.finditer(_WITH_COMMAS, source) if found.start() <= comma < found.end()), "")
     whole, *groups = text.split(",")
     if len(groups) == 1 and "." not in text:
         return f"{whole}.{groups[0]} with a decimal point"

@@ -138,9 +138,10 @@ def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]
     return [*found, slice(start, len(texts))]
 
 
-def pieces(text: str, separator: re.Pattern[str] = re.compile(",")) -> list[str]:
-    """Split a text at the one-character separators outside of brackets."""
-    return [text[part].strip() for part in split(text, lambda i: separator.match(text, i) is not None)]
+def pieces(text: str, separator: re.Pattern[str] | None = None) -> list[str]:
+    """Split a text at the one-character separators outside of brackets, by default at commas."""
+    parts = split(text, lambda i: text[i] == "," if separator is None else separator.match(text, i) is not None)
+    return [text[part].strip() for part in parts]
 
 
 _LEVELS = {

@@ -13,7 +13,8 @@ import numpy as np
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.phrasing import Note, note
-from autodiff_cli.notes import kinks, lost_digits
+from autodiff_cli.notes.rounding_bounds import is_accurate
+from autodiff_cli.notes.switches import switches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,13 +47,29 @@ def notes_on(
         shows_value: whether the value is displayed; if not, notes on its digits are omitted.
     """
     with np.errstate(all="ignore"), enable_grad():
-        lost = _tried(lambda: lost_digits.lost(evaluation, numbers, order, shows_value))
+        highest = order if numbers and evaluation.variables else 0
+        lost = [] if is_accurate(evaluation, highest, shows_value) else _lost(evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
         ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
-        bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
+        bent = _tried(lambda: _bent(evaluation, order)) if numbers and not ended else []
         shown = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
         infinite = _nonfinite(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in shown) else []
     return [*bent, *infinite, *lost]
+
+
+def _lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
+    from autodiff_cli.notes.lost_digits import lost
+
+    return _tried(lambda: lost(evaluation, numbers, order, shows_value))
+
+
+def _bent(evaluation: Evaluation, order: int) -> list[Note]:
+    met = switches(evaluation, order)
+    if not met or not np.isfinite(evaluation.output._data).all():
+        return []
+    from autodiff_cli.notes.kinks import kinks
+
+    return kinks(evaluation, met, order)
 
 
 def _nonfinite(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:

@@ -17,42 +17,19 @@ import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_text, first_place, note, ordinal
-from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw, reach
+from autodiff_cli.evaluation.trace import Trace, flat, pointwise
+from autodiff_cli.notes.switches import Switch, switches, switching_elements
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.notes.one_sided_limits import Change, Discontinuity, Line
 
 
 MOST_LINES = 24
 """The largest number of variable elements along which the expression is examined."""
-MOST_ELEMENTS = 10_000
-"""The largest number of elements that are searched for ties."""
 MOST_ORDER = 3
 """The highest order of derivative to compare; each order takes several times as long as the previous order."""
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-_OF_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
-_ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")
-_BRANCHES = ("xlogy", "xlog1py")
-"""Functions that switch branches where their first argument is 0."""
-
-
-class Switch(NamedTuple):
-    """A step that switches branches at the point.
-
-    Attributes:
-        number: the index of the step in the trace.
-        step: the step.
-        mask: the elements that switch.
-        variables: the names of the variables that the step depends on.
-    """
-
-    number: int
-    step: Step
-    mask: Mask
-    variables: set[str]
 
 
 class _Felt(NamedTuple):
@@ -69,11 +46,8 @@ class _Felt(NamedTuple):
     jump: tuple[float, float] | None
 
 
-def kinks(evaluation: Evaluation, order: int) -> list[Note]:
-    """Return the notes on kinks for derivatives up to the given order."""
-    met = switches(evaluation, order)
-    if not met or not np.all(np.isfinite(evaluation.output._data)):
-        return []
+def kinks(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
+    """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
     for found in _felt(evaluation, met, order):
         felt.setdefault(found.line.name, found)
@@ -107,55 +81,11 @@ def _felt(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Fe
             yield found
 
 
-def switches(evaluation: Evaluation, order: int) -> list[Switch]:
-    """Return the steps that switch branches at the point, for derivatives up to the given order."""
-    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
-    nothing: set[str] = set()
-    found = []
-    for i, step in enumerate(evaluation.trace):
-        variables = nothing
-        for value in flat(step):
-            more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
-            variables = more if not variables or variables == more else variables | more if more else variables
-        if not variables:
-            continue
-        for result in step.results:
-            behind[id(result)] = variables
-        mask = _mask(step, order)
-        if mask is not None and np.any(mask):
-            shape = reach(step)
-            found.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
-    return found
-
-
-def _mask(step: Step, order: int) -> Mask | bool | None:
-    """Return the mask of elements at which a step switches branches, or ``None`` if it never does."""
-    op = step.op
-    if op is None:
-        return None
-    if op.name in _COMPARISONS:
-        return np.asarray(np.equal(*map(raw, step.given)))
-    first = step.arguments[0] if step.arguments else None
-    if op.name in _OF_TRUTH or op.name in _BRANCHES:
-        zero = np.equal(raw(first), 0) if np.result_type(raw(first)) != np.bool_ else None
-        return bool(np.any(zero)) if op.name in _OF_TRUTH and zero is not None else zero
-    mask: Mask | None = None
-    if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
-        _, inverse, counts = np.unique(first._data, return_inverse=True, return_counts=True)
-        mask = (counts > 1)[inverse].reshape(first.shape)
-    if type(first) is Tensor and first.dtype.kind == "b":
-        return mask
-    for predicate in (op.kink, op.second_kink if order > 1 else None):
-        if predicate is not None and not (mask is not None and np.any(mask)):
-            mask = np.asarray(op.mask(predicate, *step.arrays()))
-    return mask
-
-
 def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
     """Return whether a step of the trace at another point switches there too, because rounding hides that its argument moved."""
     for switch in switches:
         step = steps[switch.number] if switch.number < len(steps) else None
-        if step is not None and step.op is switch.step.op and np.any(_mask(step, order)):
+        if step is not None and step.op is switch.step.op and np.any(switching_elements(step, order)):
             return True
     return False
 

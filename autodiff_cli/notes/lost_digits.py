@@ -21,9 +21,10 @@ from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal, s
 from autodiff_cli.evaluation.trace import pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
-from autodiff_cli.notes.kinks import element_name, switches
+from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import End
-from autodiff_cli.notes.rounding_bounds import is_accurate
+from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT
+from autodiff_cli.notes.switches import switches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,11 +34,8 @@ if TYPE_CHECKING:
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.precise.reference import Reference
 
-MOST_ORDER = 2
 MOST_SECONDS = 1.0
 """The limit on the processor time in seconds, for the value and for the derivatives separately."""
-_SUSPECT = 30
-"""The ratio of the error that produces a note to the error that makes a number suspect."""
 
 
 class _Wrong(NamedTuple):
@@ -64,9 +62,6 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
     trace = evaluation.trace
     exact = _Exact(evaluation, min(max(order, 1), MOST_ORDER))
-    highest = exact.order if numbers and evaluation.variables else 0
-    if is_accurate(evaluation, highest, exact.limit / _SUSPECT, exact.limit / 4 if shows_value else None):
-        return []
     steps, value_lost = lost_digits(trace, evaluation.output, evaluation.dtype)
     notes = []
     if value_lost and shows_value:
@@ -83,7 +78,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     suspects = list(found)
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
-        suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / _SUSPECT, moves)
+        suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / SUSPECT, moves)
     if overflow.absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
@@ -174,7 +169,7 @@ class _Exact:
             return None
         relative = float(abs(given - exact) / abs(exact))
         # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
-        return _Wrong(order, name, given, true, relative) if relative > (self.limit if order else self.limit / _SUSPECT) else None
+        return _Wrong(order, name, given, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
 
 
 # Messages

@@ -17,7 +17,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.structural import sum_to
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import FOREIGN
+from autodiff_cli.errors import FOREIGN, AutodiffError
 from autodiff_cli.evaluation.trace import flat, invoke
 from autodiff_cli.notes.overflow import MAY_BE_0, absorbs
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST_STEPS, MOST_ELEMENTS, MOST_VARIABLES = 500, 10_000, 12
 """The largest trace, the largest tensor, and the largest number of variable elements for second derivatives."""
+MOST_ORDER = 2
+"""The highest order of the derivatives that are examined."""
+SUSPECT = 30
+"""The ratio of the error that produces a note to the error that makes a number suspect."""
 _ONE = np.float64(1.0)
 ROUNDING = 2.0
 """The largest rounding error of an operation, in units of the machine epsilon relative to its result."""
@@ -260,14 +264,13 @@ def _error(argument: Any) -> Any:
     return np.broadcast_to(getattr(argument, "error", 0.0), np.shape(value)) + ROUNDING * np.abs(value)
 
 
-def is_accurate(evaluation: Evaluation, order: int, most: float, most_of_value: float | None) -> bool:
+def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
     """Return whether first-order bounds show that the value and the derivatives of an evaluation are accurate.
 
     Args:
         evaluation: the evaluation.
         order: the highest order of the derivatives, 0 for the value alone.
-        most: the largest relative error of an accurate derivative.
-        most_of_value: the largest relative error of an accurate value; ``None`` if the value does not matter.
+        shows_value: whether the value must be accurate, too.
     """
     most_elements = MOST_VARIABLES if order > 1 else MOST_ELEMENTS
     if len(evaluation.trace) > MOST_STEPS or sum(leaf.numel() for leaf in evaluation.variables.values()) > most_elements:
@@ -275,12 +278,13 @@ def is_accurate(evaluation: Evaluation, order: int, most: float, most_of_value: 
     if absorbs(evaluation.trace) or any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return False
     tape = Tape(evaluation.dtype)
+    limit = tape.eps**-0.5
     leaves: dict[str, Tensor] = {
         name: tape.tensor(leaf._data, 0.0) if leaf.dtype.kind == "f" else leaf for name, leaf in evaluation.leaves.items()
     }
     try:
         output = _repeated(evaluation, tape, leaves)
-        if most_of_value is not None and not _is_small(output, most_of_value / tape.eps):
+        if shows_value and not _is_small(output, limit / 4):
             return False
         if order == 0 or not isinstance(output, Bounded):
             return True
@@ -288,8 +292,8 @@ def is_accurate(evaluation: Evaluation, order: int, most: float, most_of_value: 
             return False
         start = None if evaluation.gradient is None else evaluation.gradient._data
         variables = [leaves[name] for name in evaluation.variables]
-        return _are_small(tape, output, variables, start, order, most / tape.eps)
-    except (UnknownBound, NotImplementedError, *FOREIGN):
+        return _are_small(tape, output, variables, start, min(order, MOST_ORDER), limit / SUSPECT)
+    except (UnknownBound, AutodiffError, NotImplementedError, *FOREIGN):
         return False
 
 

@@ -1,0 +1,83 @@
+"""Steps that switch branches at the point of an evaluation: the places where there may be a kink."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.trace import Step, flat, raw, reach
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+
+MOST_ELEMENTS = 10_000
+"""The largest number of elements that are searched for ties."""
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_OF_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
+_ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")
+_BRANCHES = ("xlogy", "xlog1py")
+"""Functions that switch branches where their first argument is 0."""
+
+
+class Switch(NamedTuple):
+    """A step that switches branches at the point.
+
+    Attributes:
+        number: the index of the step in the trace.
+        step: the step.
+        mask: the elements that switch.
+        variables: the names of the variables that the step depends on.
+    """
+
+    number: int
+    step: Step
+    mask: Mask
+    variables: set[str]
+
+
+def switches(evaluation: Evaluation, order: int) -> list[Switch]:
+    """Return the steps that switch branches at the point, for derivatives up to the given order."""
+    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
+    nothing: set[str] = set()
+    found = []
+    for i, step in enumerate(evaluation.trace):
+        variables = nothing
+        for value in flat(step):
+            more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
+            variables = more if not variables or variables == more else variables | more if more else variables
+        if not variables:
+            continue
+        for result in step.results:
+            behind[id(result)] = variables
+        mask = switching_elements(step, order)
+        if mask is not None and np.any(mask):
+            shape = reach(step)
+            found.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
+    return found
+
+
+def switching_elements(step: Step, order: int) -> Mask | bool | None:
+    """Return the mask of elements at which a step switches branches, or ``None`` if it never does."""
+    op = step.op
+    if op is None:
+        return None
+    if op.name in _COMPARISONS:
+        return np.asarray(np.equal(*map(raw, step.given)))
+    first = step.arguments[0] if step.arguments else None
+    if op.name in _OF_TRUTH or op.name in _BRANCHES:
+        zero = np.equal(raw(first), 0) if np.result_type(raw(first)) != np.bool_ else None
+        return bool(np.any(zero)) if op.name in _OF_TRUTH and zero is not None else zero
+    mask: Mask | None = None
+    if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
+        _, inverse, counts = np.unique(first._data, return_inverse=True, return_counts=True)
+        mask = (counts > 1)[inverse].reshape(first.shape)
+    if type(first) is Tensor and first.dtype.kind == "b":
+        return mask
+    for predicate in (op.kink, op.second_kink if order > 1 else None):
+        if predicate is not None and not (mask is not None and np.any(mask)):
+            mask = np.asarray(op.mask(predicate, *step.arrays()))
+    return mask
