@@ -9,6 +9,7 @@ import io
 import re
 from pathlib import Path
 
+from autodiff_cli.solvers.fitting.inference.drawing import drawing
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -19,9 +20,9 @@ from autodiff_cli.plotting.fitted import picture as fitted_picture
 from autodiff_cli.plotting.model import Looks
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
-from autodiff_cli.report.result_tables import higher_tables, tensor_table
+from autodiff_cli.report.result_tables import parts_of
+from autodiff_cli.report.terminal import drawn as drawn_text
 from autodiff_cli.solvers.fitting.fit import fit
-from autodiff_cli.solvers.fitting.inference.drawing import drawing
 
 HERE = Path(__file__).parent
 COMMAND = 'autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y --order 2'
@@ -61,7 +62,7 @@ def draw(theme: TerminalTheme) -> str:
     result = evaluate("y = x**3; z = log(y); z", {"x": 5}, order=2, retain_grad=["y"])
     console = Console(width=82, record=True, force_terminal=True, color_system="truecolor", file=io.StringIO())
     console.print(Text(f"$ {COMMAND}", "bold"))
-    console.print(tensor_table(result.to_dict()["tensors"], 6), *higher_tables(result, 6))
+    console.print(Text.from_ansi(drawn_text(parts_of(result), "always")))
     svg = console.export_svg(title="autodiff", theme=theme, unique_id="autodiff")
     # Whoever looks at the picture has a font for code: none is fetched.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
