@@ -101,12 +101,7 @@ def _check(order: int, sizes: list[int]) -> None:
 
 
 def _check_growth(order: int, recorded: list[int]) -> None:
-    """Check the number of nodes of the next pass, which grows as in the passes before.
-
-    Args:
-        order: the order of the next derivatives.
-        recorded: the number of nodes before the first pass and after each pass.
-    """
+    """Check the number of nodes of the next pass, which grows as in the passes before."""
     if lifted() or len(recorded) < 3:
         return
     before, last = recorded[-2] - recorded[-3], recorded[-1] - recorded[-2]

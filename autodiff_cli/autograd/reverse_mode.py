@@ -226,11 +226,7 @@ def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_grap
 
 
 def _batch_size(outputs: list[Differentiable], grad_outputs: GradOutputs) -> int:
-    """Return the length of the first dimension of ``grad_outputs``.
-
-    Raises:
-        ShapeError: if the first dimensions differ, or the others are not those of the outputs.
-    """
+    """Return the length of the first dimension of ``grad_outputs``."""
     batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
     for i, (output, batch) in enumerate(zip(outputs, batches, strict=False)):
         if batch is None or not batch.shape:

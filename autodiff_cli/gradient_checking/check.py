@@ -247,11 +247,7 @@ class _Check:
             return self.entries(Extrapolated(self.evaluation, given))
 
     def entries(self, method: Method) -> list[Entry]:
-        """Return an entry for each derivative, then an entry for each claim.
-
-        Raises:
-            NotPrecise: if the method cannot compute a verdict.
-        """
+        """Return an entry for each derivative, then an entry for each claim."""
         found = []
         output, variables = self.evaluation.output, self.evaluation.variables
         for name, leaf in variables.items():

@@ -118,13 +118,7 @@ class Judge:
         return found._replace(verdict="fail")
 
     def _compared(self, value: Real, slope: Slope, same: bool) -> Verdict:
-        """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``.
-
-        Args:
-            value: the number to judge.
-            slope: the reference derivative.
-            same: whether the number equals the reference derivative.
-        """
+        """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``."""
         numeric = float(slope.value)
         if not self._differences.math.finite(value) or math.isinf(numeric):
             same = same or (math.isinf(numeric) and float(value) == numeric)

@@ -108,13 +108,7 @@ class DerivativeCheck:
         ]
 
     def _tangents(self, argument: Tensor, direction: Any, others: float | None = 0.0) -> list[Tensor]:
-        """Return the tangents of the outputs for tangents of the inputs.
-
-        Args:
-            argument: an input.
-            direction: its tangent, as an array or a tensor; ``None`` for no tangent.
-            others: the elements of the tangents of the other inputs; ``None`` for no tangents.
-        """
+        """Return the tangents of the outputs for tangents of the inputs."""
         with dual_level():
             values: list[Any] = []
             for value in self.arguments:

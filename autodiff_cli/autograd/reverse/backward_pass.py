@@ -135,13 +135,7 @@ class BackwardPass:
         return self.captured
 
     def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: Any) -> None:
-        """Run the nodes that are not leaves, youngest first, and the leaves with hooks.
-
-        Args:
-            edges: the edges to start from.
-            parts: the cotangent of each edge.
-            anomaly: the module of anomaly mode if the mode is on.
-        """
+        """Run the nodes that are not leaves, youngest first, and the leaves with hooks."""
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
         targets, observe, retain_graph = self.targets, observer.get(), self.retain_graph
         node: Node | None = None
