@@ -52,7 +52,7 @@ def command(
     from autodiff_cli.gradient_checking.points import At
 
     keywords = given._replace(at=()).keywords()
-    keywords["at"] = At(given.at).points(keywords["expression"], keywords["const"], samples)
+    keywords["at"] = At(given.at).points(samples)
     report = gradcheck(**keywords, order=order, claims=claim, atol=atol, rtol=rtol)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
