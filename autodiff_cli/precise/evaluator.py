@@ -8,6 +8,7 @@ because rounding them to the 16 digits of a float64 counts as an error of the an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,25 @@ class PreciseEvaluator(Evaluator):
         source, tree: the program, as text and as a syntax tree.
         math: the arithmetic of the evaluation.
         inputs: a tensor or an array of numbers for each variable, by name.
+        plain: the plain values of other names, such as a slope.
         listing: whether to record all tensors.
     """
 
     tensors: _TensorLog
 
-    def __init__(self, source: str, tree: Syntax, math: Arithmetic, inputs: Mapping[str, object], listing: bool = False) -> None:
+    def __init__(
+        self,
+        source: str,
+        tree: Syntax,
+        math: Arithmetic,
+        inputs: Mapping[str, object],
+        plain: Mapping[str, object] = MappingProxyType({}),
+        listing: bool = False,
+    ) -> None:
         leaves = {name: value if isinstance(value, Tensor) else precise(math, value) for name, value in inputs.items()}
         super().__init__(source, leaves, np.dtype(np.float64), tree)
         self.math = math
+        self.names.update(plain)
         self.tensors = _TensorLog(source, math, leaves.values(), listing)
         self.constants = math.constants
 

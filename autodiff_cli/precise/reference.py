@@ -89,7 +89,7 @@ class Reference:
             for i, element in enumerate(self.elements[name]):
                 cells.flat[i] = inputs[element]
             values[name] = precise(arithmetic, cells)
-        return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing)
+        return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing=listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
         return _numbers(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]

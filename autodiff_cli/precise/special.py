@@ -317,11 +317,6 @@ def _bessel_scaled(m: Arithmetic, x: Real, n: int) -> Real:
 # Densities
 
 
-def _normal_logpdf(m: Arithmetic, x: Real, mean: Real, std: Real) -> Real:
-    z = m.div(x - mean, std).value
-    return -z * z / 2 - m.log(std) - m.log(2 * m.mp.pi) / 2
-
-
 def _binomial_logpmf(m: Arithmetic, k: Real, n: Real, p: Real) -> Real:
     if not 0 <= k <= n:
         return m.mp.nan
@@ -353,7 +348,6 @@ SPECIAL: dict[str, Entry] = {
     "zeta_slope": _zeta,
     "beta": _beta,
     "betaln": _betaln,
-    "factorial": lambda m, x: _gamma(m, x + 1),
     "expi": _expi,
     "exp1": _exp1,
     "gammainc": _gammainc,
@@ -367,7 +361,6 @@ SPECIAL: dict[str, Entry] = {
     "bessel_i": _bessel_i,
     "bessel_j": _bessel_j,
     **BESSEL,
-    "normal_logpdf": _normal_logpdf,
     "binomial_logpmf": _binomial_logpmf,
     "poisson_logpmf": _poisson_logpmf,
 }

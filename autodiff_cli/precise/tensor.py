@@ -17,6 +17,7 @@ from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
+from autodiff_cli.language.parser import parse
 from autodiff_cli.precise.arithmetic import Arithmetic, Exact, Number
 from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells, boxed
 from autodiff_cli.precise.elementary import ELEMENTARY
@@ -113,7 +114,7 @@ def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any
     operands = given[: primitive.arity]
     statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in given[primitive.arity :]]
     if primitive.elementwise:
-        return _element_by_element(math, primitive.name, [_elements(value) for value in operands], statics)
+        return _element_by_element(math, primitive, [_elements(value) for value in operands], statics)
     cells = [None if value is None else _cells(math, value) for value in operands]
     forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
     return tensor(math, _computed(primitive.name, forward, [*cells, *statics]))
@@ -143,8 +144,29 @@ _FUNCTIONS = ELEMENTARY | SPECIAL
 _OF_MPMATH = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
 
 
-def _element_by_element(math: Arithmetic, name: str, arrays: Sequence[NDArray[Any]], statics: Sequence[object]) -> Tensor:
-    function = _FUNCTIONS.get(name)
+def _identity(primitive: Primitive) -> Callable[..., Any] | None:
+    """Return the function that evaluates the decomposition of a primitive, if it is a text, which holds exactly."""
+    text = primitive.decomposition
+    if not isinstance(text, str):
+        return None
+    from autodiff_cli.precise.evaluator import PreciseEvaluator
+
+    tree = parse(text)
+
+    def function(math: Arithmetic, *values: Any) -> Any:
+        arguments = dict(zip(primitive.parameters, values, strict=True))
+        inputs = {name: arguments.pop(name) for name in primitive.parameters[: primitive.arity]}
+        result = PreciseEvaluator(text, tree, math, inputs, arguments).output()
+        return result._data.item().value if isinstance(result, Precise) else result.item()
+
+    return function
+
+
+def _element_by_element(
+    math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
+) -> Tensor:
+    name = primitive.name
+    function = _FUNCTIONS.get(name) or _identity(primitive)
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
