@@ -19,8 +19,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.limits import lifted
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
 from autodiff_cli.precise.differences import Differences, Index
-from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
-from autodiff_cli.precise.tensor import precise
+from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
 
 MOST_OPERATIONS = 200_000
 """The limit on the number of arbitrary-precision operations, which corresponds to a few seconds."""

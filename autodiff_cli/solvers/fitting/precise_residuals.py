@@ -12,9 +12,8 @@ import numpy as np
 
 from autodiff_cli.errors import FOREIGN, AutodiffError
 from autodiff_cli.precise.arithmetic import Arithmetic
-from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
+from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
 from autodiff_cli.precise.reference import in_time
-from autodiff_cli.precise.tensor import precise
 from autodiff_cli.solvers.fitting.engine.minimize import EPSILON
 from autodiff_cli.solvers.fitting.engine.optimality import determined
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle
