@@ -191,6 +191,7 @@ def _exchanged(value: Tensor) -> Tensor:
 @functools.cache
 def _rules(function: str) -> Any:
     """Return a function of the batch rules, which are computed with batched tensors themselves."""
+    named("autodiff_cli.ops.batching")  # registers the rules of operations on shapes and positions
     return named(f"autodiff_cli.autograd.transforms.batch_rules:{function}")
 
 
