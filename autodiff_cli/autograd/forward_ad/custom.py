@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from autodiff_cli.autograd.forward_ad.level import set_forward_enabled
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
-from autodiff_cli.autograd.tensor import Tensor, root_of
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
@@ -50,7 +48,6 @@ def custom_tangents(
             zeros_of(x) if t is None and isinstance(x, Tensor) and x.is_floating_point() else t
             for x, t in zip(inputs, tangents, strict=True)
         ]
-    versions = [None if t is None else t._version for t in tangents]
     node._in_jvp = True
     before = set_forward_enabled(False)
     try:
@@ -76,50 +73,8 @@ def custom_tangents(
             )
         if tangent is not None:
             check_size(output, tangent)
-            if _is_one_of(output, node._dirty):
-                _check_changed(output, tangent, inputs, tangents, versions)
-            else:
-                _check_view(output, tangent, inputs, tangents)
     return found
 
 
 def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
     return any(value is other for other in tensors)
-
-
-def _check_changed(
-    output: Tensor, tangent: Tensor, inputs: Sequence[Any], tangents: Sequence[Tensor | None], versions: Sequence[int | None]
-) -> None:
-    """Check that ``jvp`` changed the tangent of an input in place, because ``forward`` changed the input in place."""
-    at = next((i for i, value in enumerate(inputs) if value is output), None)
-    if at is None or tangents[at] is None:
-        return
-    if tangent._version == versions[at]:
-        raise GraphError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
-            "inplace, then the jvp function must modify the corresponding gradient inplace."
-        )
-    if tangent is not tangents[at]:
-        raise GraphError(
-            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input "
-            "inplace, then the jvp function must modify the gradient inplace and return it as-is."
-        )
-
-
-def _check_view(output: Tensor, tangent: Tensor, inputs: Sequence[Any], tangents: Sequence[Tensor | None]) -> None:
-    """Check that ``jvp`` returned a view of the tangent of an input if ``forward`` returned a view of the input."""
-    for value, given in zip(inputs, tangents, strict=True):
-        if given is None or not isinstance(output._data, np.ndarray) or not _shares(value._data, output._data):
-            continue
-        if not tangent._is_view():
-            raise GraphError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
-            )
-        if root_of(tangent) is not root_of(given):
-            same = "a view of the same base as the given grad input" if given._is_view() else "a view of the given grad input"
-            raise GraphError(f"A custom Function is returning a view but the jvp is not returning {same}.")
-        return
-
-
-def _shares(data: Any, other: Any) -> bool:
-    return data is other or (isinstance(data, np.ndarray) and np.may_share_memory(data, other))
