@@ -8,10 +8,11 @@ import numpy as np
 
 from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
+from autodiff_cli.lazy import library
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe
-from autodiff_cli.solvers.minima.descent import DENSE, Descended, Objective, SlopeNorm, descend
+from autodiff_cli.solvers.minima.descent import DENSE, Descended, Objective, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
 from autodiff_cli.solvers.minima.problem import OutOfTime
@@ -125,8 +126,7 @@ class Search:
     def _between_bounds(self) -> None:
         objective = Objective(self.problem)
         if self.stationary and self.problem.size <= DENSE:
-            nearest = descend(SlopeNorm(self.problem), self.x, self.most)
-            self.x, self.steps = nearest.x, nearest.steps
+            self._approach_stationary()
         for _ in range(_MOST_ESCAPES):
             if self.problem.size > DENSE:
                 from autodiff_cli.solvers.minima.large import descend_large as method
@@ -147,6 +147,20 @@ class Search:
             value, norm = self._at_start()
             self._report(lower, value, norm, 0.0, "escape")
         return self._failed("no minimum was found after many saddle points", f"use another start with {setting('at')}")
+
+    def _approach_stationary(self) -> None:
+        """Decrease the norm of the gradient to that of a stationary point."""
+        problem, none = self.problem, np.zeros(0)
+        end = library("scipy.optimize", "minimize").least_squares(
+            lambda x: problem.slopes(x)[0],
+            self.x,
+            lambda x: problem.hessian(x, none),
+            bounds=(problem.low, problem.high),
+            x_scale="jac",
+            max_nfev=self.most,
+            **{"xtol": 3e-16, "ftol": None, "gtol": None},
+        )
+        self.x, self.steps = np.clip(end.x, problem.low, problem.high), int(end.nfev) - 1
 
     def _examined(self, done: Descended) -> Vector | None:
         """Set the verdict on the end of a descent; or return a lower point from which to go on."""
