@@ -39,7 +39,7 @@ def test_a_root_beside_a_pole_of_a_function_of_arrays_is_not_denied() -> None:
     """The root -1.75 is within 1e-13 of a pole of the element of the inverse."""
     matrix = "[[1099511627776*(x - 2.375)*((x + 2.625)**2 + 1.125), 0.375], [0.625, 3*x**2 + 9.375*x + 7.21875]]"
     found = ad.root(f"inv({matrix})[0][0]", over={"x": (-3.1, 3.2)}, all=True)
-    assert any("not decided" in one["message"] and "-1.75" in one["message"] for one in found.noted)
+    assert any("not decided" in one["message"] and "-1.75" in one["message"] for one in found.notes)
 
 
 def test_a_steep_element_of_an_inverse_does_not_jump() -> None:
@@ -47,7 +47,7 @@ def test_a_steep_element_of_an_inverse_does_not_jump() -> None:
     matrix = "[[-(x - 0.5)*(x - 0.2)*((x - 0.5)**2 + 1), -0.5], [2.125, 1099511627776*(x + 2.125)*(x - 0.875)]]"
     found = ad.root(f"inv({matrix})[0][0]", over={"x": (-3.1, 3.2)}, all=True)
     assert [one.solution["x"] for one in found.roots] == pytest.approx([-2.125, 0.875], abs=1e-14)
-    assert not any(one["kind"] == "jump" for one in found.noted)
+    assert not any(one["kind"] == "jump" for one in found.notes)
 
 
 @pytest.mark.exhaustive

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.errors import NotSolved
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Solution(CommandResult):
     """The result of ``fit``, ``root`` or ``minimize``.
 
     Attributes:
+        expression: the expression.
         converged: whether the solution passed every check at the end.
         verdict: the kind of the point that was found, in one or two words.
         reason: the check that failed, in one sentence; empty if ``converged`` is true.
         advice: an instruction that may resolve the failure.
         steps: the number of accepted steps.
         evaluations: the number of points at which functions or derivatives were computed.
-        noted: the notes, each of which is ``{"kind", "span", "message"}``.
+        notes: the notes on the solution, each of which is ``{"kind", "span", "message"}``.
     """
 
-    def __init__(self, command: str, expression: str) -> None:
-        self.command = command
-        self.expression = expression
-        self.converged = False
-        self.verdict = "not_converged"
-        self.reason = ""
-        self.advice: str | None = None
-        self.steps = 0
-        self.evaluations = 0
-        self.noted: list[Record] = []
-
-    @property
-    def notes(self) -> list[Record]:
-        """The notes on the solution."""
-        return self.noted
+    expression: str
+    converged: bool = False
+    verdict: str = "not_converged"
+    reason: str = ""
+    advice: str | None = None
+    steps: int = 0
+    evaluations: int = 0
+    notes: list[Record] = field(default_factory=list)
 
     def answer(self) -> Record:
         """Return the entries of the JSON object that only this kind of solution has."""

@@ -15,8 +15,7 @@ import numpy as np
 
 from autodiff_cli.autograd.jacobians import hessian_vector, jacobian_of
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Program
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
 
-    Results = Callable[[list[Instruction], list[Operand]], list[Operand]]
-    """A function that appends results to a tape, given the variables and the functions."""
+    Results = Callable[[list[Instruction], list[Operand], int], list[Operand]]
 
 MOST_TRACED = 200
 """The maximum number of variables of a traced system; eager derivatives of long vectors are faster than a tape of scalars."""
@@ -50,6 +48,7 @@ class System:
         programs: the tree of each program.
         at: the variables with their values, which are the start; a value may be an array.
         const: the values of constants.
+        active: the number of first elements with respect to which the Jacobian matrix is computed; all by default.
 
     Attributes:
         names: the names of the variables.
@@ -65,7 +64,12 @@ class System:
     """
 
     def __init__(
-        self, source: str, programs: Sequence[Syntax], at: Mapping[str, Value], const: Mapping[str, Value] | None = None
+        self,
+        source: str,
+        programs: Sequence[Syntax],
+        at: Mapping[str, Value],
+        const: Mapping[str, Value] | None = None,
+        active: int | None = None,
     ) -> None:
         self.source = source
         self.programs = list(programs)
@@ -76,6 +80,7 @@ class System:
         self.shapes = {name: leaves[name].shape for name in values}
         self.labels = [label for name, shape in self.shapes.items() for label in element_names(name, shape)]
         self.start: Vector = self.flat({name: leaves[name]._data for name in values})
+        self.active = len(self.start) if active is None else active
         self.evaluations = 0
         self.seconds = 0.0
         self._programs: dict[str, Program] = {}
@@ -93,87 +98,58 @@ class System:
 
     def values(self, x: Vector) -> Vector:
         """Return F at a point: m numbers."""
-        return self._traced("values", x, lambda by, of: of, lambda: self._values(x))
+        return self.columns(x[:, None])[:, 0]
 
     def jacobian(self, x: Vector) -> Matrix:
         """Return the Jacobian matrix at a point, of shape (m, n)."""
-
-        def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [slope for each in of for slope in gradient(each, by)]
-
-        return self._traced("jacobian", x, results, lambda: self._jacobian(x)).reshape(self.count, len(x))
+        return self.columns(x[:, None], "jacobian")[:, 0].reshape(self.count, self.active)
 
     def hessian(self, x: Vector, weights: Vector | None = None) -> Matrix:
         """Return the Hessian matrix of the sum of ``weights[i]*F[i]`` at a point, of shape (n, n); the weights are 1 by default."""
         weights = np.ones(self.count) if weights is None else weights
-        n = len(x)
-        below = np.tril_indices(n)
-
-        def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            slopes = gradient(_weighted(by, of), by)
-            return [one for i, slope in enumerate(slopes) for one in gradient(slope, by[: i + 1])]
-
-        found = self._traced("hessian", x, results, lambda: self._hessian(x, weights)[below], w=weights)
-        matrix = np.zeros((n, n))
-        matrix[below] = found
+        matrix = np.zeros((len(x), len(x)))
+        matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]
         return matrix + np.tril(matrix, -1).T
-
-    def along(self, x: Vector, direction: Vector) -> Vector:
-        """Return the second derivative of F at a point in a direction: m numbers."""
-        n = len(x)
-
-        def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [second_along(each, by) for each in of]
-
-        def eagerly() -> Vector:
-            rows = [self.hessian(x, row) @ direction for row in np.eye(self.count)]
-            return np.array(rows).reshape(self.count, n) @ direction
-
-        return self._traced("along", x, results, eagerly, v=direction)
 
     def third(self, x: Vector, direction: Vector) -> Matrix:
         """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
-
-        def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [slope for each in of for slope in gradient(second_along(each, by), by)]
-
-        def eagerly() -> Vector:
-            return np.concatenate([np.zeros(0), *(self._third(x, direction, row) for row in np.eye(self.count))])
-
-        return self._traced("third", x, results, eagerly, v=direction).reshape(self.count, len(x))
-
-    def columns(self, points: Matrix) -> Matrix:
-        """Return F at many points, of shape (m, N), given the points as columns of a matrix of shape (n, N)."""
-        if not (self.tape is not None and len(points)):
-            self.evaluations += points.shape[1]
-            with np.errstate(all="ignore"):
-                return np.stack([self._values(point) for point in points.T], axis=1)
-        self.values(points[:, 0])  # makes the Program
-        program = self._programs.get("values")
-        if program is None:
-            return self.columns(points)
-        self.evaluations += points.shape[1] - 1
-        out = np.empty((self.count, points.shape[1]))
-        program.run(dict(zip(self.labels, np.ascontiguousarray(points), strict=True)), list(out))
-        return out
+        return self.columns(x[:, None], "third", v=direction)[:, 0].reshape(self.count, len(x))
 
     def product(self, x: Vector, direction: Vector, weights: Vector | None = None) -> Vector:
         """Return the product of the Hessian matrix, see ``hessian``, with a direction: n numbers; no matrix is built."""
         weights = np.ones(self.count) if weights is None else weights
+        return self.columns(x[:, None], "product", v=direction, w=weights)[:, 0]
 
-        def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [_along(slope, by) for slope in gradient(_weighted(by, of), by)]
+    def columns(self, points: Matrix, kind: str = "values", **extra: Vector) -> Matrix:
+        """Return results at N points, of shape (k, N), given the points as columns of a matrix of shape (n, N).
 
-        def eagerly() -> Vector:
-            try:
-                outputs, leaves = self._outputs(x, True)
-                vector = [tensor_on(part) for part in self.named(direction).values()]
-                found = hessian_vector(self._sum(outputs, weights), list(leaves.values()), vector)
-            except LinAlgError:
-                return np.full(len(x), np.nan)
-            return self.flat({name: part._data for name, part in zip(leaves, found, strict=True)})
+        Args:
+            points: the points.
+            kind: ``values``; ``jacobian`` row by row, or ``whole_jacobian`` with respect to all variables; ``linear`` for the
+                values and the Jacobian matrix; the lower triangle of the ``hessian`` row by row; ``third`` or ``product``.
+            extra: the direction ``v`` and the weights ``w`` of those kinds that have them.
+        """
+        self.evaluations += points.shape[1]
+        begun = time.thread_time()
+        try:
+            program = self._program(kind, extra)
+            if program is None:
+                with np.errstate(all="ignore"):
+                    return np.stack([self._eager(kind, point, **extra) for point in points.T], axis=1)
+            out = np.empty((len(program.outputs), points.shape[1]))
+            if len(out):
+                columns = points[:, 0] if points.shape[1] == 1 else np.ascontiguousarray(points)
+                given = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
+                program.run(dict(zip(program.variables, given, strict=True)), list(out))
+            return out
+        finally:
+            self.seconds += time.thread_time() - begun
 
-        return self._traced("product", x, results, eagerly, v=direction, w=weights)
+    def settle(self, kind: str, rows: float) -> None:
+        """Choose the engine of a kind of results for a number of points; see ``Compiled.settle``."""
+        program = self._program(kind, {})
+        if program is not None:
+            program.settle(rows)
 
     def evaluation(self, i: int, x: Vector) -> Evaluation:
         """Return the eager evaluation of a program at a point, with the trace that explains a value that is not finite."""
@@ -197,17 +173,17 @@ class System:
     @cached_property
     def enclosure(self) -> Enclosure | None:
         """The m values over boxes; ``None`` if the programs cannot be traced."""
-        return self._enclosed(lambda by, of: of)
+        return self._enclosed(_RESULTS["values"])
 
     @cached_property
     def slopes(self) -> Enclosure | None:
         """The Jacobian matrix over boxes, row by row; ``None`` if the programs cannot be traced."""
-        return self._enclosed(lambda by, of: [slope for each in of for slope in gradient(each, by)])
+        return self._enclosed(_RESULTS["jacobian"])
 
     @cached_property
     def curvatures(self) -> Enclosure | None:
         """The Hessian matrix of the first value over boxes, row by row; ``None`` if the programs cannot be traced."""
-        return self._enclosed(lambda by, of: [each for slope in gradient(of[0], by) for each in gradient(slope, by)])
+        return self._enclosed(lambda by, of, _: [each for slope in gradient(of[0], by) for each in gradient(slope, by)])
 
     def _enclosed(self, results: Results) -> Enclosure | None:
         if self._enclosable is None:
@@ -215,7 +191,7 @@ class System:
         by, of = self._enclosable
         try:
             with np.errstate(all="ignore"), set_grad_enabled(False):
-                return Enclosure(by, results(by, of))
+                return Enclosure(by, results(by, of, self.active))
         except (NotRecordable, LimitError):
             return None
 
@@ -230,44 +206,42 @@ class System:
             raise
         return tape if len(tape[1]) == self.count else None  # the shape of a result depends on a condition
 
-    def _traced(self, kind: str, x: Vector, results: Results, eagerly: Callable[[], Vector], **extra: Vector) -> Vector:
-        """Compute results with a Program, or eagerly if the programs cannot be traced.
-
-        Args:
-            kind: the name of the Program.
-            x: the point.
-            results: the function that appends the results to the tape.
-            eagerly: the function that computes the results without a tape.
-            extra: the values of the further variables ``v:i`` and ``w:i`` that ``results`` appends.
-        """
-        self.evaluations += 1
-        begun = time.thread_time()
-        try:
-            return self._computed(kind, x, results, eagerly, extra)
-        finally:
-            self.seconds += time.thread_time() - begun
-
-    def _computed(
-        self, kind: str, x: Vector, results: Results, eagerly: Callable[[], Vector], extra: Mapping[str, Vector]
-    ) -> Vector:
+    def _program(self, kind: str, extra: Mapping[str, Vector]) -> Program | None:
+        """Return the Program of a kind of results; ``None`` if the programs cannot be traced."""
         if self.tape is not None and kind not in self._programs:
             by, of = self.tape
             try:
                 with np.errstate(all="ignore"), set_grad_enabled(False):
-                    wanted = results(by, of)
+                    wanted = _RESULTS[kind](by, of, self.active)
                 names = [*self.labels, *(f"{name}:{i}" for name, vector in extra.items() for i in range(len(vector)))]
                 self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, threads=1)
             except (NotRecordable, LimitError):
                 self.tape = None
-        if self.tape is None:
-            with np.errstate(all="ignore"):
-                return eagerly()
-        program = self._programs[kind]
-        given = dict(zip(program.variables, np.concatenate([x, *extra.values()]), strict=True))
-        out = np.empty((len(program.outputs), 1))
-        if len(out):
-            program.run(given, list(out))
-        return out[:, 0]
+        return None if self.tape is None else self._programs[kind]
+
+    def _eager(self, kind: str, x: Vector, v: Vector | None = None, w: Vector | None = None) -> Vector:
+        """Compute results at one point without a tape; nan where a matrix is singular."""
+        n = len(x)
+        try:
+            outputs, leaves = self._outputs(x, kind != "values")
+            if kind == "values":
+                return np.concatenate([np.zeros(0), *(np.ravel(output._data).astype(float) for output in outputs)])
+            inputs = list(leaves.values())
+            if kind == "jacobian":
+                return _jacobian(outputs, inputs)[:, : self.active].ravel()
+            vector = None if v is None else [tensor_on(part) for part in self.named(v).values()]
+            weights = np.eye(self.count) if w is None else w[None]
+            totals = [self._sum(outputs, row) for row in weights]
+            if kind == "hessian":
+                return _jacobian(jacobian_of(totals[0], inputs, create_graph=True), inputs)[np.tril_indices(n)]
+            assert vector is not None
+            if kind == "third":
+                products = [hessian_vector(total, inputs, vector, create_graph=True) for total in totals]
+                totals = [sum((a * b).sum() for a, b in zip(each, vector, strict=True)) for each in products]
+                return _jacobian(totals, inputs).ravel()
+            return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, vector)])
+        except LinAlgError:
+            return np.full({"values": self.count, "hessian": n * (n + 1) // 2, "product": n}.get(kind, self.count * n), np.nan)
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Evaluate the programs eagerly; return their results, and the leaves that they were computed from.
@@ -296,60 +270,6 @@ class System:
                 outputs.append(evaluator.as_tensor(evaluator.run()))
         return outputs, leaves
 
-    def _values(self, x: Vector) -> Vector:
-        try:
-            outputs, _ = self._outputs(x, False)
-        except LinAlgError:  # a singular matrix
-            return np.full(self.count, np.nan)
-        return np.concatenate([np.ravel(output._data).astype(float) for output in outputs])
-
-    def _jacobian(self, x: Vector) -> Matrix:
-        try:
-            outputs, leaves = self._outputs(x, True)
-            blocks = [
-                np.hstack([np.reshape(block._data, (output.numel(), -1)) for block in jacobian_of(output, list(leaves.values()))])
-                for output in outputs
-            ]
-        except LinAlgError:
-            return np.full((self.count, len(x)), np.nan)
-        return np.vstack(blocks)
-
-    def _hessian(self, x: Vector, weights: Vector) -> Matrix:
-        try:
-            outputs, leaves = self._outputs(x, True)
-            slopes = self._slopes(self._sum(outputs, weights), list(leaves.values()), True)
-            rows = [
-                np.concatenate(
-                    [np.ravel(part._data) for part in self._slopes(slope[place] if place else slope, list(leaves.values()))]
-                )
-                for slope in slopes
-                for place in np.ndindex(*slope.shape)
-            ]
-        except LinAlgError:
-            return np.full((len(x), len(x)), np.nan)
-        return np.array(rows).reshape(len(x), len(x))
-
-    def _third(self, x: Vector, direction: Vector, weights: Vector) -> Vector:
-        try:
-            outputs, leaves = self._outputs(x, True)
-            inputs, vector = list(leaves.values()), [tensor_on(part) for part in self.named(direction).values()]
-            total = self._sum(outputs, weights)
-            for _ in range(2):
-                slopes = self._slopes(total, inputs, True)
-                products = [(slope * part).sum() for slope, part in zip(slopes, vector, strict=True)]
-                total = sum(products[1:], products[0])
-            return self.flat({name: slope._data for name, slope in zip(leaves, self._slopes(total, inputs), strict=True)})
-        except LinAlgError:
-            return np.full(len(x), np.nan)
-
-    @staticmethod
-    def _slopes(output: Tensor, inputs: list[Tensor], create_graph: bool = False) -> list[Tensor]:
-        """Return the gradient of a scalar with respect to each input."""
-        if not output.requires_grad:
-            return [zeros_on(x.shape, x) for x in inputs]
-        found = grad(output, inputs, None, retain_graph=True, create_graph=create_graph, materialize_grads=True)
-        return list(found)
-
     @staticmethod
     def _sum(outputs: list[Tensor], weights: Vector) -> Tensor:
         """Return the weighted sum of the elements of the outputs."""
@@ -358,6 +278,12 @@ class System:
             part, weights = np.split(weights, [output.numel()])
             total = total + (output * tensor_on(part.reshape(output.shape))).sum()
         return total
+
+
+def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
+    """Return the derivatives of all elements of outputs with respect to all elements of inputs."""
+    blocks = [[np.reshape(block._data, (output.numel(), -1)) for block in jacobian_of(output, inputs)] for output in outputs]
+    return np.vstack([np.hstack(row) for row in blocks])
 
 
 def _weighted(by: list[Instruction], of: list[Operand]) -> Operand:
@@ -381,3 +307,24 @@ def _along(operand: Operand, by: list[Instruction]) -> Operand:
 def second_along(operand: Operand, by: list[Instruction]) -> Operand:
     """Append the second derivative of an operand in the direction of the variables ``v:i`` to its tape."""
     return _along(_along(operand, by), by)
+
+
+def _product(by: list[Instruction], of: list[Operand], active: int) -> list[Operand]:
+    return [_along(slope, by) for slope in gradient(_weighted(by, of), by)]
+
+
+def _hessian(by: list[Instruction], of: list[Operand], active: int) -> list[Operand]:
+    slopes = gradient(_weighted(by, of), by)
+    return [one for i, slope in enumerate(slopes) for one in gradient(slope, by[: i + 1])]
+
+
+_RESULTS: dict[str, Results] = {
+    "values": lambda by, of, active: of,
+    "jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by[:active])],
+    "whole_jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by)],
+    "linear": lambda by, of, active: [*of, *(slope for each in of for slope in gradient(each, by[:active]))],
+    "hessian": _hessian,
+    "third": lambda by, of, active: [slope for each in of for slope in gradient(second_along(each, by), by)],
+    "product": _product,
+}
+"""The functions that append the results of each kind to a tape, given the variables, the functions and ``System.active``."""

@@ -80,7 +80,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     found.curvature = _curvature(problem, point, facts)
     relative = "weights" if problem.scale is not None else "residuals"
     found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
-    found.noted = notes_on_problem(problem)
+    found.notes = notes_on_problem(problem)
     found.outliers = _outliers(problem, point, found.noise)
     return found
 

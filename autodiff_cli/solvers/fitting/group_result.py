@@ -34,12 +34,13 @@ class GroupFit(Solution):
         scaled: what the standard errors are scaled by: ``residuals``, ``sigma``, ``weights`` or ``sandwich``.
     """
 
+    command = "fit"
     tables = "autodiff_cli.solvers.fitting.tables:group_tables"
 
     groups: list[Record]
 
     def __init__(self, problem: Problem, labels: list[Any], level: float) -> None:
-        super().__init__("fit", problem.expression)
+        super().__init__(expression=problem.expression)
         assert problem.data.groups is not None
         for name in problem.start:
             if name in STATISTICS or name.removeprefix("u_") in {*problem.start} - {name}:

@@ -117,7 +117,7 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
     n = len(problem.free)
     batch, kept = blocks.batch(max(n, 1))
     result = GroupFit(problem, blocks.labels, level)
-    result.noted = notes_on_problem(problem)
+    result.notes = notes_on_problem(problem)
     points, matrices = np.full((len(blocks.sizes), n), np.nan), np.full((len(blocks.sizes), n, n), np.nan)
     facts: list[Record] = [_facts(size - n, size, "too_few_rows") for size in blocks.sizes.tolist()]
     if len(kept):
@@ -140,7 +140,7 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
         message = f"{len(failed):,} of {plural(len(records), 'group')} not fitted; the first is {name}: "
         message += _reason(blocks, first, records[first]["verdict"])
         if forgiving:
-            result.noted.append(note("groups", message))
+            result.notes.append(note("groups", message))
         else:
             result.reason = message
             result.advice = (

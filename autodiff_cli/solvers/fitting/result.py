@@ -44,6 +44,7 @@ class Fit(Solution):
         profiles: the profile interval of each free parameter, if they were requested.
     """
 
+    command = "fit"
     tables = "autodiff_cli.solvers.fitting.tables:tables"
 
     k: float
@@ -60,7 +61,7 @@ class Fit(Solution):
     curvature: Curvature | None
 
     def __init__(self, problem: Problem, point: Vector, optimality: Optimality, level: float) -> None:
-        super().__init__("fit", problem.expression)
+        super().__init__(expression=problem.expression)
         self.problem, self.point, self.optimality, self.level = problem, point, optimality, level
         self.trace: list[Record] | None = None
         self.derived: list[Record] = []

@@ -99,7 +99,7 @@ def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str])
     rows = np.array([joint.rows - int(free.sum())])
     facts = optimality(joint.objective, point, joint.box, rows, PATTERNS)
     result = SharedFit(problem, joint.blocks.labels, level, joint.shared)
-    result.noted = notes_on_problem(problem)
+    result.notes = notes_on_problem(problem)
     dof = int(rows[0] - facts.free.sum())
     rss = float(facts.linear.rest[0]) ** 2
     variance = 1.0 if problem.absolute else rss / dof if dof > 0 else np.nan
@@ -141,7 +141,7 @@ def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str])
         message = (
             f"{plural(left, 'group')} left out, with fewer rows than parameters; the first is {result.by} = {result.labels[few]}"
         )
-        result.noted.append(note("groups", message))
+        result.notes.append(note("groups", message))
     return result
 
 

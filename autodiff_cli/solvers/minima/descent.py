@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Smooth(Protocol):
         """Return the Hessian matrix times a direction."""
 
 
-class Descended(NamedTuple):
+class Descent(NamedTuple):
     """The end of a descent.
 
     Attributes:
@@ -84,7 +85,7 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
 
 def descend(
     function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None, typical: Vector | None = None
-) -> Descended:
+) -> Descent:
     """Minimize a function from a point at which its value and gradient are finite.
 
     The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
@@ -99,10 +100,10 @@ def descend(
         report: the function that receives each accepted step.
         typical: the sizes of the variables; by default, those of the start.
     """
-    return _Descent(function, x, report, np.abs(x) if typical is None else typical).run(most, tolerance)
+    return _Descender(function, x, report, np.abs(x) if typical is None else typical).run(most, tolerance)
 
 
-class _Descent:
+class _Descender:
     """The state of a descent."""
 
     def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector) -> None:
@@ -123,7 +124,7 @@ class _Descent:
         self.lengths: list[float] = []
         self.last: Vector | None = None
 
-    def run(self, most: int, tolerance: float) -> Descended:
+    def run(self, most: int, tolerance: float) -> Descent:
         """Descend until no step reduces the value, or at most ``most`` trials."""
         self._refresh()
         radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
@@ -187,9 +188,9 @@ class _Descent:
             return False
         return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
 
-    def _end(self, ending: str) -> Descended:
+    def _end(self, ending: str) -> Descent:
         deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
-        return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
+        return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         moved = trial - self.x
@@ -302,3 +303,17 @@ class Objective:
 
     def product(self, x: Vector, direction: Vector) -> Vector:
         return self.problem.product(x, direction, self._none)
+
+
+def least_slope(problem: Problem, x: Vector, most: int) -> tuple[Vector, int]:
+    """Return a point near x at which the norm of the gradient is least, and the number of steps to it."""
+    end = library("scipy.optimize", "minimize").least_squares(
+        lambda x: problem.slopes(x)[0],
+        x,
+        lambda x: problem.hessian(x, np.zeros(0)),
+        bounds=(problem.low, problem.high),
+        x_scale="jac",
+        max_nfev=most,
+        **{"xtol": 3e-16, "ftol": None, "gtol": None},
+    )
+    return np.clip(end.x, problem.low, problem.high), int(end.nfev) - 1

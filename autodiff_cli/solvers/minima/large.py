@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate
-from autodiff_cli.solvers.minima.descent import Descended, descend, outward, projected
+from autodiff_cli.solvers.minima.descent import Descent, descend, outward, projected
 from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _TRIALS = 3
 _MOST_RESTARTS = 100
 
 
-def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descended:
+def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
     """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients.
 
     The arguments and the result are those of ``descend``.

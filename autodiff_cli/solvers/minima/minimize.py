@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.minima.certificate import Certificate
 
 _MOST_NAMED = 5
 MOST_STEPS = 1_000
@@ -32,6 +34,7 @@ MOST_SECONDS = 4.0
 """The time for the evaluations of so many trial steps."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Minimum(Solution):
     """The result of ``minimize``.
 
@@ -43,28 +46,26 @@ class Minimum(Solution):
         gradient_norm: the norm of the gradient of the Lagrangian, apart from active bounds.
         eigenvalues: the eigenvalues of the Hessian matrix on the tangent space of the active constraints and bounds, ascending.
         multipliers: the Lagrange multiplier of each constraint, and of each active bound as ``x >= 0``.
-        sensitivity: the derivative of each variable, and of the value, with respect to each constant that was named.
+        direction: the way down from a saddle point, or a direction in which a minimum is flat, if there is one.
         sentence: the verdict in words, and what proves it.
         trace: one record for each step, if they were requested.
+        sensitivity: the derivative of each variable, and of the value, with respect to each constant that was named.
     """
 
+    command = "minimize"
     tables = "autodiff_cli.solvers.minima.tables:tables"
 
-    def __init__(self, expression: str, maximize: bool) -> None:
-        super().__init__("minimize", expression)
-        self.maximize = maximize
-        self.solution: dict[str, Vector] = {}
-        self.start: dict[str, Vector] = {}
-        self.at_bound: dict[str, list[str]] = {}
-        self.value = np.nan
-        self.gradient_norm = np.nan
-        self.eigenvalues: Vector = np.zeros(0)
-        self.eigenvalue_error = 0.0
-        self.multipliers: dict[str, float] = {}
-        self.sensitivity: dict[str, dict[str, Vector | float]] = {}
-        self.direction: dict[str, Vector] = {}
-        self.sentence = ""
-        self.trace: list[Record] | None = None
+    solution: dict[str, Vector]
+    start: dict[str, Vector]
+    at_bound: dict[str, list[str]]
+    value: float
+    gradient_norm: float
+    eigenvalues: Vector
+    multipliers: dict[str, float]
+    direction: dict[str, Vector]
+    sentence: str
+    trace: list[Record] | None
+    sensitivity: dict[str, dict[str, Vector | float]] = field(default_factory=dict)
 
     def answer(self) -> Record:
         return {
@@ -159,9 +160,8 @@ def minimize(
         problem = Problem(expression, kept, const, subject, ends, maximize)
     if not problem.size:
         raise no_variables()
-    result = Minimum(expression, maximize)
     unread = [name for name in (const or {}) if name not in used]
-    result.noted = [note("unused", f"'{name}' does not occur in the expression") for name in [*idle, *unread]]
+    notes = [note("unused", f"'{name}' does not occur in the expression") for name in [*idle, *unread]]
     check(sensitivity, const or {})
     check_start(problem)
     moved = [
@@ -169,47 +169,55 @@ def minimize(
     ]
     if moved:
         message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
-        result.noted.append(note("bounds", message))
+        notes.append(note("bounds", message))
     if problem.size <= DENSE:
         problem.seconds = MOST_SECONDS * max(1.0, max_steps / MOST_STEPS)
     search = Search(problem, stationary, max_steps)
     search.run()
-    _fill(result, problem, search)
-    result.trace = search.trace if trace else None
-    if sensitivity and result.converged and search.found is not None:
-        result.sensitivity = sensitivities(problem, search.found, const or {}, sensitivity)
-    for name in idle:
-        result.solution[name] = result.start[name] = whole.system.named(whole.system.start)[name]
-    result.solution = {name: result.solution[name] for name in whole.system.names}
+    point = search.x
+    unchanged = {name: value for name, value in whole.system.named(whole.system.start).items() if name in idle}
+    solution = {**problem.system.named(point), **unchanged}
+    direction = search.direction is not None and search.direction.any()
+    result = Minimum(
+        expression=expression,
+        converged=search.converged,
+        verdict=search.verdict,
+        reason="" if search.converged else search.sentence,
+        advice=search.advice,
+        steps=search.steps,
+        evaluations=problem.system.evaluations,
+        notes=notes,
+        solution={name: solution[name] for name in whole.system.names},
+        start={**problem.system.named(problem.system.start), **unchanged},
+        at_bound=_at_bound(problem, point),
+        value=problem.sign * problem.values(point)[0],
+        gradient_norm=search.gradient_norm,
+        eigenvalues=search.eigenvalues,
+        multipliers=_multipliers(problem, search.certificate),
+        direction=problem.system.named(search.direction) if search.direction is not None and direction else {},
+        sentence=search.sentence,
+        trace=search.trace if trace else None,
+    )
+    if sensitivity and result.converged and search.certificate is not None:
+        result.sensitivity = sensitivities(problem, search.certificate, const or {}, sensitivity)
     return result
 
 
-def _fill(result: Minimum, problem: Problem, search: Search) -> None:
-    """Write what a search found into a result."""
-    system, found = problem.system, search.found
-    result.solution, result.start = system.named(search.x), system.named(system.start)
-    result.value = problem.sign * problem.values(search.x)[0]
-    result.verdict, result.converged = search.verdict, search.converged
-    result.sentence, result.advice = search.sentence, search.advice
-    result.reason = "" if result.converged else search.sentence
-    result.steps, result.evaluations = search.steps, system.evaluations
-    if search.direction is not None and search.direction.any():
-        result.direction = system.named(search.direction)
-    ends = np.where(search.x <= problem.low, "low", np.where(search.x >= problem.high, "high", ""))
-    for name, start in zip(system.names, np.cumsum([0, *(np.size(value) for value in result.solution.values())]), strict=False):
-        result.at_bound[name] = [str(each) for each in ends[start : start + np.size(result.solution[name])]]
-    if found is None:
-        norm = search.gradient_norm
-        result.gradient_norm = float(np.linalg.norm(problem.slopes(search.x)[0])) if norm is None else norm
-        return
-    result.gradient_norm = found.gradient_norm
-    if np.isfinite(found.eigenvalues).all():
-        result.eigenvalues = np.sort(problem.sign * found.eigenvalues)
-    result.eigenvalue_error = found.error
-    result.multipliers = {
-        each.text: problem.sign * float(value) for each, value in zip(problem.constraints, found.multipliers, strict=True)
-    }
-    for i in np.flatnonzero(found.active.fixed):
-        at_low = search.x[i] <= problem.low[i]
-        text = f"{system.labels[i]} {'>=' if at_low else '<='} {(problem.low if at_low else problem.high)[i]:.12g}"
-        result.multipliers[text] = problem.sign * abs(float(found.reduced[i]))
+def _at_bound(problem: Problem, x: Vector) -> dict[str, list[str]]:
+    """Return ``low``, ``high`` or an empty text for each element of each variable."""
+    ends = np.where(x <= problem.low, "low", np.where(x >= problem.high, "high", ""))
+    names = [label.partition("[")[0] for label in problem.system.labels]
+    return {one: [str(end) for name, end in zip(names, ends, strict=True) if name == one] for one in problem.system.names}
+
+
+def _multipliers(problem: Problem, certificate: Certificate | None) -> dict[str, float]:
+    """Return the multipliers of the constraints and of the active bounds, by their texts."""
+    if certificate is None:
+        return {}
+    pairs = zip(problem.constraints, certificate.multipliers, strict=True)
+    multipliers = {each.text: problem.sign * float(value) for each, value in pairs}
+    for i in np.flatnonzero(certificate.active.fixed):
+        at_low = certificate.x[i] <= problem.low[i]
+        text = f"{problem.system.labels[i]} {'>=' if at_low else '<='} {(problem.low if at_low else problem.high)[i]:.12g}"
+        multipliers[text] = problem.sign * abs(float(certificate.reduced[i]))
+    return multipliers

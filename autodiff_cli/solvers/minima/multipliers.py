@@ -15,7 +15,7 @@ from autodiff_cli.solvers.minima.descent import descend
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
-    from autodiff_cli.solvers.minima.descent import Descended, Report
+    from autodiff_cli.solvers.minima.descent import Descent, Report
     from autodiff_cli.solvers.minima.problem import Problem
 
 _FACTORS = (1.0, 100.0, 1e4)
@@ -41,7 +41,7 @@ class _Budget:
         """The largest number of trials of the next descent."""
         return min(self._most, self._left)
 
-    def spent(self, done: Descended) -> Descended:
+    def spent(self, done: Descent) -> Descent:
         """Subtract the trials of a descent, and return it."""
         self._left -= done.trials
         return done

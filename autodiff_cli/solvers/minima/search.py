@@ -8,12 +8,12 @@ import numpy as np
 
 from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
-from autodiff_cli.lazy import library
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe
-from autodiff_cli.solvers.minima.descent import DENSE, Descended, Objective, descend
+from autodiff_cli.solvers.minima.descent import DENSE, Descent, Objective, descend, least_slope
 from autodiff_cli.solvers.minima.kinks import settle
+from autodiff_cli.solvers.minima.large import certify_large, descend_large
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
@@ -42,8 +42,7 @@ class Search:
 
     Attributes:
         x: the last point.
-        found: the certificate of the last point; ``None`` if there is none.
-        gradient_norm: the norm of the shortest convex combination of gradients at a kink; ``None`` elsewhere.
+        certificate: the certificate of the last point; ``None`` if there is none.
         verdict, converged, sentence, advice: see ``Solution`` and ``Minimum``.
         direction: the way down from a saddle point, or a direction in which a minimum is flat.
         steps: the number of accepted steps.
@@ -54,15 +53,16 @@ class Search:
         self.problem, self.stationary, self.most = problem, stationary, most
         self.x = problem.start
         self.typical = np.abs(self.x)
-        self.found: Certificate | None = None
-        self.gradient_norm: float | None = None
+        self.certificate: Certificate | None = None
+        self._kink_norm: float | None = None
         self.verdict, self.converged = "not_converged", False
         self.sentence = ""
         self.advice: str | None = None
         self.direction: Vector | None = None
         self.steps = 0
         self.trace: list[Record] = []
-        self._kind = "maximum" if problem.sign < 0 else "minimum"
+        words = ("maximum", "negative", "increases") if problem.sign < 0 else ("minimum", "positive", "decreases")
+        self._kind, self._positive, self._falls = words
         self._first_value, self._first_norm = self._at_start()
         self._report(self.x, self._first_value, self._first_norm, 0.0, "start")
 
@@ -78,12 +78,26 @@ class Search:
                     self._confirm()
         except OutOfTime:
             seconds, self.problem.seconds = self.problem.seconds, np.inf
-            self.x, self.found, self.steps = self._reached, None, len(self.trace) - 1
+            self.x, self.certificate, self.steps = self._reached, None, len(self.trace) - 1
             more = setting("max_steps", str(10 * self.most))
             self._failed(
                 f"not converged after evaluations of {seconds:g} s",
                 f"allow more with {more}, or use another start with {setting('at')}",
             )
+
+    @property
+    def gradient_norm(self) -> float:
+        """The norm of the gradient of the Lagrangian, or of the shortest convex combination of gradients at a kink."""
+        if self.certificate is not None:
+            return self.certificate.gradient_norm
+        return float(np.linalg.norm(self.problem.slopes(self.x)[0])) if self._kink_norm is None else self._kink_norm
+
+    @property
+    def eigenvalues(self) -> Vector:
+        """The eigenvalues of the certificate with the sign of the objective, ascending; none if they are not finite."""
+        if self.certificate is None or not np.isfinite(self.certificate.eigenvalues).all():
+            return np.zeros(0)
+        return np.sort(self.problem.sign * self.certificate.eigenvalues)
 
     def _confirm(self) -> None:
         """Replace the verdict where the value is not continuous, or where its changes underflow."""
@@ -100,14 +114,14 @@ class Search:
     @property
     def _is_tiny(self) -> bool:
         """Whether the curvature at the last point is so small that subnormal numbers occur in it."""
-        return self.found is not None and bool(np.max(np.abs(self.found.eigenvalues), initial=0.0) < _SUBNORMAL)
+        return self.certificate is not None and bool(np.max(np.abs(self.certificate.eigenvalues), initial=0.0) < _SUBNORMAL)
 
     @property
     def _is_free(self) -> bool:
         """Whether neither a constraint nor a bound holds the last point; a bound does not hold a flat one."""
-        if self.found is None or self.found.active.constraints.any():
+        if self.certificate is None or self.certificate.active.constraints.any():
             return False
-        return self.verdict == "flat" or not self.found.active.fixed.any()
+        return self.verdict == "flat" or not self.certificate.active.fixed.any()
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
@@ -126,15 +140,11 @@ class Search:
     def _between_bounds(self) -> None:
         objective = Objective(self.problem)
         if self.stationary and self.problem.size <= DENSE:
-            self._approach_stationary()
+            self.x, self.steps = least_slope(self.problem, self.x, self.most)
         for _ in range(_MOST_ESCAPES):
-            if self.problem.size > DENSE:
-                from autodiff_cli.solvers.minima.large import descend_large as method
-            else:
-                method = descend
-            if self.stationary:
-                done = Descended(self.x, "stationary", 0, [], 0)
-            else:
+            method = descend_large if self.problem.size > DENSE else descend
+            done = Descent(self.x, "stationary", 0, [], 0)
+            if not self.stationary:
                 done = method(objective, self.x, self.most, report=self._report)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
@@ -148,27 +158,13 @@ class Search:
             self._report(lower, value, norm, 0.0, "escape")
         return self._failed("no minimum was found after many saddle points", f"use another start with {setting('at')}")
 
-    def _approach_stationary(self) -> None:
-        """Decrease the norm of the gradient to that of a stationary point."""
-        problem, none = self.problem, np.zeros(0)
-        end = library("scipy.optimize", "minimize").least_squares(
-            lambda x: problem.slopes(x)[0],
-            self.x,
-            lambda x: problem.hessian(x, none),
-            bounds=(problem.low, problem.high),
-            x_scale="jac",
-            max_nfev=self.most,
-            **{"xtol": 3e-16, "ftol": None, "gtol": None},
-        )
-        self.x, self.steps = np.clip(end.x, problem.low, problem.high), int(end.nfev) - 1
-
-    def _examined(self, done: Descended) -> Vector | None:
+    def _examined(self, done: Descent) -> Vector | None:
         """Set the verdict on the end of a descent; or return a lower point from which to go on."""
         found = self._certificate()
         if found is None:
             self._kink(done)
             return None
-        self.found, self.x = found, found.x
+        self.certificate, self.x = found, found.x
         if found.is_minimum and (not self._is_free or is_curved(self.problem, found.x)):
             beyond = self._beyond_jump()
             if beyond is None:
@@ -198,15 +194,11 @@ class Search:
         elif around.rises and around.order:
             self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
         elif around.rises:
-            verb = "increases" if self._kind == "minimum" else "decreases"
+            verb = "increases" if self._falls == "decreases" else "decreases"
             self._proven(f"the Hessian matrix is singular; the value {verb} in every direction that was tried")
         else:
             self._flat(around.direction)
         return None
-
-    @property
-    def _positive(self) -> str:
-        return "positive" if self._kind == "minimum" else "negative"
 
     def _beyond_jump(self) -> Vector | None:
         """Return a point close to a minimum with a value so low that the function must jump in between, or ``None``.
@@ -231,8 +223,6 @@ class Search:
         """Return the certificate of the last point, or of a better point nearby."""
         problem = self.problem
         if problem.size > DENSE:
-            from autodiff_cli.solvers.minima.large import certify_large
-
             return certify_large(problem, self.x, self.typical)
         none = np.zeros(0, bool)
         if not np.isfinite(problem.hessian(self.x, np.zeros(0))).all():
@@ -252,7 +242,7 @@ class Search:
             self.x = error.x
             self._unbounded()
             return
-        self.found = found
+        self.certificate = found
         if found is not None:
             self.x = found.x
             if found.is_minimum:
@@ -273,7 +263,7 @@ class Search:
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
         if beyond[worst] > 1e-8 * max(1.0, float(np.max(np.abs(self.x)))):
-            text, self.found = self.problem.constraints[worst].text, None
+            text, self.certificate = self.problem.constraints[worst].text, None
             self._failed(
                 f"no point that satisfies the constraints was found: '{text}' is violated by {beyond[worst]:.3g} at the end",
                 "check that the constraints do not contradict each other, or start closer to a point that satisfies them",
@@ -288,7 +278,7 @@ class Search:
     # Verdicts
 
     def _proven(self, curvature: str = "") -> None:
-        found = self.found
+        found = self.certificate
         assert found is not None
         self.converged = True
         self.verdict = "at_bound" if found.active.fixed.any() else self._kind
@@ -319,10 +309,6 @@ class Search:
         self.advice = f"use another start with {setting('at')}"
         return None
 
-    @property
-    def _falls(self) -> str:
-        return "decreases" if self._kind == "minimum" else "increases"
-
     def _below(self, direction: Vector) -> Vector | None:
         """Return the lowest of some points along a direction, if one is lower."""
         problem = self.problem
@@ -342,18 +328,22 @@ class Search:
         self.verdict, self.converged = "flat", True
         self.direction = direction
         what = "the Hessian matrix is singular"
-        if self.found is not None and len(self.found.eigenvalues) and self.found.eigenvalues[0] < -self.found.error:
+        if (
+            self.certificate is not None
+            and len(self.certificate.eigenvalues)
+            and self.certificate.eigenvalues[0] < -self.certificate.error
+        ):
             what = "the second derivative is zero in a direction that the bounds and constraints allow"
         self.sentence = f"flat: the gradient is zero within rounding; {what}; no lower value was found"
         if self._kind == "maximum":
             self.sentence = self.sentence.replace("lower", "higher")
 
-    def _kink(self, done: Descended) -> None:
+    def _kink(self, done: Descent) -> None:
         """Set the verdict on a point at which a descent ended although the gradient is not zero."""
         kink = settle(self.problem, self.x, self.typical, moves=True) if self.problem.size <= DENSE else None
         if kink is not None:
-            self.x, self.verdict, self.found, self.converged = kink.x, "kink", None, True
-            self.gradient_norm = kink.norm
+            self.x, self.verdict, self.certificate, self.converged = kink.x, "kink", None, True
+            self._kink_norm = kink.norm
             self.sentence = f"{self._kind} at a kink: {kink.reason}"
             return
         if done.ending == "limit":
@@ -366,7 +356,7 @@ class Search:
                 f"the expression may have a jump or a kink there; use another start with {setting('at')}",
             )
 
-    def _leaves(self, done: Descended) -> bool:
+    def _leaves(self, done: Descent) -> bool:
         """Return whether a descent moved away in equal or growing steps until the derivatives vanished, as for ``exp(-x)``."""
         lengths = done.lengths
         if len(lengths) < _MANY or self.problem.size > DENSE:

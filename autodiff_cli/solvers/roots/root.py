@@ -51,10 +51,11 @@ class Root(Solution):
         complete: whether it is proven that the range has no other roots; ``None`` without a range.
     """
 
+    command = "root"
     tables = "autodiff_cli.solvers.roots.tables:root_tables"
 
     def __init__(self, problem: Problem, found: Found) -> None:
-        super().__init__("root", problem.expression)
+        super().__init__(expression=problem.expression)
         check = found.check
         self.problem = problem
         self.labels = problem.labels
@@ -86,7 +87,7 @@ class Root(Solution):
             }
             for i, step in enumerate(found.steps)
         ]
-        self.noted = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
+        self.notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
         self.others = 0
@@ -117,11 +118,11 @@ class Root(Solution):
             self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
         elif self.verdict == "multiple_root":
             left = f", so rounding leaves {self.digits} certain digits" if self.digits < _MANY_DIGITS else ""
-            self.noted.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
+            self.notes.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
         if self.converged and self.multiplicity == 0:
-            self.noted.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
+            self.notes.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
         if self.converged and found.starts > 1:
-            self.noted.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
+            self.notes.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
     def answer(self) -> Record:
         values = {name: plain(value) for name, value in self.solution.items()}
@@ -332,12 +333,12 @@ def _over(
         result.advice = f"search a wider range with {setting('over')}" if found.complete else f"use a start with {setting('at')}"
     result.complete = found.complete
     result.others = max(len(made) - 1, 0)
-    result.noted += _remarks(problem, found)
+    result.notes += _remarks(problem, found)
     if all:
         result.roots = made
-        result.noted += [each for one in made if one is not result for each in one.noted if each["kind"] == "multiple"]
+        result.notes += [each for one in made if one is not result for each in one.notes if each["kind"] == "multiple"]
     elif len(made) > 1:
-        result.noted.append(note("others", f"{plural(len(made) - 1, 'other root')} in the range"))
+        result.notes.append(note("others", f"{plural(len(made) - 1, 'other root')} in the range"))
     return result
 
 
