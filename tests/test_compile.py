@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler import schedule
-from autodiff_cli.compiler.array_functions import takes_array
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.compiler.simplify import EXACT, Pattern, Replacement
+from autodiff_cli.compiler.tracer import takes_array
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from tests.accuracy.explained import call_of

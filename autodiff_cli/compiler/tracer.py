@@ -10,12 +10,13 @@ Python control flow that depends on a value cannot be traced; it raises ``NotRec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.compiler.instruction import Instruction, Operand, undecided
 from autodiff_cli.compiler.tape import Tape
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     Operands = NDArray[Any]
     """An array of operands."""
+
 
 _LINEAR = ("linear", "bilinear", "product")
 _UNROLLED = frozenset(["prod", "cumprod", "cross", "tril", "triu", "gather", "einsum", "pad", "diag_embed", "addmm"])
@@ -155,3 +157,28 @@ def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
         return as_tensor(tape, primitive.forward(*arguments))
     except FOREIGN:
         raise refusal from None
+
+
+_SECTIONS = (
+    *("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants"),
+    *("margin_losses", "normalization", "attention"),
+)
+"""The modules whose functions take arrays; most of these functions return a scalar unchanged."""
+_MIXED_SECTIONS = ("activation", "gates", "comparison", "numerical", "summaries")
+"""The modules some of whose functions take arrays."""
+
+
+def takes_array(op: FunctionInfo) -> bool:
+    """Return whether a function takes an array, such as ``sum`` and ``softmax``."""
+    return op.section in _SECTIONS or (op.section in _MIXED_SECTIONS and "dim" in op.parameters) or op.name in ("cov", "corrcoef")
+
+
+def of_one_number(values: Iterable[object]) -> bool:
+    """Return whether the tensors among the arguments of a call are scalars, and one of them depends on a variable."""
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    return any(isinstance(one, Tracer) or one.requires_grad for one in tensors) and not any(one.shape for one in tensors)
+
+
+def is_per_row(op: FunctionInfo, given: Sequence[object], named: Mapping[str, object]) -> bool:
+    """Return whether a call is a loss, or ``x.max(y)``, which compares two numbers."""
+    return "reduction" in op.parameters or (op.name in ("max", "min") and len(given) + len(named) == 2 and "dim" not in named)

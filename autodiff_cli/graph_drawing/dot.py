@@ -6,8 +6,7 @@ import subprocess
 
 from autodiff_cli.errors import MissingPackage, ProgramError, setting
 from autodiff_cli.graph_drawing.labels import LONGEST_TIP, fitted, flow, lines, printable
-from autodiff_cli.graph_drawing.model import Graph, GraphNode
-from autodiff_cli.graph_drawing.size_limits import HURRY, LONG
+from autodiff_cli.graph_drawing.model import HURRY, LONG, Graph, GraphNode
 from autodiff_cli.graph_drawing.theme import GraphTheme, theme_of
 
 _SHAPES = {

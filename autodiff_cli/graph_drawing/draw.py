@@ -16,8 +16,7 @@ from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, gra
 from autodiff_cli.graph_drawing.collapse import collapse as collapsed
 from autodiff_cli.graph_drawing.collapse import cut, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
-from autodiff_cli.graph_drawing.model import Graph
-from autodiff_cli.graph_drawing.size_limits import LIMITS, Limits
+from autodiff_cli.graph_drawing.model import LIMITS, Graph, Limits
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value

@@ -8,9 +8,8 @@ from xml.sax.saxutils import escape
 from autodiff_cli.errors import LimitError, UsageError, setting
 from autodiff_cli.graph_drawing.labels import LONGEST_TIP, LabelLine, fitted, flow, lines, printable, width
 from autodiff_cli.graph_drawing.layout import Layout, place
-from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.graph_drawing.model import LONGEST, Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import Point
-from autodiff_cli.graph_drawing.size_limits import LONGEST
 from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"

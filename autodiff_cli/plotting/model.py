@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,81 @@ import numpy as np
 from autodiff_cli.arrays import Floats, Mask
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.program import output_name
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.lazy import deferred
+from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.refine import Samples
-from autodiff_cli.plotting.scale import LINEAR, Scale
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scales of both axes; ``log`` contains ``x`` and ``y`` for the axes that are logarithmic."""
+
+    log: str = ""
+
+    def across(self, over: Range) -> tuple[float, float]:
+        """Return the ends of the horizontal axis.
+
+        Raises:
+            UsageError: if the axis is logarithmic, and the range is not positive.
+        """
+        return self._ends("x", (over.low, over.high), f"{over.name}=1:100", "over")
+
+    def up(self, y_range: tuple[float, float]) -> tuple[float, float]:
+        """Return the ends of the vertical axis for a range of values.
+
+        Raises:
+            UsageError: if the axis is logarithmic, and the range is not positive.
+        """
+        return self._ends("y", y_range, "1:100", "y_range")
+
+    def _ends(self, axis: str, ends: tuple[float, float], example: str, option: str) -> tuple[float, float]:
+        if axis not in self.log:
+            return ends
+        if ends[0] <= 0:
+            raise UsageError(
+                f"a logarithmic axis needs a positive range, not {ends[0]:g} to {ends[1]:g}",
+                hint=f"write {setting(option, example)}",
+            )
+        return math.log10(ends[0]), math.log10(ends[1])
+
+    def axis(self, x: Floats) -> Floats:
+        """Return the positions of points on the horizontal axis."""
+        return np.log10(x) if "x" in self.log else x
+
+    def x(self, u: Floats) -> Floats:
+        """Return the points at positions on the horizontal axis."""
+        return 10.0**u if "x" in self.log else u
+
+    def drawn(self, x: Floats, curves: Floats) -> Floats:
+        """Return a value and its derivatives, ``(k, n)``, in units of the axes; on a logarithmic axis, ``k`` is at most 2."""
+        if not self.log:
+            return curves
+        value, *slopes = curves
+        slope = slopes[0] * (x * math.log(10) if "x" in self.log else 1.0) if slopes else None
+        if "y" in self.log:
+            with np.errstate(all="ignore"):
+                slope = None if slope is None else slope / (value * math.log(10))
+                value = np.log10(np.where(value > 0, value, np.nan))
+        return np.stack([value] if slope is None else [value, slope])
+
+    def placed(self, points: Floats) -> Floats:
+        """Return points ``(k, 2)`` in units of the axes."""
+        x, y = points.T
+        with np.errstate(all="ignore"):
+            return np.stack([self.axis(x), np.log10(np.where(y > 0, y, np.nan)) if "y" in self.log else y], 1)
+
+    def seen(self, found: Discontinuity) -> bool:
+        """Return whether a discontinuity is one of the value: the logarithm also has poles and ends where the value is 0."""
+        return "y" not in self.log or found.kind in ("jump", "kink", "hole")
+
+    def moved(self, found: Discontinuity) -> Discontinuity:
+        """Return a discontinuity with its position on the variable instead of the axis."""
+        return replace(found, at=float(f"{10.0**found.at:.12g}")) if "x" in self.log else found
+
+
+LINEAR = Scale()
 
 
 class Curve(NamedTuple):

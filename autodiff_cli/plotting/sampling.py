@@ -22,9 +22,8 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
 from autodiff_cli.plotting.default_range import default_range
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
-from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource
+from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource, Scale
 from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
-from autodiff_cli.plotting.scale import Scale
 from autodiff_cli.wording import listed, shortened
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.compiler.array_functions import of_one_number, takes_array
+from autodiff_cli.compiler.tracer import of_one_number, takes_array
 from autodiff_cli.errors import NotRecordable, setting
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax

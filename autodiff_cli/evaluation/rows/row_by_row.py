@@ -11,8 +11,8 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.compiler.array_functions import is_per_row, of_one_number, takes_array
 from autodiff_cli.compiler.program import Compiled, Term
+from autodiff_cli.compiler.tracer import is_per_row, of_one_number, takes_array
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.expression import Evaluator
