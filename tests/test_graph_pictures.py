@@ -30,7 +30,7 @@ from autodiff_cli.graph_drawing.layers import Layers, layers_of
 from autodiff_cli.graph_drawing.layout import Layout, place, relaxed
 from autodiff_cli.graph_drawing.mermaid import to_mermaid
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
-from autodiff_cli.graph_drawing.routes import rounded, spread
+from autodiff_cli.graph_drawing.routes import smooth, spread
 from autodiff_cli.graph_drawing.svg import to_svg
 from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
 from tests.drawn import dressed, faults, random_graph, read, sampled
@@ -388,21 +388,16 @@ def test_columns_are_the_best_that_the_distances_allow(seed: int) -> None:
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(st.lists(st.tuples(st.integers(5, 60), st.integers(-100, 100), st.integers(0, 60)), min_size=2, max_size=12))
-def test_curves_stay_in_their_stretches(given_: list[tuple[int, int, int]]) -> None:
-    stretches = []
-    y = 0.0
-    for i, (down, left, wide) in enumerate(given_):
-        y += down
-        stretches.append((y, float(left), float(left + wide * (0 < i < len(given_) - 1))))
-    way = sampled(np.array(rounded(stretches)))
-    assert (np.diff(way[:, 1]) >= 0).all()
-    for height, left, right in stretches:
-        assert left - 0.5 <= np.interp(height, way[:, 1], way[:, 0]) <= right + 0.5
-    ends = [(way[0, 1], way[0, 0]), (way[-1, 1], way[-1, 0])]
-    assert ends == [pytest.approx(stretches[0][:2]), pytest.approx(stretches[-1][:2])]
-    points = sorted({stretch[1] for stretch in stretches} | {stretch[2] for stretch in stretches})
-    assert points[0] - 1e-6 <= way[:, 0].min() <= way[:, 0].max() <= points[-1] + 1e-6
+@given(st.lists(st.tuples(st.integers(5, 60), st.integers(-100, 100)), min_size=2, max_size=12))
+def test_curves_stay_between_their_points(steps: list[tuple[int, int]]) -> None:
+    heights = np.cumsum([down for down, _ in steps])
+    points = [(float(x), float(y)) for (_, x), y in zip(steps, heights, strict=True)]
+    curve = np.array(smooth(points))
+    assert curve[::3] == pytest.approx(np.array(points))
+    for k, (one, other) in enumerate(pairwise(points)):
+        way = sampled(curve[3 * k : 3 * k + 4])
+        assert (np.diff(way[:, 1]) >= 0).all()
+        assert min(one[0], other[0]) - 0.5 <= way[:, 0].min() <= way[:, 0].max() <= max(one[0], other[0]) + 0.5
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -1,30 +1,23 @@
 """The routes of edges from box to box: the last step of a layered layout.
 
-In each layer that an edge passes, a free stretch lies between the adjacent slots.  The edge is the shortest line through these
-stretches, with rounded corners.  Between two points, the curve stays in the range of their x positions, so that a rounded
-corner cannot touch a box.
+An edge that passes layers follows its lines, straight down through each layer, and bends between the layers.  Between two points,
+the curve stays in the range of their x positions, so that it cannot touch a box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf
 
 from autodiff_cli.graph_drawing.layers import Edges, Layers
 
 Point = tuple[float, float]
-Stretch = tuple[float, float, float]
-"""A y position, and the left and right ends of the free range at this position."""
 _CLEAR = 9.0
-"""The minimum distance between an edge and the boxes that it passes."""
-_HALF_CLEAR = 4.0
-"""Half of the minimum distance between two edges side by side."""
+"""The maximum distance between a box and an edge that leaves it, at the border of the layer."""
 _PORT = 14.0
 """The distance between the ends of adjacent edges at one box."""
 _FLATTEST = 1.6
 """The maximum slope at both ends of an edge, in horizontal pixels for each vertical pixel."""
-_NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
 """An edge whose ends are less than ``_STRAIGHT`` pixels apart horizontally is drawn vertical, because ``spread`` gives its end the
 weight ``_FIRM`` instead of 1."""
@@ -42,26 +35,17 @@ class Routes:
     """
 
     def __init__(self, layers: Layers, sizes: Sequence[Point], flats: Sequence[float], x: Sequence[float], edges: Edges) -> None:
-        self._layers, self._sizes, self._x, self._edges = layers, sizes, x, edges
+        self._layer, self._sizes, self._x, self._edges = layers.layer, sizes, x, edges
         self._paths = [layers.path(a, b) for a, b in edges]
-        self._used = [0] * len(layers.layer)
-        for path in self._paths:
-            for slot in path[1:-1]:
-                self._used[slot] += 1
-        self._room = [self._stretches(row) for row in layers.rows]
-        self._at = {slot: (k, i) for k, row in enumerate(layers.rows) for i, slot in enumerate(row)}
         self._starts, self._ends = self._ports(flats)
 
     def aside(self) -> list[float]:
         """Return, for each layer, the maximum horizontal length of the edges between this layer and the next."""
-        aside = [0.0] * len(self._layers.rows)
-        for (a, _), path, start, end in zip(self._edges, self._paths, self._starts, self._ends, strict=True):
-            first, steps = self._layers.layer[a], len(path) - 1
-            alone = all(self._used[slot] == 1 for slot in path[1:-1])
-            xs = [start, *(self._x[slot] for slot in path[1:-1]), end]
-            for i, (x, to) in enumerate(pairwise(xs)):
-                far = min(abs(to - x), abs(end - start)) if alone and steps > 1 else abs(to - x)
-                aside[first + i] = max(aside[first + i], far)
+        aside = [0.0] * (max(self._layer) + 1)
+        for k, path in enumerate(self._paths):
+            first = self._layer[path[0]]
+            for i, (x, to) in enumerate(pairwise(self._places(k)), first):
+                aside[i] = max(aside[i], abs(to - x))
         return aside
 
     def curves(self, bands: Sequence[Point]) -> list[list[Point]]:
@@ -70,40 +54,31 @@ class Routes:
         Args:
             bands: the top and bottom of each layer.
         """
-        return [rounded(self._through(k, bands)) for k in range(len(self._edges))]
+        return [smooth(self._through(k, bands)) for k in range(len(self._edges))]
 
-    def _through(self, k: int, bands: Sequence[Point]) -> list[Stretch]:
-        (a, b), path, layer = self._edges[k], self._paths[k], self._layers.layer
-        (top_a, bottom_a), (top_b, bottom_b) = bands[layer[a]], bands[layer[b]]
-        start, end = (top_a + bottom_a + self._sizes[a][1]) / 2, (top_b + bottom_b - self._sizes[b][1]) / 2
-        found: list[Stretch] = [(start, self._starts[k], self._starts[k])]
-        if bottom_a > start + _NOTHING:  # the layer is taller than the box
-            found.append((bottom_a, *self._stretch(a)))
-        for slot in path[1:-1]:
-            room = self._stretch(slot) if self._used[slot] == 1 else (self._x[slot], self._x[slot])
-            found += [(y, *room) for y in bands[layer[slot]]]
-        if top_b < end - _NOTHING:
-            found.append((top_b, *self._stretch(b)))
-        return [*found, (end, self._ends[k], self._ends[k])]
+    def _places(self, k: int) -> list[float]:
+        """Return the x position of an edge in each layer."""
+        return [self._starts[k], *(self._x[slot] for slot in self._paths[k][1:-1]), self._ends[k]]
 
-    def _stretch(self, slot: int) -> tuple[float, float]:
-        k, i = self._at[slot]
-        return self._room[k][i]
+    def _through(self, k: int, bands: Sequence[Point]) -> list[Point]:
+        """Return the points through which an edge is drawn."""
+        (a, b), places = self._edges[k], self._places(k)
+        own = list(bands[self._layer[a] : self._layer[b] + 1])
+        # A box is in the middle of its layer, which may be taller.
+        own[0] = sum(own[0]) / 2 + self._sizes[a][1] / 2, own[0][1]
+        own[-1] = own[-1][0], sum(own[-1]) / 2 - self._sizes[b][1] / 2
+        points = [(x, y) for x, band in zip(places, own, strict=True) for y in band]
+        if self._is_clear(a, *points[:3]):
+            del points[1]
+        if self._is_clear(b, *points[:-4:-1]):
+            del points[-2]
+        return points
 
-    def _stretches(self, row: Sequence[int]) -> list[tuple[float, float]]:
-        """Return the free horizontal range of each slot of a layer; the ranges do not overlap."""
-        half = [self._sizes[slot][0] / 2 if slot < self._layers.count else 0.0 for slot in row]
-        borders = []
-        for i, (a, b) in enumerate(pairwise(row)):
-            right, left = self._x[a] + half[i], self._x[b] - half[i + 1]
-            if half[i] and not half[i + 1]:
-                borders.append((right, right + _CLEAR))
-            elif half[i + 1] and not half[i]:
-                borders.append((left - _CLEAR, left))
-            else:
-                middle = (right + left) / 2
-                borders.append((middle - _HALF_CLEAR, middle + _HALF_CLEAR))
-        return list(zip([-inf, *(b for _, b in borders)], [*(a for a, _ in borders), inf], strict=True))
+    def _is_clear(self, box: int, end: Point, border: Point, following: Point) -> bool:
+        """Return whether an edge may leave a box at an angle: at the border of the layer, it is still beside the box."""
+        share = (border[1] - end[1]) / (following[1] - end[1])
+        x = end[0] + share * (following[0] - end[0])
+        return abs(x - self._x[box]) <= self._sizes[box][0] / 2 + _CLEAR
 
     def _ports(self, flats: Sequence[float]) -> tuple[list[float], list[float]]:
         """Return the x positions of the start and the end of each edge, separate from the other edges at the same box."""
@@ -152,53 +127,7 @@ def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> li
     return [place + i * step for i, place in enumerate(level)]
 
 
-def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
-    """Return the shortest line through stretches; the first and the last stretch are points."""
-    xs, corners = [stretches[0][1]], [0]
-    here, last = 0, len(stretches) - 1
-    while here < last:
-        y, x = stretches[here][0], xs[here]
-        low, high = (-inf, last), (inf, last)
-        corner, slope = last, 0.0
-        for k in range(here + 1, last + 1):
-            down = stretches[k][0] - y
-            left, right = (stretches[k][1] - x) / down, (stretches[k][2] - x) / down
-            if left > high[0] or right < low[0]:
-                slope, corner = high if left > high[0] else low
-                break
-            low, high = max(low, (left, k)), min(high, (right, -k))
-            slope = left
-        corner = abs(corner)
-        xs += [x + slope * (stretches[k][0] - y) for k in range(here + 1, corner + 1)]
-        corners.append(corner)
-        here = corner
-    return [(x, y) for x, (y, _, _) in zip(xs, stretches, strict=True)], corners
-
-
-def rounded(stretches: Sequence[Stretch]) -> list[Point]:
-    """Return the shortest line through stretches, with its corners rounded as far as the stretches allow."""
-    points, corners = _tight(stretches)
-    chosen = set(corners)
-    while True:
-        stops = sorted(chosen)
-        curve = _monotone([points[k] for k in stops])
-        for i, (start, end) in enumerate(pairwise(stops)):
-            for k in range(start + 1, end):
-                y, left, right = stretches[k]
-                if not left <= _at(curve[3 * i : 3 * i + 4], y) <= right:
-                    chosen.add(k)
-        if len(chosen) == len(stops):
-            return curve
-
-
-def _at(curve: Sequence[Point], y: float) -> float:
-    """Return the x position of a Bezier curve at a y position; the y positions of its control points are evenly spaced."""
-    (x0, top), (x1, _), (x2, _), (x3, bottom) = curve
-    t = (y - top) / (bottom - top)
-    return (1 - t) ** 3 * x0 + 3 * t * (1 - t) ** 2 * x1 + 3 * t * t * (1 - t) * x2 + t**3 * x3
-
-
-def _monotone(points: Sequence[Point]) -> list[Point]:
+def smooth(points: Sequence[Point]) -> list[Point]:
     """Return monotone cubic curves through points in downward order, by the method of Fritsch and Carlson.
 
     Between two points, the curve stays in the range of their x positions.
