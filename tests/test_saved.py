@@ -20,7 +20,7 @@ from tests.shell import run
 def memory_of(output: Any, *variables: Any) -> SavedMemory:
     found = SavedMemory(lambda tensor: "", variables)
     for node in reversed(nodes_behind(output)):
-        found.of(node, "")
+        found.values_of(node, "")
     return found
 
 

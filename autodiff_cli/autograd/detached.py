@@ -44,10 +44,10 @@ def data(self: Tensor) -> Tensor:
         ArgumentError: if the value is not a tensor.
         DtypeError: if this tensor requires grad and the elements of the value are not floating-point numbers.
     """
-    made = tensor_on(shared_array(self))
+    alias = tensor_on(shared_array(self))
     if inference_used[0]:
-        made._inference = is_inference(self)
-    return made
+        alias._inference = is_inference(self)
+    return alias
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
@@ -99,11 +99,11 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
             hint="call detach() on the tensor first",
         )
-    made = _rebuilt(np.array(self._data)[()], self._requires_grad, _is_parameter(self))
-    memo[id(self)] = made
+    leaf = _rebuilt(np.array(self._data)[()], self._requires_grad, _is_parameter(self))
+    memo[id(self)] = leaf
     if self._extra is not None and self._extra.grad is not None:
-        made.grad = copy.deepcopy(self._extra.grad, memo)
-    return made
+        leaf.grad = copy.deepcopy(self._extra.grad, memo)
+    return leaf
 
 
 def shallow_copy(self: Tensor) -> Tensor:
@@ -121,11 +121,11 @@ def _is_parameter(tensor: Tensor) -> bool:
 
 
 def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
-    made = tensor_on(values)
-    made._requires_grad = requires_grad
+    leaf = tensor_on(values)
+    leaf._requires_grad = requires_grad
     if is_parameter:
-        made.extra().is_parameter = True
-    return made
+        leaf.extra().is_parameter = True
+    return leaf
 
 
 add_methods(

@@ -79,12 +79,12 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
         raise DtypeError(f"unknown type '{dtype}'", hint=USE)
     try:
-        found: DType = np.dtype(dtype)
+        numpy_type: DType = np.dtype(dtype)
     except TypeError:
         raise DtypeError(f"a type must be a data type such as float64, not {type_name(dtype)}", hint=USE) from None
-    if found not in TYPES:
-        raise DtypeError(f"tensors cannot have the type {found}", hint=USE)
-    return found
+    if numpy_type not in TYPES:
+        raise DtypeError(f"tensors cannot have the type {numpy_type}", hint=USE)
+    return numpy_type
 
 
 _NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool")
@@ -146,8 +146,8 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
             array = array.astype(_default)
     if array.dtype not in TYPES:
         raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers, true or false")
-    found: Array = array[()] if array.ndim == 0 else array
-    return found
+    result: Array = array[()] if array.ndim == 0 else array
+    return result
 
 
 def as_float(array: Array) -> Array:

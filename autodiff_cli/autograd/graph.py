@@ -94,14 +94,14 @@ def register_multi_grad_hook(
 
         return _MultiHandle([tensor.register_hook(call_first) for tensor in tensors if tensor.requires_grad])
     nodes = [get_gradient_edge(tensor).node for tensor in tensors]
-    found: WeakKeyDictionary[BackwardPass, _Gradients] = WeakKeyDictionary()
+    by_pass: WeakKeyDictionary[BackwardPass, _Gradients] = WeakKeyDictionary()
 
     def collect(i: int, gradient: Tensor | None) -> None:
         running = _running()
-        if running not in found:
+        if running not in by_pass:
             executed = running.executed()
-            found[running] = _Gradients([None] * len(nodes), sum(node in executed for node in nodes))
-        gradients = found[running]
+            by_pass[running] = _Gradients([None] * len(nodes), sum(node in executed for node in nodes))
+        gradients = by_pass[running]
         gradients.values[i] = gradient
         gradients.missing -= 1
         if not gradients.missing:
@@ -136,5 +136,5 @@ def observing(observe: Callable[[Visit], object]) -> Iterator[None]:
 
 def nodes_behind(output: Tensor) -> list[Node]:
     """Return the nodes that a tensor depends on, except the nodes of leaves, oldest first."""
-    found = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
-    return sorted((node for node in found if node.sequence_nr), key=lambda node: node.sequence_nr)
+    nodes = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
+    return sorted((node for node in nodes if node.sequence_nr), key=lambda node: node.sequence_nr)

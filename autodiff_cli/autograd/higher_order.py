@@ -128,11 +128,11 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
     return [filled(gradients_of([number], inputs, starts, record), inputs) for number in numbers]
 
 
-def symmetric(found: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
+def symmetric(derivatives: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
     """Return the second derivative with respect to ``a`` and ``b``; a derivative stored for ``b`` and ``a`` is transposed."""
-    if (a, b) in found:
-        return found[a, b]
-    mirrored: Array = np.asarray(found[b, a])
+    if (a, b) in derivatives:
+        return derivatives[a, b]
+    mirrored: Array = np.asarray(derivatives[b, a])
     split = variables[b].ndim
     axes = (*range(split, mirrored.ndim), *range(split))
     return np.transpose(mirrored, axes)[()]

@@ -80,21 +80,22 @@ class View:
         self.created = created
         self.inherits = False
 
-    def renew(self, made: Tensor) -> None:
-        """Derive the history of the view ``made`` from its source, after an in-place change of its memory."""
-        if made._edge is None and not self.source._requires_grad:
+    def renew(self, tensor: Tensor) -> None:
+        """Derive the history of the view ``tensor`` from its source, after an in-place change of its memory."""
+        if tensor._edge is None and not self.source._requires_grad:
             return
         if self.created:
-            made._edge = LostEdge(self, known_edge(made))
+            tensor._edge = LostEdge(self, known_edge(tensor))
         else:
-            adopt(made, named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")(self), self.source._requires_grad)
+            edge = named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")(self)
+            adopt(tensor, edge, self.source._requires_grad)
         self.inherits = False
-        made._requires_grad = True
+        tensor._requires_grad = True
 
-    def follow(self, made: Tensor) -> None:
-        """Update whether the view ``made`` requires grad, after a change of its source, unless it has its own history."""
-        if made._edge is None and (self.inherits or not made._requires_grad):
-            made._requires_grad = self.inherits = self.source._requires_grad
+    def follow(self, tensor: Tensor) -> None:
+        """Update whether the view ``tensor`` requires grad, after a change of its source, unless it has its own history."""
+        if tensor._edge is None and (self.inherits or not tensor._requires_grad):
+            tensor._requires_grad = self.inherits = self.source._requires_grad
 
     def refusal(self, edge: Edge | None, indirect: bool) -> GraphError | None:
         """Return PyTorch's error for a change that the history of the view cannot take over, or ``None`` if it can.
@@ -116,7 +117,7 @@ class View:
             start = f"{output} and {change} modified inplace."
         return GraphError(f"{start} {_WHY_NOT[self.created]}", hint="call clone() on the view before the change")
 
-    def of(self, value: Any) -> Any:
+    def applied_to(self, value: Any) -> Any:
         """Apply the steps of this view to another tensor or array."""
         steps = []
         step: View | None = self
@@ -223,10 +224,10 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
     """Return PyTorch's message for a saved tensor that was changed in place ``later`` times since it was saved."""
     kind = tensor.dtype.scalar_name
     edge = known_edge(tensor)
-    made = "" if edge is None else f", which is output {edge[1]} of {operation_name(edge[0])},"
+    origin = "" if edge is None else f", which is output {edge[1]} of {operation_name(edge[0])},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind}Tensor {list(tensor.shape)}]{made} is at version {version}; "
+        f"[torch.{kind}Tensor {list(tensor.shape)}]{origin} is at version {version}; "
         f"expected version {version - later} instead."
     )
 
@@ -267,38 +268,38 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
 def renew_views(source: Tensor) -> None:
     """Derive the histories of the views of a source whose memory or history was changed."""
     if source._extra is not None and source._extra.views:
-        for made, view in live_views(source):
-            view.renew(made)
+        for tensor, view in live_views(source):
+            view.renew(tensor)
 
 
-def share_memory(made: Tensor, tensor: Tensor) -> Tensor:
-    """Mark ``made`` as sharing the memory of ``tensor``, without a common history, and return it."""
-    made.extra().base = root_of(tensor)
-    return made
+def share_memory(result: Tensor, tensor: Tensor) -> Tensor:
+    """Mark ``result`` as sharing the memory of ``tensor``, without a common history, and return it."""
+    result.extra().base = root_of(tensor)
+    return result
 
 
-def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
-    """Mark ``made`` as the view ``function(tensor, *args)`` and return it.
+def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
+    """Mark ``result`` as the view ``function(tensor, *args)`` and return it.
 
     A view of an inference tensor is an inference tensor, which does not have a history.
     """
-    extra = share_memory(made, tensor).extra()
+    extra = share_memory(result, tensor).extra()
     if inference_used[0]:
-        made._inference = is_inference(tensor)
-        if made._inference:
-            return made
+        result._inference = is_inference(tensor)
+        if result._inference:
+            return result
     before = None if tensor._extra is None else tensor._extra.view
     source = tensor if before is None else before.source
     view = extra.view = View(source, before, function, args, created or ("" if before is None else before.created))
-    if source._requires_grad and made._edge is None:
-        made._requires_grad = view.inherits = True
+    if source._requires_grad and result._edge is None:
+        result._requires_grad = view.inherits = True
     under = source.extra()
     if under.views is None:
         under.views = []
     elif len(under.views) >= _FEW_VIEWS and not len(under.views) & (len(under.views) - 1):
         under.views = [reference for reference in under.views if reference() is not None]
-    under.views.append(weakref.ref(made))
-    return made
+    under.views.append(weakref.ref(result))
+    return result
 
 
 def created_now(created: Created = "") -> Created:
@@ -309,8 +310,8 @@ def created_now(created: Created = "") -> Created:
 def live_views(source: Tensor) -> list[tuple[Tensor, View]]:
     """Return the views of a source that still exist."""
     references = None if source._extra is None else source._extra.views
-    found = [] if references is None else [made for reference in references if (made := reference()) is not None]
-    return [(made, made._extra.view) for made in found if made._extra is not None and made._extra.view is not None]
+    views = [] if references is None else [tensor for reference in references if (tensor := reference()) is not None]
+    return [(tensor, tensor._extra.view) for tensor in views if tensor._extra is not None and tensor._extra.view is not None]
 
 
 def adopt(tensor: Tensor, edge: Edge | None, requires_grad: bool) -> None:

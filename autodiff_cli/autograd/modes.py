@@ -104,11 +104,11 @@ class grad_mode(_Decorator):
     mode: bool
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        made = super().__new__(cls)
+        instance = super().__new__(cls)
         if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
-        return made(function)
+            return instance
+        instance.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
+        return instance(function)
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         self._before: list[bool | None] = []
@@ -155,19 +155,19 @@ class inference_mode(_Decorator):
     """
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
-        made = super().__new__(cls)
+        instance = super().__new__(cls)
         if not callable(mode):
-            return made
-        made.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
-        return made(mode)
+            return instance
+        instance.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
+        return instance(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = bool(mode)
         self._before: list[tuple[bool | None, bool]] = []
 
     def clone(self) -> Self:
-        made: Self = type(self)(self.mode)
-        return made
+        copy: Self = type(self)(self.mode)
+        return copy
 
     def __enter__(self) -> None:
         self._before.append((_mode.get(), _inference.get()))

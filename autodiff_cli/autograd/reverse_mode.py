@@ -106,7 +106,7 @@ def grad(
         with running(*active_batches(), examples):
             batched = [None if each is None else examples.wrap(each) for each in gradients]
             rows = grad(starts, wanted, batched, keep, create_graph, allow_unused=True)
-        found: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
+        results: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
     else:
         transformed = outermost((starts, wanted, gradients))
         if transformed is not None:
@@ -117,13 +117,13 @@ def grad(
         roots = _roots(starts, grad_outputs, create_graph)
         edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
         captured = run_backward(roots, keep, create_graph, edges, accumulates=False)
-        found = [_owned(captured[edge]) if edge in captured else None for edge in edges]
-    if any(gradient is None for gradient in found):
-        found = [
+        results = [_owned(captured[edge]) if edge in captured else None for edge in edges]
+    if any(gradient is None for gradient in results):
+        results = [
             _unused(tensor, i, create_graph, materialize_grads, allow_unused) if gradient is None else gradient
-            for i, (tensor, gradient) in enumerate(zip(wanted, found, strict=True))
+            for i, (tensor, gradient) in enumerate(zip(wanted, results, strict=True))
         ]
-    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
 
 def _owned(value: Cotangent) -> Tensor:
@@ -145,11 +145,11 @@ def _unused(tensor: Differentiable, i: int, create_graph: bool, materialize: boo
 def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differentiable]:
     if isinstance(outputs, (Tensor, GradientEdge)):
         return [outputs]
-    found = list(outputs) if isinstance(outputs, Iterable) else [outputs]
-    for one in found:
+    roots = list(outputs) if isinstance(outputs, Iterable) else [outputs]
+    for one in roots:
         if not isinstance(one, (Tensor, GradientEdge)):
             raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(one)}")
-    return found
+    return roots
 
 
 def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
@@ -159,13 +159,13 @@ def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
         raise ArgumentError(
             f"`inputs` argument to `{caller}()` must be a dict, not {type_name(inputs)}. Other Mapping types are not supported."
         )
-    found = list(inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, Iterable) else [inputs])
-    if not found:
+    tensors = list(inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, Iterable) else [inputs])
+    if not tensors:
         raise GraphError(f"`inputs` argument to `{caller}()` cannot be empty.")
-    for tensor in found:
+    for tensor in tensors:
         if not isinstance(tensor, (Tensor, GradientEdge)):
             raise GraphError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(tensor)}")
-    return found
+    return tensors
 
 
 def _edge(tensor: Differentiable, index: int) -> Edge:
@@ -191,13 +191,13 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
     roots = []
     for i, output in enumerate(outputs):
         if isinstance(output, Tensor):
-            found = gradient_edge(output) if output._requires_grad else None
-            if found is None:
+            start = gradient_edge(output) if output._requires_grad else None
+            if start is None:
                 raise GraphError(
                     f"element {i} of tensors {NO_GRAPH}",
                     hint="compute it from a tensor that requires grad, without no_grad or detach",
                 )
-            edge = found
+            edge = start
         else:
             edge = (output.node, output.output_nr)
         roots.append((edge, _root_cotangent(edge, gradients[i], i, create_graph)))

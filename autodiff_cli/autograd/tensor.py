@@ -174,9 +174,9 @@ class Tensor(TensorValues):
                 self._extra.view.inherits = False
                 self._extra.view.follow(self)
             for reference in self._extra.views or ():
-                made = reference()
-                if made is not None and made._extra is not None and made._extra.view is not None:
-                    made._extra.view.follow(made)
+                view = reference()
+                if view is not None and view._extra is not None and view._extra.view is not None:
+                    view._extra.view.follow(view)
 
     def is_inference(self) -> bool:
         """Return whether the tensor was created in ``inference_mode``; such a tensor does not have a version counter."""
@@ -355,12 +355,12 @@ def new_tensor(data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTy
     Raises:
         DtypeError: if the elements are not numbers or booleans, or if integers should require grad.
     """
-    made = tensor_on(to_array(data._data if isinstance(data, Tensor) else data, dtype))
+    tensor = tensor_on(to_array(data._data if isinstance(data, Tensor) else data, dtype))
     if requires_grad:
-        if made._data.dtype.kind != "f":
+        if tensor._data.dtype.kind != "f":
             raise DtypeError(NO_GRADIENTS)
-        made._requires_grad = True
-    return made
+        tensor._requires_grad = True
+    return tensor
 
 
 def add_methods(**methods: Callable[..., Any] | property) -> None:

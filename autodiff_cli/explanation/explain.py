@@ -143,7 +143,7 @@ class _Explainer:
 
         memory = SavedMemory(self.names.of_tensor, self.evaluation.leaves.values())
         for step, visit in zip(sweep.steps, visits, strict=True):
-            step.saved = memory.of(visit.node, step.names[0])
+            step.saved = memory.values_of(visit.node, step.names[0])
         return memory
 
     # Order 2: a recorded backward pass, and the backward passes through its operations

@@ -126,7 +126,7 @@ def gradcheck(
     variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claims(text, variables)]
     report = Report(expression, len(points))
-    given = None if atol is None and rtol is None else Tolerances(atol or 0.0, rtol or 0.0)
+    tolerances = None if atol is None and rtol is None else Tolerances(atol or 0.0, rtol or 0.0)
     last = time.process_time() + MOST_SECONDS
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
@@ -142,9 +142,9 @@ def gradcheck(
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
         )
-        check = _Check(evaluation, order, pairs, doubts=given is None)
+        check = _Check(evaluation, order, pairs, doubts=tolerances is None)
         with np.errstate(all="ignore"):
-            entries = check.best(given, last - time.process_time())
+            entries = check.best(tolerances, last - time.process_time())
             broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
         for entry in entries:
             if broken is not None and entry["verdict"] != "fail":
@@ -167,8 +167,8 @@ def _require_valid(order: int, atol: float | None, rtol: float | None) -> None:
         raise UsageError(
             f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
         )
-    given = [value for value in (atol, rtol) if value is not None]
-    if not all(0 <= value < math.inf for value in given):
+    values = [value for value in (atol, rtol) if value is not None]
+    if not all(0 <= value < math.inf for value in values):
         raise UsageError(
             f"{setting('atol')} and {setting('rtol')} must be finite and not negative",
             hint="leave them out to compute the tolerance from the rounding errors at the point",
@@ -238,29 +238,29 @@ class _Check:
         if self.order == 2 or self.claims:
             self.evaluation.require_scalar(constant=True)
 
-    def best(self, given: Tolerances | None, seconds: float) -> list[Entry]:
+    def best(self, tolerances: Tolerances | None, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
             with in_time(max(0.1, seconds)):
-                return self.entries(HighPrecision(self.evaluation, self.order, given))
+                return self.entries(HighPrecision(self.evaluation, self.order, tolerances))
         except NotPrecise:
-            return self.entries(Extrapolated(self.evaluation, given))
+            return self.entries(Extrapolated(self.evaluation, tolerances))
 
     def entries(self, method: Method) -> list[Entry]:
         """Return an entry for each derivative, then an entry for each claim."""
-        found = []
+        result = []
         output, variables = self.evaluation.output, self.evaluation.variables
         for name, leaf in variables.items():
             analytic = analytic_jacobian(output, leaf)
             verdicts = self._doubted(method.first(name, analytic), analytic, [name])
-            found.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
+            result.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
         for a, first in variables.items() if self.order == 2 else ():
             recorded = gradient_of(output, first, self.evaluation.gradient, record=True)
             for b, second in variables.items():
                 analytic = analytic_jacobian(recorded, second)
                 verdicts = self._doubted(method.second(a, b, analytic), analytic, [a, b])
-                found.append(_entry([a, b], 2, analytic, verdicts, first.shape + second.shape))
-        return [*found, *(self._claim(method, name, formula) for name, formula in self.claims)]
+                result.append(_entry([a, b], 2, analytic, verdicts, first.shape + second.shape))
+        return [*result, *(self._claim(method, name, formula) for name, formula in self.claims)]
 
     @cached_property
     def _trials(self) -> list[tuple[Tensor, dict[str, Tensor]]]:

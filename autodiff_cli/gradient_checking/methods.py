@@ -54,9 +54,9 @@ def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool
     """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
     if not output.requires_grad:
         return new_tensor(np.zeros(leaf.shape))
-    found: Tensor
-    (found,) = grad(output, leaf, start, retain_graph=True, create_graph=record, allow_unused=True, materialize_grads=True)
-    return found
+    gradient: Tensor
+    (gradient,) = grad(output, leaf, start, retain_graph=True, create_graph=record, allow_unused=True, materialize_grads=True)
+    return gradient
 
 
 def _require_shape(name: str, shape: tuple[int, ...], leaf: Tensor) -> None:
@@ -74,14 +74,14 @@ class HighPrecision:
         NotPrecise: if the expression cannot be evaluated in arbitrary precision.
     """
 
-    def __init__(self, evaluation: Evaluation, order: int, given: Tolerances | None = None) -> None:
+    def __init__(self, evaluation: Evaluation, order: int, tolerances: Tolerances | None = None) -> None:
         self._variables = evaluation.variables
         self._reference = Reference(evaluation, order)
         elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
-        self._judge = self._of_scalar = Judge(self._reference.differences, elements, given)
+        self._judge = self._of_scalar = Judge(self._reference.differences, elements, tolerances)
         if evaluation.gradient is not None:
             weighted = self._reference.weighted(evaluation.gradient._data)
-            self._of_scalar = Judge(weighted.differences, elements, given)
+            self._of_scalar = Judge(weighted.differences, elements, tolerances)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         indices = zip(self._reference.indices([name]), analytic, strict=True)
@@ -155,7 +155,7 @@ class Extrapolated:
         for one, other in zip(np.ravel(claimed), np.ravel(exact), strict=True):
             same = one == other or (np.isnan(one) and np.isnan(other))
             error = 0.0 if same else float(abs(one - other))
-            tolerance = tolerances.of(float(other)) if np.isfinite(other) else 0.0
+            tolerance = tolerances.allowed(float(other)) if np.isfinite(other) else 0.0
             verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(other), error, tolerance))
         return claimed[()], verdicts
 
@@ -169,6 +169,6 @@ class Extrapolated:
     def _tolerant(self, verdict: Verdict) -> Verdict:
         if self._tolerances is None or not np.isfinite(verdict.error):
             return verdict
-        tolerance = self._tolerances.of(verdict.numeric)
+        tolerance = self._tolerances.allowed(verdict.numeric)
         good = verdict.error <= tolerance or verdict.error == 0
         return verdict._replace(verdict="pass" if good else "fail", tolerance=tolerance, reason="")

@@ -39,18 +39,18 @@ class At:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in texts:
-            for name, given in named(text, "at"):
-                if not given:
+            for name, value in named(text, "at"):
+                if not value:
                     raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
-                file = given.startswith("@")
-                is_range = not file and len(pieces(given, COLON)) > 1
+                file = value.startswith("@")
+                is_range = not file and len(pieces(value, COLON)) > 1
                 if name in self.ranges or (is_range and name in self.values):
                     raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
                 if is_range:
-                    (found,) = ranges([f"{name}={given}"], "at")
-                    self.ranges[name] = found.low, found.high
+                    (span,) = ranges([f"{name}={value}"], "at")
+                    self.ranges[name] = span.low, span.high
                 else:
-                    parts = [from_file(given[1:])] if file else [constant(part, "at", name) for part in pieces(given, _COMMA)]
+                    parts = [from_file(value[1:])] if file else [constant(part, "at", name) for part in pieces(value, _COMMA)]
                     self.values.setdefault(name, []).extend(parts)
 
     def points(self, samples: int, seed: int = 0) -> list[Point]:

@@ -72,35 +72,35 @@ class Quotient:
 
     def judged(self, j: int, value: float) -> Verdict:
         """Return the verdict on a number claimed to be the derivative of the j-th element of the output."""
-        found, error = float(self.value[j]), float(self.error[j])
-        off = abs(value - found)
+        numeric, error = float(self.value[j]), float(self.error[j])
+        off = abs(value - numeric)
         if self._kink(j):
             low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
             slack = float(self.left[1][j] + self.right[1][j])
             inside = low - slack <= value <= high + slack
-            return Verdict("kink" if inside else "fail", found, 0.0 if inside else off, slack)
-        tolerance = 4 * error + 1e-9 * abs(found)
+            return Verdict("kink" if inside else "fail", numeric, 0.0 if inside else off, slack)
+        tolerance = 4 * error + 1e-9 * abs(numeric)
         if not np.isfinite(error):
-            return Verdict("undecided", found, off, 0.0, "no step gives a finite difference quotient")
+            return Verdict("undecided", numeric, off, 0.0, "no step gives a finite difference quotient")
         if not np.isfinite(value) or off > tolerance:
             # The estimate of a large error may be too small, so a failure requires a much larger difference.
             if not np.isfinite(value) or off > 100 * error + self._floor:
-                return Verdict("fail", found, off, tolerance)
-            return Verdict("undecided", found, off, tolerance, "the difference quotients are not accurate enough for a verdict")
-        if error <= _KNOWN * max(abs(value), abs(found)) or (off == 0 and error == 0):
-            return Verdict("pass", found, off, tolerance)
+                return Verdict("fail", numeric, off, tolerance)
+            return Verdict("undecided", numeric, off, tolerance, "the difference quotients are not accurate enough for a verdict")
+        if error <= _KNOWN * max(abs(value), abs(numeric)) or (off == 0 and error == 0):
+            return Verdict("pass", numeric, off, tolerance)
         return Verdict(
-            "undecided", found, off, tolerance, "no step of the difference quotients distinguishes the derivative from 0"
+            "undecided", numeric, off, tolerance, "no step of the difference quotients distinguishes the derivative from 0"
         )
 
 
-def _best(found: Sequence[Estimate]) -> Estimate:
+def _best(estimates: Sequence[Estimate]) -> Estimate:
     """Return, for each element, the estimate with the smallest error.
 
     An estimate with a larger step must agree with the estimates for smaller steps, as the function may be flat far from the point.
     """
-    value, error = found[-1]
-    for other, off in reversed(found[:-1]):
+    value, error = estimates[-1]
+    for other, off in reversed(estimates[:-1]):
         agrees = ~np.isfinite(error) | (np.abs(other - value) <= 10 * (error + off))
         better = agrees & (off < error)
         value, error = np.where(better, other, value), np.where(better, off, error)

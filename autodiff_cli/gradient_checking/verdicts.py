@@ -37,7 +37,7 @@ class Tolerances(NamedTuple):
     atol: float
     rtol: float
 
-    def of(self, numeric: float) -> float:
+    def allowed(self, numeric: float) -> float:
         """Return the allowed error for a reference value."""
         return self.atol + self.rtol * abs(numeric)
 
@@ -65,38 +65,38 @@ class Judge:
     Args:
         differences: the reference derivatives.
         names: the name of the variable of each input element.
-        given: the tolerances that replace the measured rounding error.
+        tolerances: the tolerances that replace the measured rounding error.
     """
 
-    def __init__(self, differences: Differences, names: list[str], given: Tolerances | None = None) -> None:
+    def __init__(self, differences: Differences, names: list[str], tolerances: Tolerances | None = None) -> None:
         self._differences = differences
         self._names = names
-        self._given = given
+        self._tolerances = tolerances
         self._spreads: dict[tuple[Index, bool], list[float]] = {}
 
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
         """Return the verdict on a derivative that was computed in float64."""
         slope = self._differences.slopes(index)[j]
-        found = _without(slope, value) or self._compared(self._differences.math.mp.mpf(value), slope, value == float(slope.value))
-        if found.verdict != _OPEN:
-            return found
-        size, floor = abs(found.numeric), _OPERATIONS * self._spread(index, False)[j]
-        larger, tolerance = max(abs(value), size), found.tolerance + floor
+        verdict = _without(slope, value) or self._compared(self._differences.math.mp.mpf(value), slope, value == float(slope.value))
+        if verdict.verdict != _OPEN:
+            return verdict
+        size, floor = abs(verdict.numeric), _OPERATIONS * self._spread(index, False)[j]
+        larger, tolerance = max(abs(value), size), verdict.tolerance + floor
         if not math.isfinite(tolerance):
-            return found._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
-        found = found._replace(tolerance=tolerance)
-        if found.error <= tolerance:
+            return verdict._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
+        verdict = verdict._replace(tolerance=tolerance)
+        if verdict.error <= tolerance:
             sure = floor <= _MOST_LOST * size or larger <= tolerance
-            return found._replace(verdict="pass") if sure else found._replace(verdict="undecided", reason=_NOISE)
+            return verdict._replace(verdict="pass") if sure else verdict._replace(verdict="undecided", reason=_NOISE)
         moved = _INPUTS * self._spread(index, True)[j]
-        if not (math.isfinite(moved) and found.error <= tolerance + moved):
-            return found._replace(verdict="fail")
-        found = found._replace(tolerance=tolerance + moved)
+        if not (math.isfinite(moved) and verdict.error <= tolerance + moved):
+            return verdict._replace(verdict="fail")
+        verdict = verdict._replace(tolerance=tolerance + moved)
         if moved <= 1e-6 * size:
-            return found._replace(verdict="pass")
+            return verdict._replace(verdict="pass")
         where = " and ".join(dict.fromkeys(self._names[i] for i in index))
         reason = _NOISE if larger <= tolerance + moved else f"the derivative here depends on the last digit of {where}"
-        return found._replace(verdict="undecided", reason=reason)
+        return verdict._replace(verdict="undecided", reason=reason)
 
     def claim(self, claimed: Real, index: Index, j: int) -> Verdict:
         """Return the verdict on a claimed derivative that was computed in arbitrary precision."""
@@ -105,17 +105,17 @@ class Judge:
             return Verdict("kink", math.nan, 0.0, 0.0)
         if slope.kind == "undefined" and math.isnan(value):
             return Verdict("pass", math.nan, 0.0, 0.0)
-        found = _without(slope, value) or self._compared(claimed, slope, claimed == slope.value)
-        if found.verdict != _OPEN:
-            return found
-        larger = max(abs(value), abs(found.numeric))
-        floor = found.tolerance + _OPERATIONS * self._spread(index, False)[j]
+        verdict = _without(slope, value) or self._compared(claimed, slope, claimed == slope.value)
+        if verdict.verdict != _OPEN:
+            return verdict
+        larger = max(abs(value), abs(verdict.numeric))
+        floor = verdict.tolerance + _OPERATIONS * self._spread(index, False)[j]
         if larger <= floor:  # both are indistinguishable from 0 in float64
-            return found._replace(verdict="pass", tolerance=floor)
+            return verdict._replace(verdict="pass", tolerance=floor)
         moved = floor + _INPUTS * self._spread(index, True)[j]
         if larger <= moved <= 1e-6 * self._differences.around(index, j, 1e-6):
-            return found._replace(verdict="pass", tolerance=moved)
-        return found._replace(verdict="fail")
+            return verdict._replace(verdict="pass", tolerance=moved)
+        return verdict._replace(verdict="fail")
 
     def _compared(self, value: Real, slope: Slope, same: bool) -> Verdict:
         """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``."""
@@ -124,9 +124,9 @@ class Judge:
             same = same or (math.isinf(numeric) and float(value) == numeric)
             return Verdict("pass" if same else "fail", numeric, 0.0 if same else math.inf, 0.0)
         error = 0.0 if float(value) == numeric else float(abs(value - slope.value))
-        if self._given is not None:
-            allowed = self._given.of(numeric)
-            return Verdict("pass" if error <= allowed else "fail", numeric, error, allowed)
+        if self._tolerances is not None:
+            bound = self._tolerances.allowed(numeric)
+            return Verdict("pass" if error <= bound else "fail", numeric, error, bound)
         allowed = float(abs(slope.value) * CLOSE + slope.noise) + _LEAST
         return Verdict("pass" if same or error <= allowed else _OPEN, numeric, error, allowed)
 

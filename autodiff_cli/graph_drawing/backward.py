@@ -195,7 +195,7 @@ def _memory(
 
     of_tensors = {id(tensor): name for tensor, name, _ in named}
     memory = SavedMemory(lambda tensor: of_tensors.get(id(tensor), ""), leaves)
-    return memory, {node: memory.of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
+    return memory, {node: memory.values_of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
 
 
 def _inputs(node: Node) -> list[Node]:

@@ -226,8 +226,8 @@ class Recording(ABC):
             inputs += [each for each in dict.fromkeys(behind) if each in self._lines and each not in inputs]
         self._lines.add(name)
         requires = any(each not in self._tensors or self._tensors[each].requires_grad for each in inputs)
-        values = [] if node is None else SavedMemory(self._known.of_tensor, ()).of(node, name)
-        saved = text_of([value for value in values if value.of or value.shape is None], "`")
+        values = [] if node is None else SavedMemory(self._known.of_tensor, ()).values_of(node, name)
+        saved = text_of([value for value in values if value.tensor or value.shape is None], "`")
         grad_fn = None if node is None else type(node).__name__
         return TensorLine(name, label, operation, value, False, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
 

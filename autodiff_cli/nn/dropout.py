@@ -34,8 +34,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if not training or p == 0:
         return input
     factors = _kept(input, p)
-    made: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
-    return made
+    result: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
+    return result
 
 
 @takes(tau=NUMBER, dim=DIMENSION)
@@ -69,8 +69,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Return the attention of ``ops`` whose weights are dropped with probability ``dropout_p``."""
     if not dropout_p or enable_gqa:
-        found: Tensor = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-        return found
+        result: Tensor = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+        return result
     weights = attention_weights(query, key, value, attn_mask, is_causal, scale, False)
     made: Tensor = matmul(dropout(weights, dropout_p), value)
     return made

@@ -34,9 +34,9 @@ class Parameter(metaclass=_Parameters):
         def __getattr__(self, name: str) -> object: ...
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Tensor:  # type: ignore[misc]
-        made = (empty(0) if data is None else data).detach()
-        if requires_grad and made._data.dtype.kind != "f":
+        parameter = (empty(0) if data is None else data).detach()
+        if requires_grad and parameter._data.dtype.kind != "f":
             raise DtypeError("Only Tensors of floating point and complex dtype can require gradients")
-        made.requires_grad_(requires_grad)
-        made.extra().is_parameter = True
-        return made
+        parameter.requires_grad_(requires_grad)
+        parameter.extra().is_parameter = True
+        return parameter

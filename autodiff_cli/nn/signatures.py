@@ -35,23 +35,23 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
             )
         if len(args) > 2 and names[2] != "reduction" and isinstance(args[2], str) and "reduction" in names:
             args, kwargs = args[:2], {"reduction": args[2], **kwargs}  # as in the language
-        given: dict[str, Any] = dict(zip(names, args, strict=False))
+        arguments: dict[str, Any] = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
-            if name in given:
+            if name in arguments:
                 raise ArgumentError(f"{call.__name__}() got multiple values for argument '{name}'")
             if name not in names:
                 raise ArgumentError(
                     f"{call.__name__}() got an unexpected keyword argument '{name}'", hint=f"it has {', '.join(names)}"
                 )
-            given[name] = value
-        in_place = given.pop("inplace", False)
+            arguments[name] = value
+        in_place = arguments.pop("inplace", False)
         for name in _DEPRECATED:
-            if given.pop(name, None) is not None:
+            if arguments.pop(name, None) is not None:
                 raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
-        if names[0] not in given:
+        if names[0] not in arguments:
             raise ArgumentError(f"{call.__name__}() missing 1 required positional argument: '{names[0]}'")
-        tensor = given.pop(names[0])
-        values = {renamed.get(name, name): value for name, value in given.items()}
+        tensor = arguments.pop(names[0])
+        values = {renamed.get(name, name): value for name, value in arguments.items()}
         if in_place and isinstance(tensor, Tensor):
             return change(tensor, lambda old: function(old, **values))
         return function(tensor, **values)

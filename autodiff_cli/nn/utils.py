@@ -16,8 +16,8 @@ from autodiff_cli.ops.shape import cat, reshape
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    given = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [each.grad for each in given if each.grad is not None]
+    tensors = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [each.grad for each in tensors if each.grad is not None]
 
 
 @checks(parameters=TENSORS, max_norm=RATE)
@@ -60,8 +60,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
 @checks(parameters=TENSORS)
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Return the elements of all parameters as one vector."""
-    made: Tensor = cat([reshape(each, (-1,)) for each in parameters])
-    return made
+    vector: Tensor = cat([reshape(each, (-1,)) for each in parameters])
+    return vector
 
 
 @checks(vec=A_TENSOR, parameters=TENSORS)

@@ -95,8 +95,8 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
         root = sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
-        made: Tensor = tensor - mean / root * (lr / (1 - beta1**step))
-        return made
+        result: Tensor = tensor - mean / root * (lr / (1 - beta1**step))
+        return result
 
 
 class AdamW(Adam):

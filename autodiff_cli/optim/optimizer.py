@@ -48,10 +48,10 @@ class Optimizer:
         self.defaults: Group = dict(defaults)
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        given: list[Any] = list(params)
-        if not given:
+        groups: list[Any] = list(params)
+        if not groups:
             raise ArgumentError("optimizer got an empty parameter list")
-        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
@@ -62,15 +62,15 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
-        given = param_group.get("params")
-        if not isinstance(given, Iterable):
+        params = param_group.get("params")
+        if not isinstance(params, Iterable):
             raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
-        if isinstance(given, (set, frozenset)):
+        if isinstance(params, (set, frozenset)):
             raise ArgumentError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
                 "change between runs. Please use a list instead."
             )
-        tensors = [given] if isinstance(given, Tensor) else list(given)
+        tensors = [params] if isinstance(params, Tensor) else list(params)
         group = dict(param_group)
         if tensors and all(isinstance(one, tuple) for one in tensors):
             group["param_names"] = [name for name, _ in tensors]
@@ -144,19 +144,19 @@ class Optimizer:
         Raises:
             ArgumentError: if the groups differ in number or in size.
         """
-        given = deepcopy(state_dict["param_groups"])
-        if len(given) != len(self.param_groups):
+        groups = deepcopy(state_dict["param_groups"])
+        if len(groups) != len(self.param_groups):
             raise ArgumentError("loaded state dict has a different number of parameter groups")
-        if any(len(new["params"]) != len(old["params"]) for new, old in zip(given, self.param_groups, strict=True)):
+        if any(len(new["params"]) != len(old["params"]) for new, old in zip(groups, self.param_groups, strict=True)):
             raise ArgumentError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         tensors: dict[object, Tensor] = {}
-        for new, old in zip(given, self.param_groups, strict=True):
+        for new, old in zip(groups, self.param_groups, strict=True):
             tensors.update(zip(new["params"], old["params"], strict=True))
             new["params"] = old["params"]
         state: defaultdict[Any, State] = defaultdict(dict)
         for number, values in state_dict["state"].items():
             state[tensors.get(number, number)] = {name: _copied(value) for name, value in values.items()}
-        self.state, self.param_groups = state, given
+        self.state, self.param_groups = state, groups
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)

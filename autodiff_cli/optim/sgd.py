@@ -74,5 +74,5 @@ class SGD(Optimizer):
             velocity = grad.clone() if before is None else before * momentum + grad * (1 - group["dampening"])
             state["momentum_buffer"] = velocity
             grad = grad + velocity * momentum if group["nesterov"] else velocity
-        made: Tensor = tensor - grad * group["lr"]
-        return made
+        result: Tensor = tensor - grad * group["lr"]
+        return result

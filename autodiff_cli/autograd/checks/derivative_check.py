@@ -119,15 +119,15 @@ class DerivativeCheck:
                 if tangent is not None and not isinstance(tangent, Tensor):
                     tangent = tensor_on(np.broadcast_to(np.asarray(tangent, value._data.dtype), value.shape).copy()[()])
                 values.append(value.detach() if tangent is None else make_dual(value.detach(), tangent))
-            found = []
+            tangents = []
             for k, (output, recorded) in enumerate(zip(outputs_of(self.func(*values)), self.all_outputs, strict=True)):
                 if not recorded.requires_grad:
                     continue
                 primal, tangent = unpack_dual(output)
                 if tangent is not None and self.check_grad_dtypes and tangent.dtype != self.all_outputs[k].dtype:
                     raise GradcheckError("Forward AD gradient has dtype mismatch.")
-                found.append(primal * 0.0 if tangent is None else tangent)
-        return found
+                tangents.append(primal * 0.0 if tangent is None else tangent)
+        return tangents
 
     def batched_gradients(self) -> None:
         """Compare a backward pass with a batch of cotangents with single backward passes."""
@@ -160,10 +160,10 @@ class DerivativeCheck:
     def _compare_batch(self, function: Callable[[Tensor], tuple[Tensor, ...]], starts: list[Tensor], number: int) -> None:
         expected = [stack(list(parts), 0) for parts in zip(*map(function, starts), strict=True)]
         try:
-            found = vmap(function)(stack(starts, 0))
+            results = vmap(function)(stack(starts, 0))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+        for k, (one, other) in enumerate(zip(results, expected, strict=True)):
             if not np.allclose(one._data, other._data, 1e-5, 1e-8, equal_nan=True):
                 raise GradcheckError(
                     f"For output {number} and input {k}:\n\ngradcheck or gradgradcheck failed while testing batched gradient "

@@ -77,11 +77,11 @@ def analytic_jacobian(output: Tensor, argument: Tensor, check_type: bool = False
         unit = np.zeros(output.numel(), output._data.dtype)
         unit[j] = 1
         start = tensor_on(unit.reshape(output.shape)[()])
-        (found,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
-        if found is not None:
-            if check_type and found._data.dtype != argument._data.dtype:
+        (gradient,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
+        if gradient is not None:
+            if check_type and gradient._data.dtype != argument._data.dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
-            columns[:, j] = np.ravel(found._data)
+            columns[:, j] = np.ravel(gradient._data)
     return columns
 
 

@@ -137,8 +137,8 @@ class FunctionNode(Node):
             edge = next((e for e in self._edges if e is not None and _leads_to(e, entry)), None)
             return entry if edge is None else restore(entry, edge)
         if entry is None or isinstance(entry, SavedOutput):
-            found: Tensor | None = recorded(self, entry, OUTPUT)
-            return found
+            output: Tensor | None = recorded(self, entry, OUTPUT)
+            return output
         return entry.unpack(self)
 
     @property

@@ -98,10 +98,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     tensor = settled(tensor)
     primal, tangent = split(tensor, _open[0])
-    made = view(primal)
+    primal_view = view(primal)
     if primal is not tensor:
-        join_views(made, tensor, primal)
-    return UnpackedDualTensor(made, tangent if is_forward_enabled() else None)
+        join_views(primal_view, tensor, primal)
+    return UnpackedDualTensor(primal_view, tangent if is_forward_enabled() else None)
 
 
 class dual_level:

@@ -42,27 +42,27 @@ def custom_tangents(
         tangents: the tangents of the arguments; ``None`` for a constant.
         result: the result of the function.
     """
-    given = list(tangents)
+    arguments = list(tangents)
     if node._materialize:
-        given = [
+        arguments = [
             zeros_of(x) if t is None and isinstance(x, Tensor) and x.is_floating_point() else t
             for x, t in zip(inputs, tangents, strict=True)
         ]
     node._in_jvp = True
     before = set_forward_enabled(False)
     try:
-        moved = function.jvp(node, *given)
+        moved = function.jvp(node, *arguments)
     finally:
         set_forward_enabled(before)
         node._in_jvp = False
     outputs = result if isinstance(result, tuple) else (result,)
-    found = list(moved) if isinstance(moved, tuple) else [moved]
-    if len(found) != len(outputs):
+    results = list(moved) if isinstance(moved, tuple) else [moved]
+    if len(results) != len(outputs):
         raise GraphError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(found)})",
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(results)})",
             hint="return one tangent from jvp for each result of forward",
         )
-    for i, (output, tangent) in enumerate(zip(outputs, found, strict=True)):
+    for i, (output, tangent) in enumerate(zip(outputs, results, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
         constant = not isinstance(output, Tensor) or not output.is_floating_point() or _is_one_of(output, node._constant)
@@ -73,7 +73,7 @@ def custom_tangents(
             )
         if tangent is not None:
             check_size(output, tangent)
-    return found
+    return results
 
 
 def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:

@@ -60,10 +60,10 @@ class Dual(Tensor):
         tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
         if tangent is None:
             return out
-        made = attach(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
+        result = attach(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
         if out._extra is not None and out._extra.view is not None:
-            join_views(made, self, primals[0])
-        return made
+            join_views(result, self, primals[0])
+        return result
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
         """Return the results of an operation with several results."""
@@ -73,12 +73,12 @@ class Dual(Tensor):
         outs = operation.function(*primals)
         if tangent is None or not is_forward_enabled():
             return list(outs)
-        made: list[Any] = []
+        results: list[Any] = []
         for out, part in zip(outs, several_tangents(operation, outs, primals, tangent), strict=True):
-            made.append(out if part is None else attach(out, part, level))
+            results.append(out if part is None else attach(out, part, level))
             if out._extra is not None and out._extra.view is not None:
-                join_views(made[-1], self, primal)
-        return made
+                join_views(results[-1], self, primal)
+        return results
 
     def applied_custom(self, function: type[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a custom function, whose ``jvp`` computes the tangents."""
@@ -97,16 +97,16 @@ class Dual(Tensor):
             return result
         tangents = custom_tangents(function, node, primals, [tangent for _, tangent in pairs], result)
         several = isinstance(result, tuple)
-        made: list[Any] = []
+        outputs: list[Any] = []
         for output, tangent in zip(result if several else (result,), tangents, strict=True):
             changed = next((arg for arg, primal in zip(args, primals, strict=True) if primal is output and arg is not output), None)
             if isinstance(changed, Dual):  # changed in place
                 take(changed, output)
                 changed._forward = (changed._forward[0] if tangent is None else tangent, level, None)
-                made.append(changed)
+                outputs.append(changed)
             else:
-                made.append(output if tangent is None else attach(output, tangent, level))
-        return tuple(made) if several else made[0]
+                outputs.append(output if tangent is None else attach(output, tangent, level))
+        return tuple(outputs) if several else outputs[0]
 
     def differentiated(
         self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
@@ -114,13 +114,13 @@ class Dual(Tensor):
         """Return the gradients of outputs, as ``reverse_mode.grad`` does, if one of its arguments is a dual tensor."""
         level = self._forward[1]
         several = isinstance(grad_outputs, (list, tuple))
-        found = gradients(
+        pairs = gradients(
             [split(y, level) for y in outputs],
             [split(x, level)[0] for x in inputs],
             [split(v, level) for v in (grad_outputs if several else [grad_outputs] * len(outputs))],
             *options,
         )
-        return [primal if tangent is None else dual(primal, tangent, level) for primal, tangent in found]
+        return [primal if tangent is None else dual(primal, tangent, level) for primal, tangent in pairs]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``."""
@@ -173,17 +173,17 @@ def attach(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
         primal.__class__ = Dual
         primal._forward = (tangent, level, None)
         return primal
-    made = _new(Nested)
-    made._forward = (tangent, level, primal)
-    return made
+    result = _new(Nested)
+    result._forward = (tangent, level, primal)
+    return result
 
 
 def view(tensor: Tensor) -> Tensor:
     """Return a view of all elements of a tensor."""
     if type(tensor) is not Tensor or tensor._requires_grad:
         return reshaped(tensor, tuple(tensor.shape))  # type: ignore[no-any-return]
-    made = tensor_on(shared_array(tensor)[...])
-    return view_of(made, tensor, reshaped, (made._data.shape,))
+    result = tensor_on(shared_array(tensor)[...])
+    return view_of(result, tensor, reshaped, (result._data.shape,))
 
 
 def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
@@ -230,12 +230,12 @@ def stripped(tensor: Tensor) -> Tensor:
 
 def alias(tensor: Tensor) -> Tensor:
     """Return an ordinary tensor with the same values, history and rarely used state."""
-    made = _new(Tensor)
-    made._data = tensor._data
-    made._requires_grad = tensor._requires_grad
-    made._edge = tensor._edge
-    made._extra = tensor.extra()  # both count the same in-place changes, and have the same gradient
-    return made
+    result = _new(Tensor)
+    result._data = tensor._data
+    result._requires_grad = tensor._requires_grad
+    result._edge = tensor._edge
+    result._extra = tensor.extra()  # both count the same in-place changes, and have the same gradient
+    return result
 
 
 def take(tensor: Tensor, changed: Tensor) -> None:
@@ -248,15 +248,15 @@ def take(tensor: Tensor, changed: Tensor) -> None:
         tensor._edge, tensor._requires_grad = changed._edge, changed._requires_grad
 
 
-def join_views(made: Tensor, tensor: Tensor, primal: Tensor) -> None:
+def join_views(result: Tensor, tensor: Tensor, primal: Tensor) -> None:
     """Register a view of the primal of a dual tensor as a view of the dual tensor.
 
     Args:
-        made: the view.
+        result: the view.
         tensor: the dual tensor.
         primal: its alias, of which the view was taken.
     """
-    extra = made._extra
+    extra = result._extra
     if extra is None or extra.view is None:
         return
     tensor._data, tensor._extra = primal._data, primal._extra
@@ -316,12 +316,12 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
         return None
     if out.dtype is not dtype:
         return None
-    found: Any = rule(out, values, tangents)
-    if found is moving and found.ndim:
-        found = found.copy()
-    made: Any = _new(Dual)
-    made._data = out
-    made._requires_grad = False
-    made._edge = made._extra = None
-    made._forward = (tensor_on(found), level, None)
-    return made  # type: ignore[no-any-return]
+    product: Any = rule(out, values, tangents)
+    if product is moving and product.ndim:
+        product = product.copy()
+    result: Any = _new(Dual)
+    result._data = out
+    result._requires_grad = False
+    result._edge = result._extra = None
+    result._forward = (tensor_on(product), level, None)
+    return result  # type: ignore[no-any-return]

@@ -92,7 +92,7 @@ def _set(tensor: Tensor, tangent: Tensor, level: Level) -> None:
     for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
         view = reference()
         if view is not None and view._extra is not None and view._extra.view is not None and split(view, level)[1] is None:
-            _set(view, view._extra.view.of(tangent), level)
+            _set(view, view._extra.view.applied_to(tangent), level)
 
 
 def _copy(tangent: Tensor) -> Tensor:

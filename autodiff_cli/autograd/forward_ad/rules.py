@@ -62,10 +62,10 @@ RULES: dict[Primitive, Rules] = {}
 
 def rules_of(primitive: Primitive) -> Rules:
     """Return the forward-mode rule of a primitive, derived on first use."""
-    found = RULES.get(primitive)
-    if found is None:
-        found = RULES[primitive] = Rules(primitive)
-    return found
+    rules = RULES.get(primitive)
+    if rules is None:
+        rules = RULES[primitive] = Rules(primitive)
+    return rules
 
 
 def _derived(primitive: Primitive) -> Rule | None:
@@ -127,11 +127,11 @@ def _bilinear(primitive: Primitive) -> Rule:
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         x, y, *statics = primals
-        found: Any = None if tangents[0] is None else function(tangents[0], y, *statics)
+        total: Any = None if tangents[0] is None else function(tangents[0], y, *statics)
         if tangents[1] is not None:
             other = function(x, tangents[1], *statics)
-            found = other if found is None else found + other
-        return fitted(found, out)
+            total = other if total is None else total + other
+        return fitted(total, out)
 
     return rule
 
@@ -142,20 +142,20 @@ def _diagonal(primitive: Primitive) -> Rule:
         return _diagonal_of_one(vjps[0][1], vjps[0][2])
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        given = (*primals, out)
-        found: Any = None
+        arguments = (*primals, out)
+        total: Any = None
         for i, vjp, picks in vjps:
             g = tangents[i]
             if g is None:
                 continue
             if g.shape != out.shape:
                 g = expanded(g, tuple(out.shape))
-            values = [pick(given) if callable(pick) else given[pick] for pick in picks]
+            values = [pick(arguments) if callable(pick) else arguments[pick] for pick in picks]
             part = vjp(g, *values)
             if primitive.parameters[i] in selects and not _is_finite(part):
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
-            found = part if found is None else found + part
-        return fitted(found, out)
+            total = part if total is None else total + part
+        return fitted(total, out)
 
     return rule
 
@@ -167,8 +167,8 @@ def _diagonal_of_one(vjp: VjpRule, picks: Sequence[Any]) -> Rule:
         return lambda out, primals, tangents: fitted(vjp(tangents[0], primals[0]), out)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        given = (*primals, out)
-        return fitted(vjp(tangents[0], *[given[pick] for pick in picks]), out)
+        arguments = (*primals, out)
+        return fitted(vjp(tangents[0], *[arguments[pick] for pick in picks]), out)
 
     return rule
 
@@ -179,13 +179,13 @@ def _total(primitive: Primitive) -> Rule:
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         if out.shape == np.broadcast_shapes(*(np.shape(array_of(x)) for x in primals[:arity])):
             return diagonal(out, primals, tangents)
-        given = (*primals, out)
-        found: Any = None
+        arguments = (*primals, out)
+        total: Any = None
         for i, vjp, picks in vjps:
             if tangents[i] is not None:
-                part = sum_to(_weights(vjp, picks, given, out) * tangents[i], ())
-                found = part if found is None else found + part
-        return fitted(found, out)
+                part = sum_to(_weights(vjp, picks, arguments, out) * tangents[i], ())
+                total = part if total is None else total + part
+        return fitted(total, out)
 
     return rule
 
@@ -214,9 +214,9 @@ def _transposed(primitive: Primitive) -> Rule:
     vjps = _vjps(primitive)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        given = (*primals, out)
+        arguments = (*primals, out)
         chosen = [
-            (vjp, [pick(given) if callable(pick) else given[pick] for pick in picks], tangents[i])
+            (vjp, [pick(arguments) if callable(pick) else arguments[pick] for pick in picks], tangents[i])
             for i, vjp, picks in vjps
             if tangents[i] is not None
         ]
@@ -249,8 +249,8 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     recorded = bool(is_recording())
     with enable_grad():
         cotangents = [None if out is None else as_tensor(zeros_of(out)).requires_grad_() for out in outs]
-        found = pairs(cotangents)
-    live = [(part, t) for part, t in found if isinstance(part, Tensor) and part.requires_grad]
+        products = pairs(cotangents)
+    live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]
     leaves = [c for c in cotangents if c is not None]
     if not live:
         return [None if out is None else zeros_of(out) for out in outs]
@@ -279,12 +279,12 @@ Pick = int | Callable[[Sequence[Any]], Any]
 
 def _vjps(primitive: Primitive) -> list[tuple[int, VjpRule, list[Pick]]]:
     """Return, for each differentiable argument, its position, its VJP rule and the values that the rule needs."""
-    found = []
+    rules = []
     for i in primitive.differentiable_args:
         vjp = primitive.vjps[primitive.parameters[i]]
         assert vjp is not None
-        found.append((i, vjp, [_pick(primitive, name) for name in argument_names(vjp)[1:]]))
-    return found
+        rules.append((i, vjp, [_pick(primitive, name) for name in argument_names(vjp)[1:]]))
+    return rules
 
 
 def _pick(primitive: Primitive, name: str) -> Pick:
@@ -292,14 +292,14 @@ def _pick(primitive: Primitive, name: str) -> Pick:
         return -1
     if name not in primitive.parameters:
         at = primitive.parameters.index(name.removesuffix("_shape"))
-        return lambda given: np.shape(array_of(given[at]))
+        return lambda arguments: np.shape(array_of(arguments[at]))
     at = primitive.parameters.index(name)
-    return (lambda given: _number(given[at])) if at in primitive.differentiable_args and primitive.arity > 1 else at
+    return (lambda arguments: _number(arguments[at])) if at in primitive.differentiable_args and primitive.arity > 1 else at
 
 
-def _weights(vjp: VjpRule, picks: Sequence[Pick], given: Sequence[Any], out: Value) -> Any:
+def _weights(vjp: VjpRule, picks: Sequence[Pick], arguments: Sequence[Any], out: Value) -> Any:
     """Return the derivatives of each element of a result, for a result whose elements depend on different elements."""
-    return vjp(ones_of(out), *[pick(given) if callable(pick) else given[pick] for pick in picks])
+    return vjp(ones_of(out), *[pick(arguments) if callable(pick) else arguments[pick] for pick in picks])
 
 
 def _number(value: Any) -> Any:
@@ -330,8 +330,8 @@ def as_tensor(value: Any) -> Tensor:
 def _filled(make: Callable[..., Array]) -> Callable[[Any], Any]:
     def like(out: Value) -> Value:
         data = array_of(out)
-        made = make(data.shape, data.dtype)[()]
-        return tensor_on(made) if isinstance(out, Tensor) else made
+        array = make(data.shape, data.dtype)[()]
+        return tensor_on(array) if isinstance(out, Tensor) else array
 
     return like
 

@@ -253,13 +253,13 @@ def strided(array: Array, shape: Shape, strides: Shape) -> Array:
 
 def _positions(array: Array, view: View) -> Any:
     """Return the positions of the elements of a view in the flattened array."""
-    return view.of(np.arange(array.size).reshape(array.shape))
+    return view.applied_to(np.arange(array.size).reshape(array.shape))
 
 
 def _copy_slices(x: Array, value: Array, view: View) -> Array:
     """Return a copy of an array in which the elements of a view are replaced by other values."""
     out = np.array(x)
-    region = view.of(out)
+    region = view.applied_to(out)
     if np.may_share_memory(out, region):
         region = region if region.flags.writeable else writable(region)
         region[...] = value
@@ -273,7 +273,7 @@ copy_slices: TensorFunction = declare(
     _copy_slices,
     {
         "x": lambda g, view, value_shape: copy_slices(g, np.zeros(value_shape), view),
-        "value": lambda g, view: view.of(g),
+        "value": lambda g, view: view.applied_to(g),
     },
     node="CopySlices",
     statics={"view": None},
@@ -283,7 +283,7 @@ copy_slices: TensorFunction = declare(
 
 def _as_strided_back(g: Array, shape: Shape, view: View) -> Array:
     out = np.zeros(shape, g.dtype)
-    region = view.of(out)
+    region = view.applied_to(out)
     if region.flags.writeable and np.may_share_memory(out, region):
         region[...] = g
     else:  # a position may occur several times
@@ -294,13 +294,13 @@ def _as_strided_back(g: Array, shape: Shape, view: View) -> Array:
 _as_strided_backward: TensorFunction = declare(
     "as_strided_backward",
     _as_strided_back,
-    {"x": lambda g, view: view.of(g)},
+    {"x": lambda g, view: view.applied_to(g)},
     statics={"shape": (), "view": None},
     public=False,
 )
 as_strided: TensorFunction = declare(
     "as_strided",
-    lambda x, view: view.of(x),
+    lambda x, view: view.applied_to(x),
     {"x": lambda g, x_shape, view: _as_strided_backward(g, x_shape, view)},
     selects=True,
     statics={"view": None},

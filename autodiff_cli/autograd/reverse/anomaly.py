@@ -118,8 +118,8 @@ class detect_anomaly:
 def _store_place(node: Node) -> None:
     """Store the forward place of a node that is being recorded, and the node whose rule records it."""
     place = forward_place.get()
-    found = None if place is None else place()
-    node.metadata["traceback_"] = _python_stack() if found is None else found
+    source_place = None if place is None else place()
+    node.metadata["traceback_"] = _python_stack() if source_place is None else source_place
     parent = running_node.get()
     if parent is not None:
         node.metadata["parent_"] = parent

@@ -319,14 +319,14 @@ def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) 
 
 def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
     """Return the contributions of a node, one for each edge, in the shapes of the inputs."""
-    found: list[Cotangent | None] = []
+    result: list[Cotangent | None] = []
     for i, edge in enumerate(node._edges):
         part = parts[i] if i < len(parts) else None
         if edge is not None and part is not None:
             shape, dtype = edge[0].output_type(edge[1])
             part = fit(part, shape, None if edge[0]._dtype is None else dtype)
-        found.append(None if edge is None else part)
-    return found
+        result.append(None if edge is None else part)
+    return result
 
 
 def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType | None) -> Cotangent:

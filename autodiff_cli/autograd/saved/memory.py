@@ -28,7 +28,7 @@ class SavedValue:
 
     Attributes:
         name: PyTorch's name of the value: ``self`` for ``node._saved_self``.
-        of: the name of the tensor that was saved; empty if it does not have a name.
+        tensor: the name of the tensor that was saved; empty if it does not have a name.
         shape, dtype: the shape and the type of a tensor; ``None`` for other values.
         bytes: the number of bytes of the tensor; 0 for other values.
         again: whether the memory of the tensor was counted before.
@@ -36,7 +36,7 @@ class SavedValue:
     """
 
     name: str
-    of: str = ""
+    tensor: str = ""
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
     bytes: int = 0
@@ -52,7 +52,7 @@ class SavedValue:
         if self.shape is None:
             shown = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
             return f"{self.name} = {self.value}" if shown else ""
-        what = f"{mark}{self.of}{mark}" if self.of else f"{list(self.shape)}" if self.shape else self.dtype
+        what = f"{mark}{self.tensor}{mark}" if self.tensor else f"{list(self.shape)}" if self.shape else self.dtype
         return f"{self.name} = {what}{' (again)' if self.again else ''}"
 
     def to_dict(self) -> dict[str, object]:
@@ -64,7 +64,7 @@ class SavedValue:
             "shape": list(self.shape),
             "dtype": self.dtype,
             "bytes": self.bytes,
-            "of": self.of or None,
+            "of": self.tensor or None,
             "again": self.again,
         }
 
@@ -98,7 +98,7 @@ class SavedMemory:
         self._counted: dict[int, Any] = {}
         self.tensors = self.bytes = self.own = 0
 
-    def of(self, node: Node, name: str) -> list[SavedValue]:
+    def values_of(self, node: Node, name: str) -> list[SavedValue]:
         """Return the values that a node saves, and count them.
 
         Args:
@@ -107,31 +107,31 @@ class SavedMemory:
         """
         if node._saved is None:
             return []
-        found = []
+        values = []
         for (slot, edge), entry in zip(node.saved_slots, node.saved_entries(), strict=True):
             shown = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:
                 continue
             arrays = list(_arrays(shown, entry))
             if not arrays:
-                found.append(SavedValue(shown, value=entry))
+                values.append(SavedValue(shown, value=entry))
             for label, array in arrays:
-                of = self._name_of(entry) if isinstance(entry, Tensor) else ""
+                tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
                 if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
-                    of = name
-                found.append(self._counting(label, of, array))
-        return sorted(found, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
+                    tensor = name
+                values.append(self._counting(label, tensor, array))
+        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
 
-    def _counting(self, label: str, of: str, array: Array) -> SavedValue:
+    def _counting(self, label: str, tensor: str, array: Array) -> SavedValue:
         key, owner = _owner(array)
         again = key in self._counted
-        made = SavedValue(label, of, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
+        value = SavedValue(label, tensor, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
         if not again:
             self._counted[key] = owner
             self.tensors += 1
-            self.bytes += made.bytes
-            self.own += made.bytes if key in self._variables else 0
-        return made
+            self.bytes += value.bytes
+            self.own += value.bytes if key in self._variables else 0
+        return value
 
     @property
     def text(self) -> str:

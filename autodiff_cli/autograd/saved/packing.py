@@ -131,11 +131,11 @@ class Packed:
         edge = self._edge if self._output is None or node is None else (node, self._output)
         if edge is None and not self._requires_grad and not data._requires_grad:
             return data
-        made = tensor_on(data._data, edge if self._requires_grad else None)
+        tensor = tensor_on(data._data, edge if self._requires_grad else None)
         if self._accumulator is not None:
-            made._requires_grad = True
-            made.extra().accumulator = self._accumulator
-        return made
+            tensor._requires_grad = True
+            tensor.extra().accumulator = self._accumulator
+        return tensor
 
 
 class PackedNode(Node):
@@ -187,14 +187,14 @@ class PackedNode(Node):
         return self.run_rules(grad, self._unpacked(), needed)
 
     def _unpacked(self) -> list[Any]:
-        found: list[Any] = list(self._saved)
+        values: list[Any] = list(self._saved)
         for i in self.saved_order:
-            entry = found[i]
+            entry = values[i]
             edge = self.saved_slots[i][1]
-            found[i] = entry.unpack(self) if isinstance(entry, Packed) else recorded(self, entry, edge)
+            values[i] = entry.unpack(self) if isinstance(entry, Packed) else recorded(self, entry, edge)
         if self.selects and self._outputs == 1:
-            _latest.set((self, found))
-        return found
+            _latest.set((self, values))
+        return values
 
     def release(self) -> None:
         self._saved = None
@@ -224,13 +224,13 @@ def pack_saved(node: Node) -> None:
     if hooks is None or not node.saved_slots:
         return
     entries = list(node.saved_entries())
-    found = False
+    is_packed = False
     for i in node.saved_order or range(len(entries)):
         tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
         if tensor is not None:
             entries[i] = Packed(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
-            found = True
-    if found:
+            is_packed = True
+    if is_packed:
         _store(node, entries)
 
 
@@ -244,11 +244,11 @@ def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
     """Return a stored value as a tensor; ``None`` if it is not a tensor."""
     if isinstance(entry, Tensor):
         return entry
-    found: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None
-    if found is not None and found._edge is not None:
+    output: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None
+    if output is not None and output._edge is not None:
         # A hook may store found.detach(), which refers to the owner of the memory.  The owner must not refer to the node.
-        found.extra().base = tensor_on(found._data)
-    return found
+        output.extra().base = tensor_on(output._data)
+    return output
 
 
 def saved_value(node: Node, index: int) -> Any:

@@ -59,21 +59,21 @@ class Expansion:
     def coefficients(self, output: Tensor) -> Array:
         """Return the coefficients of a result, with shape (order + 1, *shape of the result), and clear the expansion."""
         shape, dtype = output.shape, output.dtype if output.dtype.kind == "f" else np.dtype(np.float64)
-        found: Array = np.zeros((self.order + 1, *shape), dtype)
-        found[0] = output._data
+        result: Array = np.zeros((self.order + 1, *shape), dtype)
+        result[0] = output._data
         if isinstance(output, Series):
             with np.errstate(all="ignore"), no_grad():
                 self._find_local_derivatives()
                 self._find_constants()
                 self._grow()
             for k in range(1, self.order + 1):
-                found[k] = output.coefficients[k]
+                result[k] = output.coefficients[k]
         for level in self._levels:
             for series in level:  # break the reference cycles, which would be freed late
                 series.args, series.local_derivatives = (), []
         self._levels.clear()
         self._known.clear()
-        return found
+        return result
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
         """Return the result of an operation on a series; the same arguments give the same result object."""
@@ -87,11 +87,11 @@ class Expansion:
                 return self._known[key]
         except TypeError:  # an argument that is not hashable, such as a list
             key = None
-        made = make()
+        result = make()
         if key is not None:
-            self._known[key] = made
+            self._known[key] = result
             self._kept.append(args)
-        return made
+        return result
 
     def _result(self, primitive: Primitive, args: Sequence[Operand], result: Tensor) -> Operand:
         kind: Any = primitive.series
@@ -184,7 +184,7 @@ class Expansion:
             if vjp is not None and getattr(values[name], "dtype", None) == np.bool_:
                 values[name] = values[name].astype(np.int64)
         values["out"] = series._data if last else series
-        found = []
+        derivatives = []
         for name, vjp in primitive.vjps.items():
             argument = series.args[primitive.parameters.index(name)]
             if vjp is None or type(argument) is not Series:
@@ -200,10 +200,10 @@ class Expansion:
                     selected = (derivative != 0) | (value_of(vjp(math.nan, *others)) != 0)
                     if not np.any(selected):
                         continue
-            found.append((argument, derivative, selected))
-        if not found:
+            derivatives.append((argument, derivative, selected))
+        if not derivatives:
             series.degree = 0
-        return found
+        return derivatives
 
     def _find_constants(self) -> None:
         """Find the constant series, which do not contribute even if the derivative with respect to them is nan.
@@ -265,11 +265,11 @@ def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]
     """
     if primitive.of_sequence:
         return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
-    found: list[Operand] = []
+    operands: list[Operand] = []
     for name, value in zip(primitive.parameters, args, strict=True):
         differentiable = primitive.vjps.get(name) is not None
         if differentiable and type(value) is Series:
-            found.append(value)
+            operands.append(value)
         else:
-            found.append(np.zeros(shape_of(value))[()] if differentiable else value_of(value))
-    return found
+            operands.append(np.zeros(shape_of(value))[()] if differentiable else value_of(value))
+    return operands

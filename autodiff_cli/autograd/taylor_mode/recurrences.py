@@ -114,10 +114,10 @@ def coefficient_of(operand: Operand, k: int) -> Array | Operand:
     """Return the coefficient of order ``k`` of a series in its full shape; return any other operand unchanged."""
     if type(operand) is not Series:
         return operand
-    found = operand.coefficients[k]
+    coefficient = operand.coefficients[k]
     if operand._data.shape == ():
-        return np.float64(found)
-    return np.broadcast_to(found, operand._data.shape)
+        return np.float64(coefficient)
+    return np.broadcast_to(coefficient, operand._data.shape)
 
 
 def flat(primitive: Primitive, args: Sequence[Operand]) -> Sequence[Operand]:
@@ -158,24 +158,24 @@ def quotient(series: Series, k: int) -> Coefficient:
 
 def chain(series: Series, k: int) -> Coefficient:
     """Return the coefficient of an elementwise function, by the chain rule."""
-    found: Any = 0.0
+    result: Any = 0.0
     for u, w, selected in series.local_derivatives:
         if type(w) is Series:
-            found = found + _convolution(u.scaled_coefficients, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
+            result = result + _convolution(u.scaled_coefficients, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
         elif k <= u.degree:
-            found = found + _weighted(w, u.scaled_coefficients[k], selected)
-    return found / k
+            result = result + _weighted(w, u.scaled_coefficients[k], selected)
+    return result / k
 
 
 def total(series: Series, k: int) -> Coefficient:
     """Return the coefficient of a scalar that depends on all elements of the arguments, by the chain rule."""
-    found = 0.0
+    result = 0.0
     for u, w, selected in series.local_derivatives:
         coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)
         shape = np.broadcast_shapes(shape_of(w), u._data.shape)
         for j in range(max(1, k - degree), min(k, u.degree) + 1):
-            found += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j], selected), shape)))
-    return found / k
+            result += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j], selected), shape)))
+    return result / k
 
 
 def linear(series: Series, k: int) -> Coefficient:
@@ -193,10 +193,10 @@ def bilinear(series: Series, k: int) -> Coefficient:
     a, b, *statics = series.args
     low = max(0, k - b.degree) if type(b) is Series else k
     high = min(k, a.degree) if type(a) is Series else 0
-    found: Any = 0.0
+    result: Any = 0.0
     for j in range(low, high + 1):
-        found = found + primitive.forward(coefficient_of(a, j), coefficient_of(b, k - j), *statics)
-    return as_coefficient(found)
+        result = result + primitive.forward(coefficient_of(a, j), coefficient_of(b, k - j), *statics)
+    return as_coefficient(result)
 
 
 def degree_now(series: Series) -> int:

@@ -41,9 +41,9 @@ _INDEPENDENT = frozenset(
 def rule(*names: str) -> Callable[[BatchRule], BatchRule]:
     """Return a decorator that makes a function the batch rule of operations."""
 
-    def register(made: BatchRule) -> BatchRule:
-        RULES.update(dict.fromkeys(names, made))
-        return made
+    def register(rule_function: BatchRule) -> BatchRule:
+        RULES.update(dict.fromkeys(names, rule_function))
+        return rule_function
 
     return register
 
@@ -53,11 +53,11 @@ def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tenso
     function = primitive.function
     if function not in _derived:
         _derived[function] = _rule_of(primitive)
-    found = _derived[function]
-    if found is None or any(batch.holds(value) for value in args[1 if primitive.of_sequence else primitive.arity :]):
+    batch_rule = _derived[function]
+    if batch_rule is None or any(batch.holds(value) for value in args[1 if primitive.of_sequence else primitive.arity :]):
         looped: Tensor = batch.loop(function, args)
         return looped
-    return batch.wrap(found(function, batch, *args))
+    return batch.wrap(batch_rule(function, batch, *args))
 
 
 def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
@@ -67,10 +67,10 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
         FUNCTIONS.complete()  # also imports the rules of the functions of the language
         known = RULES.get(operation.name)
         _derived[function] = known or (_along(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None)
-    found = _derived[function]
-    if found is None:
+    batch_rule = _derived[function]
+    if batch_rule is None:
         return batch.loop(function, args)  # type: ignore[no-any-return]
-    return [batch.wrap(part) for part in found(function, batch, *args)]
+    return [batch.wrap(part) for part in batch_rule(function, batch, *args)]
 
 
 def _rule_of(primitive: Primitive) -> BatchRule | None:
@@ -144,10 +144,10 @@ def _along(parameters: Sequence[str], arity: int) -> BatchRule:
                 kept = (batch.size, *(1,) * ndim)
         else:
             plain = [after_batch(value, ndim) if name in _DIMENSIONS else value for name, value in zip(named, plain, strict=True)]
-        found = function(*tensors, *plain)
+        result = function(*tensors, *plain)
         if kept is None:
-            return found
-        return type(found)(*[reshaped(x, kept) for x in found]) if isinstance(found, tuple) else reshaped(found, kept)
+            return result
+        return type(result)(*[reshaped(x, kept) for x in result]) if isinstance(result, tuple) else reshaped(result, kept)
 
     return batched
 
@@ -188,8 +188,8 @@ def _expand_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shap
 @rule("sum_to")
 def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
     extra = len(x.shape) - len(shape)
-    found = function(x.physical, (batch.size, *(1,) * max(extra, 0), *shape))
-    return reshaped(found, (batch.size, *shape)) if extra > 0 else found
+    result = function(x.physical, (batch.size, *(1,) * max(extra, 0), *shape))
+    return reshaped(result, (batch.size, *shape)) if extra > 0 else result
 
 
 @rule("unindex", "diagonal_backward")

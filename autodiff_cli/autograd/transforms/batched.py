@@ -97,14 +97,14 @@ class Batch:
 
     def wrap(self, physical: Tensor) -> Batched:
         """Return the batched tensor on a physical tensor, whose first dimension is the batch."""
-        made = _new(Batched)
-        made._data = ExampleValues(physical.shape[1:], physical._data.dtype)
-        made._requires_grad = physical._requires_grad
-        made._edge = made._extra = None
-        made._level = self.level
-        made.batch = self
-        made.physical = physical
-        return made
+        tensor = _new(Batched)
+        tensor._data = ExampleValues(physical.shape[1:], physical._data.dtype)
+        tensor._requires_grad = physical._requires_grad
+        tensor._edge = tensor._extra = None
+        tensor._level = self.level
+        tensor.batch = self
+        tensor.physical = physical
+        return tensor
 
     def holds(self, value: Argument) -> bool:
         """Return whether a value is a batched tensor of this batch."""
@@ -119,9 +119,9 @@ class Batch:
         """
         if not self.holds(value):
             return value
-        found = value.physical
+        tensor = value.physical
         missing = ndim - len(value.shape)
-        return reshaped(found, (self.size, *(1,) * missing, *value.shape)) if missing > 0 else found
+        return reshaped(tensor, (self.size, *(1,) * missing, *value.shape)) if missing > 0 else tensor
 
     def lift(self, value: Value) -> Tensor:
         """Return the physical tensor of a value; a value that is not batched is repeated for every example."""
@@ -205,13 +205,13 @@ class Batched(Tensor):
 
     def applied(self, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
         """Return the result of a primitive for all examples."""
-        found: Tensor = _rules("apply")(self.batch, primitive, args)
-        return found
+        result: Tensor = _rules("apply")(self.batch, primitive, args)
+        return result
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
         """Return the results of an operation with several results for all examples."""
-        found: Sequence[Tensor] = _rules("apply_several")(self.batch, operation, args)
-        return found
+        results: Sequence[Tensor] = _rules("apply_several")(self.batch, operation, args)
+        return results
 
     def applied_function(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
         """Return the result of a function that needs the values of a batched tensor, such as positions, for every example."""
@@ -233,7 +233,7 @@ class Batched(Tensor):
             return NotImplemented  # type: ignore[no-any-return]
         batch = batches[max(batches)]
         starts = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
-        found = grad(
+        gradients = grad(
             [batch.lift(value) for value in outputs],
             [batch.physical(value) for value in inputs],
             [
@@ -245,7 +245,7 @@ class Batched(Tensor):
             allow_unused=options[2],
             materialize_grads=options[3],
         )
-        return [None if each is None else batch.around(each) for each in found]
+        return [None if each is None else batch.around(each) for each in gradients]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``: change the physical tensor."""

@@ -51,19 +51,19 @@ def apply(batch: Batch, function: type[Function], args: Sequence[Tree], kwargs: 
         )
     in_dims = mapped(lambda value: 0 if batch.holds(value) else None, tuple(args))
     with running(*active_batches()[: batch.depth - 1]):
-        made = function.vmap(VmapInfo(batch.size), in_dims, *mapped(batch.physical, tuple(args)), **kwargs)
-        return _wrapped(batch, made)
+        result = function.vmap(VmapInfo(batch.size), in_dims, *mapped(batch.physical, tuple(args)), **kwargs)
+        return _wrapped(batch, result)
 
 
-def _wrapped(batch: Batch, made: Tree) -> Tree:
+def _wrapped(batch: Batch, result: Tree) -> Tree:
     """Return the result of ``Function.vmap`` as batched tensors."""
-    if not isinstance(made, tuple) or len(made) != 2:
-        got = f"{len(made)} returns" if isinstance(made, tuple) else f"a {type(made)}"
+    if not isinstance(result, tuple) or len(result) != 2:
+        got = f"{len(result)} returns" if isinstance(result, tuple) else f"a {type(result)}"
         raise GraphError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the "
             f"output. Got {got} instead"
         )
-    output, out_dims = made
+    output, out_dims = result
     dims = broadcast(out_dims, output)
     if dims is None:
         raise GraphError(

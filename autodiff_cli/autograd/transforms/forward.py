@@ -67,8 +67,8 @@ def jvp(
                 )
             values.append(primal)
             products.append(zeros_of(primal) if tangent is None else tangent)
-        found = rebuilt(output, values), rebuilt(output, products)
-        return (*found, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else found
+        results = rebuilt(output, values), rebuilt(output, products)
+        return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
 
 
 def _checked(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
@@ -101,8 +101,8 @@ def jacfwd(
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
         chosen = argument_positions(argnums, len(args))
-        given = tuple(args[i] for i in chosen)
-        inputs = leaves(given)
+        primals = tuple(args[i] for i in chosen)
+        inputs = leaves(primals)
         for value in inputs:
             if not isinstance(value, Tensor):
                 raise GraphError(f"jacfwd: Expected all inputs to be Tensors, got {type(value)}")
@@ -115,12 +115,12 @@ def jacfwd(
                     whole[i] = value
                 return func(*whole)
 
-            found = jvp(of_chosen, given, rebuilt(given, units), has_aux=has_aux)
-            return (found[1], found[2]) if has_aux else found[1]
+            results = jvp(of_chosen, primals, rebuilt(primals, units), has_aux=has_aux)
+            return (results[1], results[2]) if has_aux else results[1]
 
         swept = vmap(push, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
         columns, aux = swept if has_aux else (swept, None)
-        made = []
+        rows = []
         for column in leaves(columns):
             shape = tuple(column.shape[1:])
             parts = []
@@ -128,9 +128,9 @@ def jacfwd(
                 first = sum(sizes[:k])
                 part = moved(column[first : first + sizes[k]], len(shape))
                 parts.append(reshaped(part, (*shape, *x.shape)))
-            tree = rebuilt(given, parts)
-            made.append(tree if isinstance(argnums, tuple) else tree[0])
-        result = rebuilt(columns, made)
+            tree = rebuilt(primals, parts)
+            rows.append(tree if isinstance(argnums, tuple) else tree[0])
+        result = rebuilt(columns, rows)
         return (result, mapped(lambda x: x[0], aux)) if has_aux else result
 
     return jacobian

@@ -21,28 +21,28 @@ def children(tree: Tree) -> Sequence[Tree]:
     return list(tree.values()) if isinstance(tree, dict) else tree
 
 
-def with_children(tree: Tree, made: Iterable[Tree]) -> Tree:
+def with_children(tree: Tree, parts: Iterable[Tree]) -> Tree:
     """Return a node of the same kind with other children."""
     if isinstance(tree, dict):
-        return type(tree)(zip(tree, made, strict=True))
-    return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+        return type(tree)(zip(tree, parts, strict=True))
+    return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
 
 
 def leaves(tree: Tree) -> list[Any]:
     """Return the leaves of a tree in order."""
-    found, waiting = [], [tree]
+    result, waiting = [], [tree]
     while waiting:
         one = waiting.pop()
         if is_node(one):
             waiting.extend(reversed(children(one)))
         else:
-            found.append(one)
-    return found
+            result.append(one)
+    return result
 
 
-def rebuilt(tree: Tree, made: Iterable[Any]) -> Tree:
+def rebuilt(tree: Tree, new_leaves: Iterable[Any]) -> Tree:
     """Return a tree of the same structure with other leaves, which are given in order."""
-    rest: Iterator[Any] = iter(made)
+    rest: Iterator[Any] = iter(new_leaves)
     done: list[list[Tree]] = [[]]
     open_nodes: list[tuple[Tree, Iterator[Tree]]] = [((), iter((tree,)))]
     while True:
@@ -86,12 +86,12 @@ def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
 
     The result is ``None`` if the structures do not fit.
     """
-    found: list[Any] = []
+    values: list[Any] = []
     waiting = [(prefix, tree)]
     while waiting:
         value, below = waiting.pop()
         if not is_node(value):
-            found += [value] * len(leaves(below))
+            values += [value] * len(leaves(below))
         elif type(value) is not type(below) or len(value) != len(below):
             return None
         elif isinstance(value, dict):
@@ -100,7 +100,7 @@ def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
             waiting.extend(reversed([(value[key], below[key]) for key in below]))
         else:
             waiting.extend(reversed(list(zip(value, below, strict=True))))
-    return found
+    return values
 
 
 def argument_positions(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:

@@ -66,8 +66,8 @@ class Recorded:
         """Return the gradients of the chosen arguments, each with the structure of its argument."""
         outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
-            found = iter(gradients(outputs, self._leaves, cotangents, outer, self._batches))
-        return [mapped(lambda _: next(found), tree) for tree in self._given]
+            results = iter(gradients(outputs, self._leaves, cotangents, outer, self._batches))
+        return [mapped(lambda _: next(results), tree) for tree in self._given]
 
     def result(self, tree: Tree) -> Tree:
         """Return outputs without a graph, unless the graph also belongs to tensors outside the function."""
@@ -100,8 +100,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe you wanted "
                 "to use the vjp or jacrev APIs instead?"
             )
-        found = call.sweep([output], [tensor_on(np.ones((), output._data.dtype)[()])])
-        gradient = tuple(found) if isinstance(argnums, tuple) else found[0]
+        slopes = call.sweep([output], [tensor_on(np.ones((), output._data.dtype)[()])])
+        gradient = tuple(slopes) if isinstance(argnums, tuple) else slopes[0]
         value = call.result(output)
         return gradient, (value, call.result(call.aux)) if has_aux else value
 
@@ -133,8 +133,8 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     @functools.wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        slope, value = both(*args, **kwargs)
+        return (slope, value[1]) if has_aux else slope
 
     return gradient
 
@@ -154,13 +154,13 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
     call, outputs = _recorded("vjp(f, *primals)", func, primals, tuple(range(len(primals))), has_aux)
 
     def transposed(*cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        if structure(given) != structure(call.output):
+        tree = cotangents[0] if len(cotangents) == 1 else cotangents
+        if structure(tree) != structure(call.output):
             raise GraphError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {structure(given)}, primal output: {structure(call.output)}"
+                f"cotangents: {structure(tree)}, primal output: {structure(call.output)}"
             )
-        starts = leaves(given)
+        starts = leaves(tree)
         for i, (start, output) in enumerate(zip(starts, outputs, strict=True)):
             if tuple(start.shape) != tuple(output.shape):
                 raise ShapeError(
@@ -220,8 +220,8 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
                 for each in rows
             ]
             trees.append(tuple(parts) if isinstance(argnums, tuple) else parts[0])
-        found = rebuilt(call.output, trees)
-        return (found, call.result(call.aux)) if has_aux else found
+        result = rebuilt(call.output, trees)
+        return (result, call.result(call.aux)) if has_aux else result
 
     return jacobian
 
@@ -229,10 +229,10 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 def standard_basis(tensors: Sequence[Tensor]) -> list[Array]:
     """Return the unit vectors of the space of several tensors: an array for each tensor, whose first dimension counts them."""
     sizes = [math.prod(x.shape) for x in tensors]
-    found, first = [], 0
+    basis, first = [], 0
     for x, size in zip(tensors, sizes, strict=True):
         unit = np.zeros((sum(sizes), size), x._data.dtype)
         unit[first + np.arange(size), np.arange(size)] = 1
-        found.append(unit.reshape(sum(sizes), *x.shape))
+        basis.append(unit.reshape(sum(sizes), *x.shape))
         first += size
-    return found
+    return basis

@@ -50,10 +50,10 @@ def _lifted_to(x: Tensor, batch: Batch) -> Tensor:
     if not above:
         return batch.wrap(batch.lift(x))
     # The examples of inner batches come first in the physical tensor.
-    made = batch.wrap(batch.lift(under))
+    result = batch.wrap(batch.lift(under))
     for outer in reversed(above):
-        made = outer.wrap(made)
-    return made
+        result = outer.wrap(result)
+    return result
 
 
 def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
@@ -72,13 +72,13 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
     if isinstance(x, Dual):
         level: Level = x._forward[1]
         primal, tangent = split(x, level)
-        made = fresh(primal, leaves)
-        return made if tangent is None else dual(made, tangent, level)
+        leaf = fresh(primal, leaves)
+        return leaf if tangent is None else dual(leaf, tangent, level)
     if x._data.dtype.kind != "f":
         raise DtypeError("only Tensors of floating point dtype can require gradients")
-    made = _joined(x) if x._requires_grad else tensor_on(x._data).requires_grad_()
-    leaves.append(share_memory(made, x))  # an in-place change of the input is then noticed where the graph saved the copy
-    return made
+    leaf = _joined(x) if x._requires_grad else tensor_on(x._data).requires_grad_()
+    leaves.append(share_memory(leaf, x))  # an in-place change of the input is then noticed where the graph saved the copy
+    return leaf
 
 
 def gradients(
@@ -101,8 +101,8 @@ def gradients(
     if batches:
         *outer, batch = batches
         starts = [batch.inside(value) for value in cotangents]
-        found = gradients([batch.lift(value) for value in outputs], leaves, starts, create_graph, outer)
-        return [batch.around(value) for value in found]
+        results = gradients([batch.lift(value) for value in outputs], leaves, starts, create_graph, outer)
+        return [batch.around(value) for value in results]
     values = [settled(value) for value in outputs]
     levels = {level.number: level for value in (*values, *map(innermost, cotangents)) for level in _levels(value)}
     if levels:
@@ -110,13 +110,13 @@ def gradients(
         primals, tangents = zip(*[split(value, level) for value in values], strict=True)
         start_parts = [parts_of(value, level) for value in cotangents]
         starts = [primal for primal, _ in start_parts]
-        found = gradients(primals, leaves, starts, create_graph)
+        results = gradients(primals, leaves, starts, create_graph)
         moving = [(t, start) for t, start in zip(tangents, starts, strict=True) if t is not None]
         moving += [(primal, t) for primal, (_, t) in zip(primals, start_parts, strict=True) if t is not None]
         if not moving:
-            return found
+            return results
         moved = gradients([one for one, _ in moving], leaves, [other for _, other in moving], create_graph)
-        return [dual_of(value, tangent, level) for value, tangent in zip(found, moved, strict=True)]
+        return [dual_of(value, tangent, level) for value, tangent in zip(results, moved, strict=True)]
     return _plain(values, leaves, cotangents, create_graph)
 
 
@@ -144,9 +144,9 @@ def parts_of(value: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
 
 def _plain(outputs: Sequence[Tensor], leaves: Sequence[Tensor], cotangents: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
     recorded = [i for i, output in enumerate(outputs) if output._requires_grad]
-    found: Sequence[Any] = [None] * len(leaves)
+    results: Sequence[Any] = [None] * len(leaves)
     if recorded:
-        found = grad(
+        results = grad(
             [outputs[i] for i in recorded],
             list(leaves),
             [cotangents[i] for i in recorded],
@@ -154,7 +154,7 @@ def _plain(outputs: Sequence[Tensor], leaves: Sequence[Tensor], cotangents: Sequ
             create_graph=create_graph,
             allow_unused=True,
         )
-    return [tensor_on(np.zeros(x._data.shape, x._data.dtype)[()]) if g is None else g for x, g in zip(leaves, found, strict=True)]
+    return [tensor_on(np.zeros(x._data.shape, x._data.dtype)[()]) if g is None else g for x, g in zip(leaves, results, strict=True)]
 
 
 def reaches_others(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> bool:
@@ -178,7 +178,7 @@ def _node_of(tensor: Tensor) -> Node:
 
 def _innermost_all(value: Tensor) -> list[Tensor]:
     """Return all ordinary tensors inside a tensor: the physical tensor, or the primals and the tangents."""
-    found, waiting = [], [value]
+    tensors, waiting = [], [value]
     while waiting:
         one = settled(waiting.pop())
         if type(one) is Batched:
@@ -186,8 +186,8 @@ def _innermost_all(value: Tensor) -> list[Tensor]:
         elif isinstance(one, Dual):
             waiting += [part for part in split(one, one._forward[1]) if part is not None]
         else:
-            found.append(one)
-    return found
+            tensors.append(one)
+    return tensors
 
 
 def detached(x: Tensor) -> Tensor:

@@ -87,15 +87,15 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
             "with no inputs. The latter is unsupported."
         )
     values = leaves(args)
-    given = broadcast(in_dims, args)
+    prefix = broadcast(in_dims, args)
     beginning = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
-    if given is None:
+    if prefix is None:
         raise ArgumentError(
             f"{beginning}in_dims is not compatible with the structure of `inputs`. in_dims has structure {structure(in_dims)} "
             f"but inputs has structure {structure(args)}."
         )
     dims: list[int | None] = []
-    for value, dim in zip(values, given, strict=True):
+    for value, dim in zip(values, prefix, strict=True):
         if dim is None:
             dims.append(None)
             continue
@@ -136,8 +136,8 @@ def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: D
     """Return the results for all examples."""
     name = name_of(func)
     if isinstance(output, Tensor):
-        given = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
-        dims = None if isinstance(given, (tuple, list, dict)) else [given]
+        dim = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+        dims = None if isinstance(dim, (tuple, list, dict)) else [dim]
     else:
         dims = broadcast(out_dims, output)
     if dims is None:
