@@ -1,7 +1,7 @@
-"""Tables of programs with the answers of PyTorch, ``programs/*.py``: how they are read, run and recorded.
+"""Tables of programs with the answers of PyTorch, ``programs/*.txt``: how they are read, run and recorded.
 
-A table is Python. The lines before the first ``##`` are its prelude. A line ``## title`` begins a program, which runs in a fresh
-namespace after the prelude. A comment behind a statement makes it a question, and is the recorded answer::
+A table is text in the syntax of Python. The lines before the first ``##`` are its prelude. A line ``## title`` begins a program,
+which runs in a fresh namespace after the prelude. A comment behind a statement makes it a question, and is the recorded answer::
 
     y.t()[0].mul_(5)
     x.grad  # [[5.0, 1.0], [5.0, 1.0]]
@@ -9,7 +9,8 @@ namespace after the prelude. A comment behind a statement makes it a question, a
     x.add_(1)  # RuntimeError: ...leaf Variable that requires grad...
 
 Tensors are answered as lists. ``~`` allows for rounding. ``...`` stands for any text, where the words of PyTorch are too long or
-belong to it alone. ``## since 2.14: title`` is skipped by an older PyTorch. A comment in a function or class is not an answer.
+belong to it alone. Rounds of a loop that differ are answered as ``1.0; 2.0``. ``## since 2.14: title`` is skipped by an older
+PyTorch. A comment in a function or class is not an answer.
 
 ``AUTODIFF_PEER=torch python -m tests.behaviour.recorded`` replaces the answers that are not those of PyTorch, such as ``?``.
 """
@@ -31,7 +32,7 @@ from typing import Any
 from tests.behaviour import precedes, torch
 from tests.printed import equal_but_for_numbers
 
-TABLES = sorted((Path(__file__).parent / "programs").glob("*.py"))
+TABLES = sorted((Path(__file__).parent / "programs").glob("*.txt"))
 Comments = dict[int, tuple[int, str]]
 """The column and the text of the comment in a line that has code too."""
 
@@ -52,14 +53,21 @@ class Program:
 
     def run(self) -> dict[int, list[str]]:
         """Return the texts of the answer in each line that has a question."""
-        found = {line: ["no error"] for line in self.answers}
-
-        def answer(line: int, value: Any) -> None:
-            found[line] = texts(value)
-
+        rounds: dict[int, list[list[str]]] = {line: [] for line in self.answers}
         code = compile(ast.Module(self.body, []), str(self.table), "exec", dont_inherit=True)
-        exec(code, {"__name__": self.table.stem, "_answer": answer})
-        return found
+        dtype = torch.get_default_dtype()
+        try:
+            with warnings.catch_warnings():
+                exec(code, {"__name__": self.table.stem, "_answer": lambda line, value: rounds[line].append(texts(value))})
+        finally:
+            torch.set_default_dtype(dtype)
+        return {line: _together(found) for line, found in rounds.items()}
+
+
+def _together(rounds: list[list[str]]) -> list[str]:
+    if rounds and all(found == rounds[0] for found in rounds):
+        return rounds[0]
+    return ["; ".join(found[0] for found in rounds) or "no error"]
 
 
 def programs(path: Path) -> Iterator[Program]:
@@ -88,9 +96,9 @@ def _asked(body: list[ast.stmt], comments: Comments, answers: Comments) -> list[
     result: list[ast.stmt] = []
     for statement in body:
         line = statement.end_lineno or 0
-        if isinstance(statement, ast.With) and statement.lineno < statement.body[0].lineno:
+        if isinstance(statement, (ast.With, ast.For)) and statement.lineno < statement.body[0].lineno:
             statement.body = _asked(statement.body, comments, answers)
-        elif line in comments and not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For)):
+        elif line in comments and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             answers[line] = comments[line]
             statement = _telling(statement, line)
         result.append(statement)

@@ -31,7 +31,7 @@ MODULES = ("**/*.py",)
 GENERATED = ("language/_tables.py",)
 REFERENCE = (
     "tests/test_pages.py",
-    "tests/behaviour/test_names.py",
+    "tests/behaviour/test_tables.py::test_program[names:",
     "tests/test_declarations.py::test_each_says",
     "tests/test_declarations.py::test_inside",
     "tests/test_bad_arguments.py::test_the_kind",
