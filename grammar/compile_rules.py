@@ -147,17 +147,19 @@ def _row(line: str, public: bool, number: int, subject: str) -> Row:
     if len(columns) not in (2, 5):
         raise RuleError(f"{subject}.rules, line {number}: {name} has {len(columns)} columns, not 5 or 2")
     value, derivative, where = columns[1:4] if len(columns) == 5 else ("", "", "")
-    parameters = [_parameter(text) for text in pieces(inside)]
+    parameters = [_parameter(text, f"{subject}.rules, line {number}") for text in pieces(inside)]
     columns = ["" if column == "-" else column for column in (value, derivative, where)]
     return Row(
         name, pieces(aliases) if aliases else [], parameters, *columns, line.rsplit("  ", maxsplit=1)[-1].strip(), public, number
     )
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str, place: str) -> Parameter:
     matched = _PARAMETER.fullmatch(text)
     if matched is None:
-        raise RuleError(f"not a parameter: {text}")
+        raise RuleError(f"{place}: not a parameter: {text}")
+    if matched["kind"] and matched["kind"] not in KINDS:
+        raise RuleError(f"{place}: not a kind: {matched['kind']}")
     kind = KINDS[matched["kind"]] if matched["kind"] else ""
     default = {"none": "None", "true": "True", "false": "False", "nan": "math.nan"}.get(matched["default"], matched["default"])
     return Parameter(matched["name"], f"optional({kind})" if matched["optional"] else kind, default or "")

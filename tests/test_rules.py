@@ -1,0 +1,105 @@
+"""The tables of rules: what the compiler writes, and that each derivative in a table is the one that is computed."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.errors import AutodiffError, ParseError
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import names_in, pieces
+from tests.shell import ROOT
+
+assert ad.sin is not None  # installs the functions
+
+
+def _compiler() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("compile_rules", ROOT / "grammar" / "compile_rules.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+compiler = _compiler()
+
+
+def test_the_modules_are_those_of_the_tables() -> None:
+    stale = [path.name for path, text in compiler.compiled().items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run: python grammar/compile_rules.py"
+    assert compiler.INDEX.read_text(encoding="utf-8") == compiler.index(), "run: python grammar/compile_rules.py"
+
+
+def _derivatives(op: FunctionInfo) -> list[str]:
+    """The derivatives that a table states as expressions of the parameters; none if they are stated in words."""
+    texts = pieces(op.formula)
+    try:
+        trees = [parse(text) for text in texts]
+    except ParseError:
+        return []
+    known = {name for name in op.parameters if type(op.default(name)) is not str} | {"e", "pi"}
+    return texts if len(texts) == len(op.tensors) and all(names_in(tree) <= known for tree in trees) else []
+
+
+STATED = [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if op.formula and op.samples and _derivatives(op)]
+
+
+def _written(value: Any) -> str:
+    """A plain argument in the notation of the language."""
+    return repr(value) if type(value) is str else str(value).lower()
+
+
+@pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
+def test_the_derivative_in_the_table_is_the_computed_one(op: FunctionInfo) -> None:
+    compared = 0
+    for sample in op.samples:
+        values = {name: op.default(name) for name in op.parameters} | dict(zip(op.parameters, sample, strict=False))
+        tensors = {name: float(values[name]) for name in op.tensors if not isinstance(values[name], list)}
+        if len(tensors) < len(op.tensors) or any(
+            type(value) is str and value != op.default(name) for name, value in values.items()
+        ):
+            continue  # the table states the derivative for numbers and for the default of a word
+        arguments = ", ".join(name if name in tensors else _written(value) for name, value in values.items())
+        computed = ad.evaluate(f"{op.name}({arguments})", at=tensors).grad
+        plain = {name: value for name, value in values.items() if name not in tensors and isinstance(value, (int, float))}
+        for name, text in zip(op.tensors, _derivatives(op), strict=True):
+            stated = ad.evaluate(text, at=tensors, const=plain).value
+            # A quotient may be 0/0 where the derivative is its limit.
+            agrees = math.isclose(float(computed[name]), float(np.asarray(stated)), rel_tol=1e-9, abs_tol=1e-12)
+            assert agrees or (math.isnan(stated) and "/" in text), (name, sample)
+            compared += agrees
+    assert compared or all(any(isinstance(value, (list, str)) for value in sample) for sample in op.samples)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f(x)  np.sin  cos(x)  -  sine", None),
+        ("f(x)  np.sin  cos(x)  -", "4 columns"),
+        ("f(x)  np.sin  cos(y)  -  sine", "uses y, which is not a parameter"),
+        ("f(x)  np.sin  nothing(x)  -  sine", "'nothing' is not in a table"),
+        ("f(x)  np.sin  cos(x  -  sine", "line 2"),
+        ("f(x)  np.sin  cos(x)  -  sine\n   node: Sin", "line 3"),
+        ("f(x: angle = 1)  np.sin  cos(x)  -  sine", "line 2: not a kind: angle"),
+    ],
+)
+def test_a_mistake_in_a_table_is_reported_with_its_line(text: str, message: str | None) -> None:
+    def module() -> str:
+        table = compiler.read("some", f"%elementwise\n{text}\ncos(x)  np.cos  -sin(x)  -  cosine\nsin(x)  np.sin  cos(x)  -  sine")
+        return str(compiler.Compiler(table, compiler.Names([table])).module())
+
+    if message is None:
+        assert "lambda g, x: g * cos(x)" in module()
+    else:
+        with pytest.raises(AutodiffError, match=message):
+            module()
