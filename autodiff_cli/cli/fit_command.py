@@ -115,7 +115,7 @@ def command(
     from autodiff_cli.data import pipeline
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.fitting.fit import fit
-    from autodiff_cli.solvers.fitting.group_result import GroupFit
+    from autodiff_cli.solvers.fitting.groups import GroupFit
 
     if os.path.isfile(expr) and files:
         raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
@@ -188,7 +188,7 @@ def _drawn_as(target: str, out: Output) -> str:
 
 
 def _shown(result: Fit) -> FittedPlot:
-    from autodiff_cli.solvers.fitting.inference.prediction import drawing
+    from autodiff_cli.solvers.fitting.inference import drawing
 
     return drawing(result)
 

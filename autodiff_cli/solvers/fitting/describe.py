@@ -13,9 +13,8 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.phrasing import Note, note
 from autodiff_cli.numerics.backend import from_scipy
-from autodiff_cli.solvers.fitting.engine.minimize import Objective
 from autodiff_cli.solvers.fitting.engine.optimality import Optimality, determined, optimality
-from autodiff_cli.solvers.fitting.inference.derived import derived
+from autodiff_cli.solvers.fitting.inference import derived
 from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.arrays import Vector
+    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
 
 
 MOST_CURVED = 50_000_000
@@ -190,7 +190,7 @@ _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], 
 """Combinations of two parameters, each with a movement that does not change the combination."""
 
 
-def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
+def undetermined(objective: LeastSquares, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
     """Return a sentence that names what the data do not determine.
 
     A pair of parameters that occurs only as a product, quotient, sum or difference is recognised by moving along it: the
@@ -216,13 +216,13 @@ def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], nu
     return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
 
 
-def all_determined(objective: Objective, point: Vector) -> bool:
+def all_determined(objective: LeastSquares, point: Vector) -> bool:
     """Return whether the data determine all parameters near a point, such as the start, to first order."""
     linear = objective.linear(point[None])
     return bool(linear.finite[0] and determined(linear)[0])
 
 
-def _unmoved(objective: Objective, point: Vector, moves: dict[int, float]) -> bool:
+def _unmoved(objective: LeastSquares, point: Vector, moves: dict[int, float]) -> bool:
     """Return whether the objective keeps its value when parameters move."""
     moved = point[None].copy()
     for i, value in moves.items():

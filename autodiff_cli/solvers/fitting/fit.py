@@ -15,9 +15,7 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
 from autodiff_cli.solvers.fitting.engine.minimize import MOST, Minimization, Minimizer, Step
-from autodiff_cli.solvers.fitting.inference.derived import derived
-from autodiff_cli.solvers.fitting.inference.prediction import predicted
-from autodiff_cli.solvers.fitting.inference.profile import profiles
+from autodiff_cli.solvers.fitting.inference import derived, predicted, profiles
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit
 from autodiff_cli.solvers.fitting.starts import started
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
     from autodiff_cli.solvers.fitting.arguments import Start
-    from autodiff_cli.solvers.fitting.group_result import GroupFit
+    from autodiff_cli.solvers.fitting.groups import GroupFit
 
 MOST_STEPS = 10_000
 FEW_STEPS, SLOW = 20, 10

@@ -14,8 +14,7 @@ from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.solvers.fitting.inference.prediction import Prediction
-    from autodiff_cli.solvers.fitting.inference.profile import Ends
+    from autodiff_cli.solvers.fitting.inference import Ends, Prediction
 
 
 class Fit(Solution):

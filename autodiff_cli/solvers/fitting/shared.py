@@ -14,8 +14,7 @@ from autodiff_cli.solvers.fitting.describe import PATTERNS, estimate, notes_on_p
 from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer
 from autodiff_cli.solvers.fitting.engine.optimality import Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
-from autodiff_cli.solvers.fitting.group_result import SharedFit
-from autodiff_cli.solvers.fitting.groups import Blocks
+from autodiff_cli.solvers.fitting.groups import Blocks, SharedFit
 from autodiff_cli.solvers.fitting.result import by_names
 from autodiff_cli.solvers.fitting.starts import started
 from autodiff_cli.solvers.fitting.statistics import covariances, quantile

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.result_tables import rows_table, steps_table
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Table, title
-from autodiff_cli.solvers.fitting.group_result import SharedFit
+from autodiff_cli.solvers.fitting.groups import SharedFit
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.report.table import Renderable
-    from autodiff_cli.solvers.fitting.group_result import GroupFit, SharedFit
+    from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit
     from autodiff_cli.solvers.fitting.result import Fit
 
 _ERRORS = {

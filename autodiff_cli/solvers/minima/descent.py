@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
     from autodiff_cli.arrays import Vector
+    from autodiff_cli.solvers.minima.multipliers import Augmented
     from autodiff_cli.solvers.minima.problem import Problem
 
 DENSE = 200
@@ -33,25 +34,6 @@ _MOST_PRODUCTS = 20
 _SMALLEST = 1e-3 * EPS
 _TINY = 1e-100
 """The size below which the start of a variable, and the root of a curvature, count as 0."""
-
-
-class Smooth(Protocol):
-    """A function with its derivatives, between bounds."""
-
-    low: Vector
-    high: Vector
-
-    def value(self, x: Vector) -> float:
-        """Return the value at a point."""
-
-    def gradient(self, x: Vector) -> Vector:
-        """Return the gradient at a point."""
-
-    def hessian(self, x: Vector) -> Matrix:
-        """Return the Hessian matrix at a point."""
-
-    def product(self, x: Vector, direction: Vector) -> Vector:
-        """Return the Hessian matrix times a direction."""
 
 
 class Descent(NamedTuple):
@@ -84,7 +66,12 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def descend(
-    function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None, typical: Vector | None = None
+    function: Objective | Augmented,
+    x: Vector,
+    most: int,
+    tolerance: float = 0.0,
+    report: Report | None = None,
+    typical: Vector | None = None,
 ) -> Descent:
     """Minimize a function from a point at which its value and gradient are finite.
 
@@ -106,7 +93,7 @@ def descend(
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector) -> None:
+    def __init__(self, function: Objective | Augmented, x: Vector, report: Report | None, typical: Vector) -> None:
         self.function = function
         self.report = report
         self.low, self.high = function.low, function.high

@@ -26,15 +26,10 @@ _LARGEST_PENALTY = 1e12
 
 
 class _Budget:
-    """The trial steps that are left.
-
-    Args:
-        most: the largest number of trials of one descent; a few times as many are allowed in all.
-    """
+    """The trial steps that are left: those of a few descents of at most ``most`` steps."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._left = _MOST_DESCENTS * most
+        self._most, self._left = most, _MOST_DESCENTS * most
 
     @property
     def share(self) -> int:

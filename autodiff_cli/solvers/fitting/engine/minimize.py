@@ -11,14 +11,15 @@ convergence criterion for nonlinear least squares" (1981), for the measure of co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, lower_solve, triangles, upper_solve
+from autodiff_cli.solvers.fitting.engine.stacks import Linear, lower_solve, triangles, upper_solve
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Vector
+    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
 
 
 DAMPING = 1e-3
@@ -31,25 +32,6 @@ EPSILON = float(np.finfo(float).eps)
 MOST_NEWTON = 30
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
 """How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
-
-
-class Objective(Protocol):
-    """Half a sum of squares S(p), or a robust replacement of it, for each of B problems; a point has the shape (B, n)."""
-
-    def value(self, p: Matrix) -> Vector:
-        """Return S: B numbers."""
-
-    def linear(self, p: Matrix) -> Linear:
-        """Return the linear problems at a point."""
-
-    def along(self, p: Matrix, direction: Matrix) -> Matrix:
-        """Return J'a, where a is the second derivative of the weighted residuals in a direction, of shape (B, n)."""
-
-    def quadratic(self, p: Matrix) -> Quadratic:
-        """Return S with its exact gradient and Hessian."""
-
-    def only(self, problems: Indices) -> Objective:
-        """Return some of the problems, given by their numbers in increasing order."""
 
 
 class Box(NamedTuple):
@@ -115,7 +97,7 @@ class Minimizer:
     """
 
     def __init__(
-        self, objective: Objective, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[Step], None] | None = None
+        self, objective: LeastSquares, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[Step], None] | None = None
     ) -> None:
         count = len(start)
         self.objective, self.box, self.most = objective, box, most
@@ -230,7 +212,7 @@ class Minimizer:
 
 
 def damped_steps(
-    objective: Objective, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
+    objective: LeastSquares, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
 ) -> tuple[Matrix, Vector, Mask]:
     """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
     count, n = point.shape

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine.minimize import EPSILON, Box, Objective
+from autodiff_cli.solvers.fitting.engine.minimize import EPSILON, Box
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
+    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
 
 
 SINGULAR = 100 * EPSILON
@@ -78,7 +79,7 @@ class Optimality(NamedTuple):
         return float(largest / least) if least > 0 else np.inf
 
 
-def optimality(objective: Objective, point: Matrix, box: Box, rows: Indices, patterns: int = 1) -> Optimality:
+def optimality(objective: LeastSquares, point: Matrix, box: Box, rows: Indices, patterns: int = 1) -> Optimality:
     """Return the facts about points.
 
     Args:

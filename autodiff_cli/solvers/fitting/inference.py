@@ -1,0 +1,369 @@
+"""Predictions of a fitted model, with bands for its mean and for new observations.
+
+The confidence band of the mean at a row has the variance ``g' C g``, where g is the gradient of the model with respect to the
+parameters and C the covariance matrix.  The prediction band adds the variance of one observation, which outliers do not increase if
+the loss is robust.  Source: Bates and Watts,
+"Nonlinear Regression Analysis and Its Applications" (1988), section 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.command_result import Record
+from autodiff_cli.data.columns import Dataset, Source
+from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError, setting
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.ranges import ranges
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.plotting.fitted import FittedPlot
+from autodiff_cli.report.numbers import human
+from autodiff_cli.solvers.fitting.arguments import scale_of
+from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, Box, Minimizer
+from autodiff_cli.solvers.fitting.model import Model
+from autodiff_cli.suggest import suggestion
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix, Stack, Vector
+    from autodiff_cli.data.columns import Data
+    from autodiff_cli.solvers.fitting.problem import Problem
+    from autodiff_cli.solvers.fitting.result import Fit
+
+SAMPLES = 11
+
+
+class Prediction(NamedTuple):
+    """The values of a fitted model on N rows.
+
+    Attributes:
+        columns: the columns of the rows: N numbers each.
+        response: the text of the left side of the model, which is predicted.
+        value: the values of the model.
+        error: their standard errors.
+        mean: the half-width of the confidence band of the mean.
+        new: the half-width of the prediction band of a new observation; ``None`` if its variance is not known.
+    """
+
+    columns: dict[str, Vector]
+    response: str
+    value: Vector
+    error: Vector
+    mean: Vector
+    new: Vector | None
+
+    def records(self) -> list[Record]:
+        """Return a record for each row: the columns, the value, its standard error, and the ends of both bands."""
+        columns = {
+            **self.columns,
+            "value": self.value,
+            "std_error": self.error,
+            "low": self.value - self.mean,
+            "high": self.value + self.mean,
+        }
+        if self.new is not None:
+            columns |= {"prediction_low": self.value - self.new, "prediction_high": self.value + self.new}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)]
+
+
+def predicted(fit: Fit, where: Data) -> Prediction:
+    """Return the predictions of a fit.
+
+    Args:
+        fit: the fit.
+        where: a file or arrays with the columns of the right side of the model, or a range such as ``x=0:10`` or ``x=0:10:50``.
+
+    Raises:
+        UsageError: if the model is not an equation, or the rows do not have a column of its right side.
+        DataError: if a cell is not a number.
+    """
+    equation = fit.problem.statements.equations[0]
+    if equation.right is None:
+        raise UsageError(
+            f"{setting('predict')} needs a model with a left side",
+            span=equation.span,
+            source=fit.problem.statements.source,
+            hint="write the model as y = EXPRESSION",
+        )
+    tree = fit.problem.statements.program(equation.right)
+    known = {*fit.problem.free, *fit.problem.fixed, *fit.problem.constants}
+    needed = list(free_names(tree, known, fit.problem.data.columns))
+    rows = _rows(fit.problem, where, needed)
+    model = fit.problem.computing(equation.right, {name: rows.columns[name] for name in needed})
+    value, slopes = model.values(fit.point), model.jacobian(fit.point)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
+    shown = {name: rows.columns[name] for name in needed}
+    noise = _noise(fit, rows)
+    new = None if noise is None else fit.k * np.hypot(error, noise)
+    return Prediction(shown, unparse(equation.left), value, error, fit.k * error, new)
+
+
+def is_range(text: str) -> bool:
+    """Return whether a text is a range such as ``x=0:10``, and not the name of a file."""
+    name, equals, rest = text.partition("=")
+    return bool(equals) and name.strip().isidentifier() and ":" in rest
+
+
+def _rows(problem: Problem, where: Data, needed: list[str]) -> Dataset:
+    """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
+    if isinstance(where, str) and is_range(where):
+        (each,) = ranges([where], "predict")
+        if needed != [each.name]:
+            raise UsageError(
+                f"{setting('predict')} gives a range of '{each.name}', but the right side of the model needs "
+                f"{listed(map(repr, needed)) if needed else 'no column'}",
+                hint=f"name a file with the columns: {setting('predict', 'FILE')}",
+            )
+        points = np.linspace(each.low, each.high, each.samples or SAMPLES)
+        return Dataset({each.name: points}, [("row", range(1, len(points) + 1))])
+    with closing(Source(where)) as source:
+        wanted = dict.fromkeys(needed)
+        if problem.spread is not None:
+            wanted.update(dict.fromkeys(name for name in free_names(parse(problem.spread)) if name in source.names))
+        return source.read({name: name for name in wanted}, "stop")
+
+
+def _noise(fit: Fit, rows: Dataset) -> Vector | None:
+    """Return the standard deviation of one observation in each row; ``None`` if it is not known."""
+    problem = fit.problem
+    s = fit.noise
+    if s is None:
+        return None
+    if problem.spread is None:
+        return np.full(rows.rows, s)
+    if set(free_names(parse(problem.spread), problem.constants)) - rows.columns.keys():
+        return None
+    found: Vector = s / scale_of(problem.spread, problem.absolute, rows, problem.constants)
+    return found
+
+
+CURVE_SAMPLES = 401
+DIGITS = 6
+"""The number of significant digits of a parameter."""
+
+
+def drawing(fit: Fit) -> FittedPlot:
+    """Return the plot of a fit: over the column of the right side, or over the predicted values if there are several.
+
+    Raises:
+        UsageError: if the model is not an equation.
+    """
+    problem = fit.problem
+    equation = problem.statements.equations[0]
+    if equation.right is None:
+        raise UsageError(f"{setting('plot')} needs a model with a left side", hint="write the model as y = EXPRESSION")
+    known = {*problem.free, *problem.fixed, *problem.constants}
+    needed = list(free_names(problem.statements.program(equation.right), known, problem.data.columns))
+    observed = problem.computing(equation.left).values(fit.point)
+    value = problem.computing(equation.right).values(fit.point)
+    unit = fit.noise or 1.0
+    scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
+    left = unparse(equation.left)
+    error = 1 / scale if problem.absolute else None
+    residuals = (observed - value) * scale / unit
+    if len(needed) == 1:
+        x = problem.data.columns[needed[0]]
+        found = predicted(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
+        curve = np.stack([found.columns[needed[0]], found.value])
+        across, mean, new = needed[0], found.mean, found.new
+    else:
+        ends = np.array([value.min(), value.max()])
+        across, x, curve, mean, new = f"predicted {left}", value, np.stack([ends, ends]), None, None
+    parameters = tuple(_stated(name, fit.values[name], fit.errors[name]) for name in fit.parameters)
+    return FittedPlot(fit.expression, across, left, x, observed, error, residuals, curve, mean, new, fit.level, parameters)
+
+
+def _stated(name: str, value: float, error: float) -> str:
+    """Return a parameter as text, with its standard error if it has one."""
+    return f"{name} = {human(value, DIGITS)}" + (f" \u00b1 {human(error, 2)}" if np.isfinite(error) and error > 0 else "")
+
+
+EQUALS_FIRST_ORDER = 0.1
+"""The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""
+
+
+def derived(fit: Fit, texts: Iterable[str]) -> list[Record]:
+    """Return quantities with their standard errors and intervals: ``expression``, ``value``, ``std_error``, ``interval``.
+
+    Args:
+        fit: the fit.
+        texts: expressions of the parameters, and of the names and functions that the model defines.
+
+    Raises:
+        UnknownName: if an expression contains a name that is not a parameter.
+        NotSolved: if a value or a derivative is not finite.
+    """
+    return [_derived(fit, text) for text in texts]
+
+
+def _derived(fit: Fit, text: str) -> Record:
+    problem, n = fit.problem, len(fit.point)
+    (values,), (errors,) = derived_in_groups(problem, text, fit.point[None], fit.matrix[None])
+    (results,) = (block[:, 0] for _, block in _quantity(problem, text, 1).blocks("second", fit.point))
+    if not np.isfinite(results[: n + 1]).all():
+        raise NotSolved(f"{setting('derive')}: '{text}' or its derivative is not finite at the solution")
+    value, error = float(values), float(errors)
+    known = bool(np.isfinite(error))
+    hessian = np.zeros((n, n))
+    hessian[np.tril_indices(n)] = results[n + 1 :]
+    shift = 0.5 * float(np.sum((hessian + np.tril(hessian, -1).T) * fit.matrix)) if known else np.nan
+    return {
+        "expression": text,
+        "value": value,
+        "std_error": error if known else None,
+        "interval": [value - fit.k * error, value + fit.k * error] if known else None,
+        "linear": bool(abs(shift) <= EQUALS_FIRST_ORDER * error) if known else None,
+    }
+
+
+def derived_in_groups(problem: Problem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
+    """Return the values of a quantity in G groups, and their standard errors.
+
+    Args:
+        problem: the problem.
+        text: an expression of the parameters; see ``derived``.
+        points: the free parameters of each group, of shape (G, n).
+        matrices: their covariance matrices, of shape (G, n, n).
+
+    Raises:
+        UnknownName: if the expression contains a name that is not a parameter.
+    """
+    results = np.concatenate([block for _, block in _quantity(problem, text, len(points)).blocks("jacobian", points.T)], axis=1)
+    slopes = results[:-1].T
+    products = slopes[:, :, None] * slopes[:, None, :]  # a parameter at a bound has no variance, but it may not matter
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(np.where(products == 0, 0.0, products * matrices).sum((1, 2)))
+    return results[-1], errors
+
+
+def _quantity(problem: Problem, text: str, groups: int) -> Model:
+    """Return a quantity with the definitions of the model as a model with a row for each group."""
+    constants = {**problem.constants, **{name: problem.start[name] for name in problem.fixed}}
+    known = {*constants, *problem.free}
+    tree = parse(text)
+    program = Syntax("start", [*_usable(problem.statements.definitions, known), *tree.children], "", tree.span)
+    for name, span in free_names(program, known).items():
+        hint = suggestion(name, problem.free) or f"the parameters: {', '.join(problem.free)}"
+        raise UnknownName(f"{setting('derive')}: '{name}' is not a parameter", span=span, source=text, hint=hint)
+    try:
+        return Model(text, program, problem.free, {"group:": np.zeros(groups)}, constants)
+    except ShapeError as error:
+        hint = f"give {setting('derive')} one expression for each number"
+        count = error.message.rpartition(" ")[2]
+        raise ShapeError(f"{setting('derive')}: '{text}' has {count} numbers", hint=hint) from error
+
+
+def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
+    """Return the definitions of the model that do not depend on columns."""
+    found: list[Syntax] = []
+    for one in definitions:
+        program = Syntax("start", [*found, one], "", one.span)
+        if not free_names(program, known):
+            found.append(one)
+    return found
+
+
+MOST_TRIALS = 60
+"""The maximum number of minimisations for one end of an interval."""
+FARTHEST = 1e6
+"""The distance from the best value, in standard errors, beyond which an interval is open."""
+CLOSE = 1e-9
+"""The largest difference between tau and k at an end of an interval."""
+
+
+class Ends(NamedTuple):
+    """The ends of a profile interval; ``None`` for an end that the data do not limit."""
+
+    low: float | None
+    high: float | None
+
+
+def profiles(fit: Fit) -> dict[str, Ends]:
+    """Return the profile interval of each free parameter.
+
+    Raises:
+        UsageError: if the loss is not that of least squares.
+    """
+    if not fit.problem.loss.plain:
+        raise UsageError(
+            f"{setting('profile')} needs a sum of squares, not a robust loss",
+            hint=f"leave out {setting('profile')} or {setting('loss')}",
+        )
+    found = {}
+    for i, name in enumerate(fit.problem.free):
+        if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
+            found[name] = Ends(_Profile(fit, i).end(-fit.k), _Profile(fit, i).end(fit.k))
+    return found
+
+
+class _Profile:
+    """The profile of one parameter."""
+
+    def __init__(self, fit: Fit, i: int) -> None:
+        self._fit, self._i = fit, i
+        self._objective, self._box = fit.problem.objective, fit.problem.box
+        self._best = float(self._objective.value(fit.point[None])[0])
+        self._variance = 1.0 if fit.problem.absolute else float(fit.residual["std"]) ** 2
+        self._error = fit.errors[fit.problem.free[i]]
+        self._nearest = fit.point
+
+    def end(self, k: float) -> float | None:
+        """Return the value at which tau is k; ``None`` if there is none within the bounds."""
+        best = float(self._fit.point[self._i])
+        side = math.copysign(1.0, k)
+        limit = float((self._box.upper if k > 0 else self._box.lower)[self._i])
+        inner, outer = best, side * math.inf
+        trial = best + k * self._error
+        for _ in range(MOST_TRIALS):
+            trial = min(trial, limit) if k > 0 else max(trial, limit)
+            tau, slope = self._tau(trial, side)
+            if abs(tau - k) <= CLOSE * abs(k):
+                return trial
+            if side * (tau - k) < 0:
+                if trial == limit or abs(trial - best) > FARTHEST * self._error:
+                    return None
+                inner = trial
+            else:
+                outer = trial
+            trial = self._next(trial, (k - tau) / slope if slope > 0 else math.nan, inner, outer, best)
+            if trial in (inner, outer):
+                return trial
+        return None
+
+    def _next(self, trial: float, step: float, inner: float, outer: float, best: float) -> float:
+        """Return the point of the Newton step if it is in the bracket, otherwise the middle or a point farther out."""
+        found = trial + step
+        if min(inner, outer) < found < max(inner, outer) and abs(step) <= 10 * abs(trial - best):
+            return found
+        return (inner + outer) / 2 if math.isfinite(outer) else best + 3 * (inner - best)
+
+    def _tau(self, value: float, side: float) -> tuple[float, float]:
+        """Return tau with its derivative; tau is infinite where the model is not finite."""
+        lower, upper = self._box.lower.copy(), self._box.upper.copy()
+        lower[self._i] = upper[self._i] = value
+        start = self._start(value)
+        outcome = Minimizer(self._objective, start[None], Box(lower, upper)).run()
+        if outcome.ended[0] == NOT_FINITE:
+            return side * math.inf, math.nan
+        self._nearest = outcome.point[0]
+        squared = 2 * (float(outcome.value[0]) - self._best) / self._variance
+        tau = side * math.sqrt(max(squared, 0.0))
+        slope = float(self._objective.linear(outcome.point).gradient[0, self._i])
+        return tau, slope / (self._variance * tau) if tau else math.nan
+
+    def _start(self, value: float) -> Vector:
+        """Return the other parameters where the linear model has its minimum, or the last ones if they are nearer."""
+        i, row = self._i, self._fit.matrix[:, self._i]
+        start = self._nearest + np.nan_to_num(row / row[i]) * (value - self._nearest[i])
+        start[i] = value
+        inside = self._box.inside(start)
+        if not np.isfinite(self._objective.value(inside[None])).all():
+            inside = self._nearest.copy()
+            inside[i] = value
+        return inside
