@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -76,31 +76,11 @@ _PICTURES = formats.for_use("fit picture")
 def command(
     expr: str,
     files: tuple[str, ...],
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    fix: str | None,
-    bounds: tuple[str, ...],
-    tie: tuple[str, ...],
-    by: str | None,
-    share: str | None,
-    sigma: str | None,
-    sigma_x: tuple[str, ...],
-    weights: str | None,
-    loss: str | None,
     input_style: input_options.InputStyle,
-    lets: tuple[str, ...],
     columns: str | None,
-    where: str | None,
-    on_error: str,
-    derive: tuple[str, ...],
-    predict: str | None,
-    profile: bool,
     picture: str | None,
-    max_steps: int,
-    trace: bool,
-    level: float,
-    thread_count: int | None,
     out: Output,
+    **settings: Any,
 ) -> None:
     """Fit the parameters of a model to the columns of FILE by nonlinear least squares.
 
@@ -121,42 +101,23 @@ def command(
         raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
     if expr == "-" and (not files or "-" in files):
         raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
+    by = settings["by"]
     if by is not None and (picture is not None or out.style in _PICTURES):
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
     source = pipeline.Inputs.named(files, input_style.style(files), options.names(columns))
-    result = fit(
-        options.read_expression(expr),
-        source,
-        at=at,
-        const=bindings(const, "const"),
-        let=dict(map(input_options.as_let, lets)),
-        sigma=sigma,
-        sigma_x=sigma_x,
-        weights=weights,
-        fix=options.names(fix) or (),
-        bounds=bounds,
-        tie=tie,
-        by=by,
-        share=options.names(share) or (),
-        loss=loss,
-        level=level,
-        max_steps=max_steps,
-        trace=trace,
-        derive=derive,
-        predict=predict,
-        profile=profile,
-        threads=thread_count,
-        on_error=on_error,
-        where=where and options.read_expression(where),
-    )
+    settings["const"] = bindings(settings["const"], "const")
+    settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
+    settings |= {name: options.names(settings[name]) or () for name in ("fix", "share")}
+    settings["where"] = settings["where"] and options.read_expression(settings["where"])
+    result = fit(options.read_expression(expr), source, threads=settings.pop("thread_count"), **settings)
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)
         return
-    views = solver_options.latex(result, out.precision, trace)
+    views = solver_options.latex(result, out.precision, settings["trace"])
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
         views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)

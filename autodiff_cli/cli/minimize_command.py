@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options, solver_options
@@ -24,19 +26,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @solver_options.trace
 @options.no_limits
 @options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula", files=("formula file",))
-def command(
-    expr: str,
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    bounds: tuple[str, ...],
-    subject: tuple[str, ...],
-    maximize: bool,
-    sensitivity: str | None,
-    stationary: bool,
-    max_steps: int,
-    trace: bool,
-    out: Output,
-) -> None:
+def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity: str | None, out: Output, **settings: Any) -> None:
     """Find a local minimum of EXPR from the start --at; exit with code 1 unless it is verified.
 
     \b
@@ -48,17 +38,8 @@ def command(
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.minima.minimize import minimize
 
-    result = minimize(
-        options.read_expression(expr),
-        bindings(at, "at"),
-        bindings(const, "const"),
-        bounds=bounds,
-        subject=subject,
-        maximize=maximize,
-        sensitivity=options.names(sensitivity) or (),
-        stationary=stationary,
-        max_steps=max_steps,
-        trace=trace,
-    )
-    views = solver_options.latex(result, out.precision, trace)
+    names = options.names(sensitivity) or ()
+    text = options.read_expression(expr)
+    result = minimize(text, bindings(at, "at"), bindings(const, "const"), sensitivity=names, **settings)
+    views = solver_options.latex(result, out.precision, settings["trace"])
     solver_options.emit(out, result, views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 Interval = tuple[float, float]
 
 
+def pairs(given: Iterable[str] | Mapping[str, Any], name: str, example: str = "1") -> list[tuple[str, Any]]:
+    """Return the pairs of a mapping, or the names and texts in texts such as ``b=0:10,c=:5``.
+
+    Args:
+        given: the mapping, or the texts.
+        name: the setting that contains them.
+        example: an example of a value for the hint of an error.
+    """
+    return list(given.items()) if isinstance(given, Mapping) else [pair for text in given for pair in named(text, name, example)]
+
+
 def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) -> dict[str, Interval]:
     """Return the intervals in texts such as ``b=0:10,c=:5``, by variable.
 
@@ -28,13 +39,8 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) ->
     Raises:
         UsageError: if an interval is not ``FROM:TO``, is empty, or is given twice.
     """
-    given: list[tuple[str, str | Interval]] = []
-    if isinstance(texts, Mapping):
-        given.extend(texts.items())
-    else:
-        given.extend(pair for text in texts for pair in named(text, name, "0:10"))
     found: dict[str, Interval] = {}
-    for variable, value in given:
+    for variable, value in pairs(texts, name, "0:10"):
         if variable in found:
             raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one interval")
         found[variable] = _interval(variable, value, name)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import MissingValue, UsageError, setting
-from autodiff_cli.evaluation.bindings import bindings, constant, named
+from autodiff_cli.evaluation.bindings import bindings, constant
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.evaluation.ranges import COLON, interval
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, pieces, walk
-from autodiff_cli.solvers.bounds import check_names, intervals
+from autodiff_cli.solvers.bounds import check_names, intervals, pairs
 from autodiff_cli.solvers.equations import Equations
 from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
@@ -65,7 +65,7 @@ def problem_of(
 
     lets = dict(let or {})
     condition = None if where is None else Condition(where, constants, lets)
-    ties = _ties(tie)
+    ties = dict(pairs(tie, "tie"))
     source = Source(data)
     try:
         columns = dict.fromkeys([*(name.strip() for name in source.names), *lets])
@@ -141,13 +141,6 @@ def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[st
     return UsageError(message, hint=other_format(source.names, occurring) or let)
 
 
-def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    given = dict(tie) if isinstance(tie, Mapping) else {}
-    for text in () if isinstance(tie, Mapping) else tie:
-        given.update(named(text, "tie"))
-    return given
-
-
 def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collection[str]) -> None:
     """Raise an error if a tied parameter has a value of its own, or a tie contains a column.
 
@@ -177,14 +170,9 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
     Raises:
         UsageError: if a start is not a number or a range.
     """
-    pairs: list[tuple[str, Start]] = []
-    if isinstance(given, Mapping):
-        pairs.extend(given.items())
-    else:
-        pairs.extend(pair for text in given for pair in named(text, "at"))
     numbers: dict[str, float] = {}
     ranges: dict[str, Interval | None] = {}
-    for name, value in pairs:
+    for name, value in pairs(given, "at"):
         if name in numbers or name in ranges:
             raise UsageError(f"'{name}' is given twice with {setting('at')}", hint="give each parameter one start")
         if isinstance(value, str) and len(pieces(value, COLON)) > 1:
@@ -205,14 +193,10 @@ def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collectio
     Raises:
         UsageError: if a name is not a column or occurs twice, or the standard deviations of the left side are not given.
     """
-    pairs: list[tuple[str, str | float]] = []
-    if isinstance(given, Mapping):
-        pairs.extend(given.items())
-    else:
-        pairs.extend(pair for text in given for pair in named(text, "sigma_x", "0.1"))
-    found = {name: str(value) for name, value in pairs}
+    stated = pairs(given, "sigma_x", "0.1")
+    found = {name: str(value) for name, value in stated}
     check_names(found, columns, "sigma_x", "column")
-    if len(found) < len(pairs):
+    if len(found) < len(stated):
         raise UsageError(f"a column is given twice with {setting('sigma_x')}", hint="give each column one standard deviation")
     if found and spread is None:
         raise UsageError(

@@ -14,9 +14,11 @@ from autodiff_cli.solvers.fitting.engine.stacks import SMALL, Linear, Quadratic,
 from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from autodiff_cli.arrays import Indices, Matrix, Stack, Vector
+
+    Shape = Callable[[Vector], Vector]
 
 GROWTH = 1.2
 """The ratio of consecutive padded sizes of blocks."""
@@ -186,7 +188,26 @@ class LeastSquares:
         return factors
 
 
-LOSSES = ("squares", "huber", "soft_l1", "cauchy")
+_SHAPES: dict[str, tuple[Shape, Shape, Shape]] = {
+    "squares": (lambda z: z * z / 2, np.ones_like, np.ones_like),
+    "huber": (
+        lambda z: np.minimum(np.abs(z), 1) * (np.abs(z) - np.minimum(np.abs(z), 1) / 2),
+        lambda z: 1 / np.maximum(np.abs(z), 1),
+        lambda z: (np.abs(z) <= 1).astype(float),
+    ),
+    "soft_l1": (
+        lambda z: z * z / (np.sqrt(1 + z * z) + 1),
+        lambda z: 1 / np.sqrt(1 + z * z),
+        lambda z: (1 + z * z) ** -1.5,
+    ),
+    "cauchy": (
+        lambda z: np.log1p(z * z) / 2,
+        lambda z: 1 / (1 + z * z),
+        lambda z: (1 - z * z) / (1 + z * z) ** 2,
+    ),
+}
+"""For each loss L of residuals of scale 1: L(z), L'(z)/z and L''(z)."""
+LOSSES = tuple(_SHAPES)
 
 
 class Loss(NamedTuple):
@@ -210,28 +231,11 @@ class Loss(NamedTuple):
 
     def value(self, u: Vector) -> Vector:
         """Return L(u)."""
-        if self.plain:
-            return u * u / 2
-        z = u / self.scale
-        if self.name == "huber":
-            inner = np.minimum(np.abs(z), 1)
-            found = inner * (np.abs(z) - inner / 2)
-        elif self.name == "soft_l1":
-            found = z * z / (np.sqrt(1 + z * z) + 1)
-        else:
-            found = np.log1p(z * z) / 2
-        return np.asarray(found * self.scale**2)
+        return u * u / 2 if self.plain else _SHAPES[self.name][0](u / self.scale) * self.scale**2
 
     def weight(self, u: Vector) -> Vector:
         """Return L'(u)/u, the weight of a row in iteratively reweighted least squares."""
-        z = u / self.scale
-        if self.name == "huber":
-            return 1 / np.maximum(np.abs(z), 1)
-        if self.name == "soft_l1":
-            return 1 / np.sqrt(1 + z * z)
-        if self.name == "cauchy":
-            return 1 / (1 + z * z)
-        return np.ones_like(u)
+        return _SHAPES[self.name][1](u / self.scale)
 
     def first(self, u: Vector) -> Vector:
         """Return L'(u)."""
@@ -239,11 +243,4 @@ class Loss(NamedTuple):
 
     def second(self, u: Vector) -> Vector:
         """Return L''(u)."""
-        z = u / self.scale
-        if self.name == "huber":
-            return (np.abs(z) <= 1).astype(float)
-        if self.name == "soft_l1":
-            return (1 + z * z) ** -1.5
-        if self.name == "cauchy":
-            return (1 - z * z) / (1 + z * z) ** 2
-        return np.ones_like(u)
+        return _SHAPES[self.name][2](u / self.scale)
