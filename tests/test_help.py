@@ -13,8 +13,8 @@ import click
 import pytest
 
 from autodiff_cli.cli.commands import COMMANDS, GROUPS, cli
-from autodiff_cli.cli.manual import examples_of, pages
 from autodiff_cli.cli.parsing import SECTION
+from tests.pages.commands import examples
 from tests.processes import completed
 from tests.shell import ROOT, run
 
@@ -46,15 +46,13 @@ def test_it_is_readable_at_80_columns(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_it_has_two_examples(name: str) -> None:
-    examples = examples_of(_command(name))
-    assert len(examples) >= 2
-    assert all(f"autodiff {name}" in example for example in examples)
+    lines = examples(_command(name))
+    assert len(lines) >= 2
+    assert all(f"autodiff {name}" in line for line in lines)
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("name", "example"), [pytest.param(name, e, id=e) for name in COMMANDS for e in examples_of(_command(name))]
-)
+@pytest.mark.parametrize(("name", "example"), [pytest.param(name, e, id=e) for name in COMMANDS for e in examples(_command(name))])
 def test_its_examples_run(name: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
@@ -124,10 +122,9 @@ def test_short_help_is_a_part_of_the_help(name: str) -> None:
     shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", whole, re.MULTILINE)
     assert 2 <= len(options) <= 14
     assert [option for option in shown if option in options] == options
-    assert all(example in short for example in examples_of(_command(name)))
+    assert all(example in short for example in examples(_command(name)))
     assert max(map(len, short.splitlines())) <= 80
     assert short.endswith(f"'autodiff {name} --help-all' shows all {len(shown)} options.\n")
-    assert "--watch" not in options
     assert run(f"autodiff {name} -h") == run(f"autodiff help {name}") == short
 
 
@@ -143,41 +140,6 @@ def test_commands_are_listed_by_group() -> None:
 def test_h_is_a_variable_in_an_expression() -> None:
     assert run('autodiff grad "-h**2" --at h=3 -q') == "-6.0\n"
     assert run("autodiff grad -h --at h=3 -q") == "-1.0\n"
-
-
-MANUAL = ROOT / "docs" / "man"
-
-
-def test_the_manual_pages_are_those_of_the_commands() -> None:
-    written = {path.name: path.read_text(encoding="utf-8") for path in MANUAL.iterdir()}
-    assert written == pages(), "python -m autodiff_cli.cli.manual docs/man writes them"
-    assert written.keys() == {"autodiff.1", *(f"autodiff-{name}.1" for name in COMMANDS)}
-
-
-def test_the_wheel_takes_the_manual_pages_along() -> None:
-    import tomllib
-
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["shared-data"] == {"docs/man": "share/man/man1"}
-
-
-def test_nothing_in_a_manual_page_is_taken_for_a_command_of_troff() -> None:
-    for name, text in pages().items():
-        for line in text.splitlines():
-            assert re.match(r"\.(TH|SH|SS|TP|PP|nf|fi|nh|ad)\b", line) or line[0] not in ".'", f"{name}: {line}"
-            assert not set(re.findall(r"\\(\W|\w)", line)) - set("efR-(&"), f"{name}: {line}"
-
-
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-@pytest.mark.parametrize("name", ["eval", "plot", "run", "repl"])
-def test_groff_has_no_complaint(name: str) -> None:
-    done = completed(
-        ["groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-rLL=80n", str(MANUAL / f"autodiff-{name}.1")],
-        check=True,
-    )
-    assert done.stderr == ""
-    shown = re.sub(r"\x1b\[\d*m|.\x08", "", done.stdout)
-    assert all(example in shown for example in examples_of(_command(name)))
 
 
 def test_options_are_listed_by_subject() -> None:

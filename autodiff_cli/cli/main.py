@@ -13,7 +13,6 @@ import click
 
 from autodiff_cli import signals
 from autodiff_cli.cli.commands import cli
-from autodiff_cli.cli.parsing import Watched
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
 INTERRUPTED = 130
@@ -104,10 +103,6 @@ def _invoke(args: list[str]) -> int:
         return 0
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
-    except Watched as asked:
-        from autodiff_cli.cli.watching import watch
-
-        return watch(args, asked, _ended)
     except click.UsageError as error:
         from autodiff_cli.cli.mistakes import in_plain_words
 

@@ -21,7 +21,7 @@ _SECTIONS = {
     "Checks": "claim verify | digits eps atol rtol condition strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify | watch quiet_notes no_limits help help_all",
+    "Other": "simplify | quiet_notes no_limits help help_all",
     "Speed": "| compiling fast",
     "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",
 }
@@ -53,43 +53,8 @@ _SHORT_HELP = click.Option(
 )
 
 
-class Watched(Exception):
-    """A command line asks for ``--watch``; see ``watching.watch``.
-
-    Args:
-        path: the path of the file.
-        program: the argument of the command that reads the file.
-    """
-
-    def __init__(self, path: str, program: str) -> None:
-        super().__init__(path)
-        self.path = path
-        self.program = program
-
-
-def _watch(prefix: str) -> click.Option:
-    """Return the option of a command that reads a program from the argument ``prefix + FILE``."""
-
-    def watched(context: click.Context, _: click.Parameter, path: str | None) -> None:
-        if path is None or context.resilient_parsing:
-            return
-        if path == "-":
-            hint = "write the program to a file, and name the file"
-            raise click.UsageError(f"standard input cannot be watched\n  hint: {hint}", context)
-        raise Watched(path, prefix + path)
-
-    text = "Read the program from a file, and run the command again each time the file changes, until Ctrl-C."
-    return click.Option(["--watch"], metavar="FILE", is_eager=True, expose_value=False, callback=watched, help=text)
-
-
 class Command(click.Command):
-    """A command whose help text lists the options by section: ``--help`` shows the most used options, ``--help-all`` all of them.
-
-    Attributes:
-        file_prefix: the text before the name of a file in the argument that is a program; ``None`` for a command without one.
-    """
-
-    file_prefix: str | None = None
+    """A command whose help text lists options by section: ``--help`` shows the most used options, ``--help-all`` all of them."""
 
     def get_help_option_names(self, context: click.Context) -> list[str]:
         """Return the option for all of the help text; ``-h`` and ``--help`` are an option of their own."""
@@ -104,8 +69,7 @@ class Command(click.Command):
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         """Return the parameters in the order of the help text."""
-        own = [_SHORT_HELP] if self.file_prefix is None else [_SHORT_HELP, _watch(self.file_prefix)]
-        return sorted([*super().get_params(context), *own], key=_rank)
+        return sorted([*super().get_params(context), _SHORT_HELP], key=_rank)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in which the command has options."""
@@ -166,7 +130,6 @@ class ExpressionCommand(Command):
     """
 
     most: int | None = 1
-    file_prefix = "@"
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Reorder the arguments for click: options, ``--``, other arguments."""
@@ -199,12 +162,6 @@ class ExpressionCommand(Command):
 
             raise too_many(positional, takes_value, context)
         return super().parse_args(context, [*words.options, "--", *positional])
-
-
-class ProgramCommand(Command):
-    """A command whose argument is the file of a program."""
-
-    file_prefix = ""
 
 
 class RowsCommand(ExpressionCommand):

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.cli.parsing import ProgramCommand
+from autodiff_cli.cli.parsing import Command
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -25,7 +25,7 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 """The options for an ``Interpreter``."""
 
 
-@click.command("run", cls=ProgramCommand)
+@click.command("run", cls=Command)
 @click.argument("file")
 @click.argument("arguments", nargs=-1)
 @variables

@@ -1,7 +1,7 @@
-"""Completion scripts for bash, zsh and fish, and the answers to their requests.
+"""Completion for bash, zsh and fish: the answers to the requests of their scripts.
 
-``_AUTODIFF_COMPLETE=bash_source autodiff`` prints the script.  In contrast to click's scripts, these scripts support
-expressions: they leave the quote open after ``log(``, and prevent stars and brackets from being expanded as file names.
+``_AUTODIFF_COMPLETE=bash_source autodiff`` prints the script.  In contrast to click's script, that of bash supports
+expressions: it leaves the quote open after ``log(``, and prevents stars and brackets from being expanded as file names.
 """
 
 from __future__ import annotations
@@ -32,30 +32,6 @@ _BASH = """\
     done < <(COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORD="$2" %(complete_var)s=bash_complete "$1" 2>/dev/null)
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-_ZSH = """\
-#compdef %(prog_name)s
-
-%(complete_func)s() {
-    local -a whole begun whole_help begun_help
-    local value about
-    while IFS=$'\\t' read -r value about; do
-        [[ -n $value ]] || continue
-        if [[ $value == *[=,/\\(] ]]; then
-            begun+=("$value"); begun_help+=("$value  $about")
-        else
-            whole+=("$value"); whole_help+=("$value  $about")
-        fi
-    done < <(COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) %(complete_var)s=zsh_complete "${words[1]}" 2>/dev/null)
-    compadd -l -V whole -U -d whole_help -a whole
-    compadd -l -V begun -U -S '' -d begun_help -a begun
-}
-
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    %(complete_func)s "$@"
-else
-    compdef %(complete_func)s %(prog_name)s
-fi
 """
 _SPECIAL = " ()*;&<>|[]"
 
@@ -111,13 +87,9 @@ class Bash(_Offers, BashComplete):
 
 
 class Zsh(_Offers, ZshComplete):
-    """Completion for zsh, with a description for each completion."""
+    """Completion for zsh, with click's script."""
 
-    source_template = _ZSH
     closes_quotes = False
-
-    def format_completion(self, item: CompletionItem[str]) -> str:
-        return f"{item.value}\t{item.help or ''}"
 
 
 class Fish(_Offers, FishComplete):
