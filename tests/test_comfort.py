@@ -126,11 +126,11 @@ def test_latex_of_arrays_without_a_matrix() -> None:
 
 
 def test_search_finds_names_and_descriptions() -> None:
-    names = run("autodiff functions --search SINE -q").split()
+    names = run("autodiff functions SINE -q").split()
     assert {"sin", "cos", "sinh", "asin"} <= set(names)
-    assert run("autodiff functions --search norm -q").split()[0] == "norm"
+    assert run("autodiff functions norm -q").split()[0] == "norm"
     everything = json.loads(run("autodiff functions --json"))["functions"]
-    for words in (["normal", "density"], ["matrix"], ["log"], ["bessel", "order"]):
+    for words in (["normal", "density"], ["matrix"], ["logarithm"], ["bessel", "order"]):
         expected = {
             each["name"]
             for each in everything
@@ -139,15 +139,13 @@ def test_search_finds_names_and_descriptions() -> None:
                 for word in words
             )
         }
-        assert set(run(f"autodiff functions --search '{' '.join(words)}' -q").split()) == expected
+        assert set(run(f"autodiff functions '{' '.join(words)}' -q").split()) == expected
         assert expected
 
 
 def test_search_without_a_result() -> None:
-    assert run("autodiff functions --search xyzzy").startswith("error: no function matches 'xyzzy'\n")
-    assert "hint: 'autodiff functions --search cosine' finds" in run("autodiff functions cosine")
-    assert "'autodiff functions --search bess' finds" in run("autodiff functions bess")
-    assert "did you mean 'sqrt'?" in run("autodiff functions sqr")
+    assert run("autodiff functions xyzzy").startswith("error: no function matches 'xyzzy'\n")
+    assert "did you mean 'sqrt'?" in run("autodiff functions sqrtt")
 
 
 @pytest.mark.exhaustive

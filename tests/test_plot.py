@@ -296,9 +296,8 @@ def test_png_and_pdf(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_themes_and_transparency(tmp_path: Path) -> None:
+def test_themes(tmp_path: Path) -> None:
     assert b"#0d1117" in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark')
-    assert b"#0d1117" not in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark --transparent')
     assert b"#ffffff" in picture(tmp_path, '"sin(x)" --over x=-3:3')
 
 

@@ -57,7 +57,7 @@ def test_the_last_value_has_a_name() -> None:
         (["a = 3"], ":eval a*x -q --order 2", 'eval "a*x" --at x=5 --const a=3 -q --order 2'),
         ([], ':taylor "sin(x)" --at x=0', 'taylor "sin(x)" --at x=0'),
         ([], ":functions sqrt", "functions sqrt"),
-        ([], ":functions --search bessel -q", "functions --search bessel -q"),
+        ([], ":functions bessel -q", "functions bessel -q"),
     ],
 )
 def test_commands_take_the_names_of_the_session(lines: list[str], command: str, same: str) -> None:

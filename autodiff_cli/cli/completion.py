@@ -122,7 +122,7 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
     if isinstance(parameter, click.Argument):
-        return _functions(incomplete, call="") if parameter.name == "name" else []
+        return _functions(incomplete, call="") if parameter.name == "words" else []
     listed = _LISTED.search(getattr(parameter, "help", None) or "")
     if metavar in ("NAME", "CODEC") and listed:
         return _starting(incomplete, listed.group().split(", "))

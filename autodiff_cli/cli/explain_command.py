@@ -12,10 +12,9 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.command("explain", cls=ExpressionCommand)
 @options.evaluated_from
 @options.order()
-@click.option("--condition", is_flag=True, help="Print the condition number of each operation.")
 @click.option("--saved", is_flag=True, help="Show what each operation saves for the backward pass, and its memory.")
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
-def command(given: options.Given, order: int, condition: bool, saved: bool, out: Output) -> None:
+def command(given: options.Given, order: int, saved: bool, out: Output) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
     The formats table, markdown, latex and json contain the whole explanation; the other formats contain one row for each
@@ -28,7 +27,7 @@ def command(given: options.Given, order: int, condition: bool, saved: bool, out:
     """
     from autodiff_cli.explanation.explain import explain
 
-    result = explain(**given.keywords(), order=order, condition=condition, saved=saved)
+    result = explain(**given.keywords(), order=order, saved=saved)
 
     def document() -> str:
         from autodiff_cli.explanation.documents import page

@@ -26,8 +26,6 @@ from autodiff_cli.cli.parsing import ExpressionCommand
     metavar='NAME="EXPR"',
     help="Derivative found by hand, to be checked; NAME= may be left out if there is one variable.",
 )
-@click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: from the rounding error at the point]")
-@click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: from the rounding error at the point]")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
 def command(
@@ -35,8 +33,6 @@ def command(
     order: int,
     samples: int,
     claim: tuple[str, ...],
-    atol: float | None,
-    rtol: float | None,
     strict: bool,
     out: Output,
 ) -> None:
@@ -53,7 +49,7 @@ def command(
 
     keywords = given._replace(at=()).keywords()
     keywords["at"] = At(given.at).points(samples)
-    report = gradcheck(**keywords, order=order, claims=claim, atol=atol, rtol=rtol)
+    report = gradcheck(**keywords, order=order, claims=claim)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))

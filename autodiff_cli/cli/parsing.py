@@ -10,15 +10,15 @@ from typing import NamedTuple
 import click
 
 _SECTIONS = {
-    "Values": "search over at const wrt order gradient vector | samples dtype",
+    "Values": "over at const wrt order gradient vector | samples dtype",
     "Uncertainty": "u dof corr cov level k | monte_carlo seed",
     "Autograd": "retain_grad backward hooks saved | retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict | tie by share sigma_x weights profile picture
         stationary sensitivity max_steps trace thread_count""",
     "Input": "lets where literal | python columns input_format delimiter decimal comment skip_lines na_values types on_error",
     "Totals": "sum mean groups |",
-    "Picture": "of depth y_range log levels | collapse steps width height theme transparent animate",
-    "Checks": "claim verify | digits eps atol rtol condition strict",
+    "Picture": "of depth y_range log levels | collapse steps width height theme animate",
+    "Checks": "claim verify | digits strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
         derivative_name compression unbuffered resume""",
     "Other": "simplify | quiet_notes no_limits help help_all",

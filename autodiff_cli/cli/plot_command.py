@@ -35,7 +35,6 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
 @click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
-@click.option("--transparent", is_flag=True, help="Make the background of a picture transparent.")
 @options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
 def command(
     expr: str,
@@ -51,7 +50,6 @@ def command(
     width: int | None,
     height: int | None,
     theme: str,
-    transparent: bool,
     out: Output,
 ) -> None:
     """Plot EXPR and its derivatives over a range of one variable, or EXPR and its gradient over ranges of two variables.
@@ -90,7 +88,6 @@ def command(
         width=width,
         height=height,
         theme=theme,
-        transparent=transparent,
     )
 
     def terminal() -> str:

@@ -173,9 +173,7 @@ class Session:
         for name in names:
             if not self._describe(name):
                 known = {*self._interpreter.known(), *COMMANDS, *_WORDS}
-                raise UnknownName(
-                    f"unknown name '{name}'", hint=suggestion(name, known) or "':functions --search WORDS' finds functions"
-                )
+                raise UnknownName(f"unknown name '{name}'", hint=suggestion(name, known) or "':functions WORDS' finds functions")
 
     def _describe(self, name: str) -> bool:
         """Print the descriptions of everything with a name; return whether there is something."""

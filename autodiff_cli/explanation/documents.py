@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,6 @@ from autodiff_cli.explanation.sentences import (
 )
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
-from autodiff_cli.report.numbers import human
 from autodiff_cli.wording import plural
 
 _WIDEST = 64
@@ -50,7 +49,7 @@ class _Page:
     def write(self, result: Explanation) -> None:
         self.opening(result)
         self.heading("Forward")
-        self.table(result.forward, result.conditions, "")
+        self.table(result.forward, "")
         if result.sweep is None:
             self.paragraph("The output does not depend on a variable through recorded operations.")
         else:
@@ -76,7 +75,7 @@ class _Page:
             return
         if second.lines:
             self.paragraph(f"The recorded backward pass for {value} consists of these operations:")
-            self.table(second.lines, None, result.symbol)
+            self.table(second.lines, result.symbol)
         else:
             self.paragraph(f"All operations of {value} are listed above.")
         for sweep in second.sweeps:
@@ -113,9 +112,9 @@ class _Page:
     def paragraph(self, text: str) -> None:
         self.lines += ["", text]
 
-    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
         """Write the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
-        heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["derivative"] * bool(of)]
+        heads = ["name", "operation", "value", *["derivative"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):
             if isinstance(line, int):
@@ -123,9 +122,6 @@ class _Page:
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
             cells.append("" if line.value is None else self.notation.number(line.value))
-            if conditions is not None:
-                known = conditions.get(line.name)
-                cells.append("" if known is None else human(known, 3))
             if of:
                 cells.append(self.code(f"d{of}/d{line.meaning}") if line.meaning else "")
             self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
@@ -187,7 +183,7 @@ class _LatexPage(_Page):
     def heading(self, text: str) -> None:
         self.lines += ["", rf"\section*{{{text}}}"]
 
-    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
         rows = []
         for line in lines_of(lines):
             if isinstance(line, int):
@@ -196,9 +192,6 @@ class _LatexPage(_Page):
             name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
             value = "" if line.value is None else f"= {self.notation.number(line.value)}"
             row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
-            known = None if conditions is None else conditions.get(line.name)
-            if known is not None:
-                row += rf" && \qquad \text{{condition }} {self.notation.number(known)}"
             if of and line.meaning:
                 row += rf" && \quad = {self.derivative(of, line.meaning)}"
             rows.append(row)

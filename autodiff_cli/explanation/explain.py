@@ -29,7 +29,7 @@ from autodiff_cli.explanation.model import (
 )
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.explanation.operations import NodeOperations
-from autodiff_cli.explanation.steps import Steps, condition
+from autodiff_cli.explanation.steps import Steps
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
@@ -51,7 +51,6 @@ def explain(
     dtype: str = "float64",
     *,
     gradient: Value | None = None,
-    condition: bool = False,
     saved: bool = False,
 ) -> Explanation:
     """Explain the gradient of an expression: the forward pass line by line, then the backward pass node by node.
@@ -64,7 +63,6 @@ def explain(
         wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
-        condition: whether to compute the condition number of every operation.
         saved: whether to include the values that each node saves for the backward pass.
 
     Raises:
@@ -78,7 +76,7 @@ def explain(
         raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        result = _Explainer(evaluation).explained(order, condition, saved)
+        result = _Explainer(evaluation).explained(order, saved)
     result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 
@@ -100,7 +98,7 @@ class _Explainer:
         self.shown: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
 
-    def explained(self, order: int, conditions: bool, saved: bool) -> Explanation:
+    def explained(self, order: int, saved: bool) -> Explanation:
         evaluation, names, output = self.evaluation, self.names, self.evaluation.output
         nodes = nodes_behind(output)
         self.operations.learn(nodes)
@@ -111,8 +109,6 @@ class _Explainer:
         given = {n: leaf._data for n, leaf in evaluation.leaves.items()}
         symbol = free[0] if free else called
         result = Explanation(evaluation.expression, evaluation.dtype, order, output._data, called, symbol, given, forward)
-        if conditions:
-            result.conditions = {line.name: condition(line.node, names) for line in forward}
         result.grad = dict(self.zeros)
         if order == 2:
             shapes = {n: (leaf.shape, leaf.dtype) for n, leaf in self.leaves.items()}

@@ -3,7 +3,7 @@ the gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ class ForwardLine:
     meaning: str | None = None
     call: Call | None = None
 
-    def to_dict(self, conditions: Mapping[str, float | None] | None = None) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         record: dict[str, object] = {
             "name": self.name,
             "operation": unparse(self.operation),
@@ -53,8 +53,6 @@ class ForwardLine:
         }
         if self.meaning is not None:
             record["gradient_of"] = self.meaning
-        if conditions is not None:
-            record["condition"] = plain(conditions.get(self.name))
         return record
 
 
@@ -233,7 +231,6 @@ class Explanation(DerivativeResult):
         symbol: the symbol of the result in derivatives.
         given: the values of the variables and constants.
         forward: the lines of the forward pass.
-        conditions: the condition numbers, by the name of the line; ``None`` if they were not requested.
         sweep: the backward pass; ``None`` if the result does not depend on any variable.
         grad: the gradient with respect to each variable.
         seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
@@ -253,7 +250,6 @@ class Explanation(DerivativeResult):
     symbol: str
     given: dict[str, Array]
     forward: list[ForwardLine]
-    conditions: dict[str, float | None] | None = None
     sweep: Sweep | None = None
     grad: dict[str, Array] = field(default_factory=dict)
     seconds: list[SecondDerivatives] = field(default_factory=list)
@@ -278,7 +274,7 @@ class Explanation(DerivativeResult):
             "value": plain(self.value),
             "output": self.output,
             "symbol": self.symbol,
-            "forward": [line.to_dict(self.conditions) for line in self.forward],
+            "forward": [line.to_dict() for line in self.forward],
             **{key: sweep[key] for key in ("start", "steps", "ends")},
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }

@@ -174,10 +174,6 @@ def _times(first: Syntax, second: Syntax) -> Syntax:
     return first
 
 
-MOST_OUTPUTS = 64
-"""The maximum number of output elements for the condition number of an operation that is not elementwise.  Each element takes one
-VJP."""
-
 _SHARED = "; equal elements share it evenly by convention (PyTorch)"
 _COPIES = "{x} was repeated: its gradient is the sum over the copies"
 _SHAPE = "the gradient is reshaped to the shape of {x}, {shape}"
@@ -223,33 +219,3 @@ def in_words(node: Node, to: str) -> str | None:
     shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape
     share = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=share)
-
-
-def condition(node: Node | None, names: TensorNames) -> float | None:
-    """Return the condition number of a node: the largest factor by which it amplifies relative errors of its inputs.
-
-    For each element ``f`` of the result, sum ``abs(x*df/dx)`` over all elements ``x`` of the inputs and divide by ``abs(f)``;
-    the condition number is the largest quotient.  It is ``None`` for leaves, for operations that are not elementwise and have
-    more than ``MOST_OUTPUTS`` output elements, and if a value is unknown.
-    """
-    if node is None or node._outputs != 1 or node.primitive is None or node._saved is None:
-        return None
-    result = names.value((node, 0))
-    values = [None if edge is None else names.value(edge) for edge in node._edges]
-    if result is None or any(edge is not None and value is None for edge, value in zip(node._edges, values, strict=True)):
-        return None
-    if node.primitive.elementwise:
-        parts = node.apply(np.ones(np.shape(result), node._dtype)[()], None)
-        total = sum(np.abs(x * part) for x, part in zip(values, parts, strict=True) if part is not None)
-    elif np.size(result) > MOST_OUTPUTS:
-        return None
-    else:
-        rows = []
-        for i in range(np.size(result)):
-            unit = np.zeros(np.size(result), node._dtype)
-            unit[i] = 1
-            parts = node.apply(unit.reshape(np.shape(result))[()], None)
-            rows.append(sum(np.sum(np.abs(x * part)) for x, part in zip(values, parts, strict=True) if part is not None))
-        total = np.reshape(np.array(rows), np.shape(result))
-    ratio = total / np.abs(result)
-    return None if np.size(ratio) == 0 else float(np.max(ratio))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
@@ -38,7 +38,7 @@ def pages(result: Explanation, precision: int) -> list[Renderable]:
     width = min(terminal.width(), WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
     parts: list[Renderable] = [*_headline(result, notation, width), title("forward")]
-    parts.append(_forward(result.forward, precision, result.conditions))
+    parts.append(_forward(result.forward, precision))
     if result.sweep is None:
         return [*parts, Text("\nThe output does not depend on a variable through recorded operations.")]
     start = notation.derivative(result.symbol, result.output)
@@ -75,12 +75,9 @@ def _paragraph(text: str, width: int) -> list[Text]:
     return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
 
 
-def _forward(
-    lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
-) -> Table:
+def _forward(lines: Sequence[ForwardLine], precision: int, of: str = "") -> Table:
     """Return the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
     columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER)]
-    columns += [Column("condition", NUMBER)] if conditions is not None else []
     columns += [Column("derivative", EXPRESSION)] if of else []
     rows = []
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
@@ -93,9 +90,6 @@ def _forward(
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
         cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
-        if conditions is not None:
-            known = conditions.get(line.name)
-            cells.append(Text("" if known is None else human(known, 3)))
         if of:
             cells.append(Text(f"d{of}/d{line.meaning}" if line.meaning else "", "cyan"))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"

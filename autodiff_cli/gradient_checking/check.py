@@ -7,7 +7,6 @@ the verdict may be ``undecided``.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
-from autodiff_cli.gradient_checking.verdicts import FAILED, Tolerances, Verdict, rounded, worst
+from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
@@ -102,8 +101,6 @@ def gradcheck(
     claims: Sequence[str] = (),
     dtype: str = "float64",
     gradient: Any = None,
-    atol: float | None = None,
-    rtol: float | None = None,
 ) -> Report:
     """Check every derivative of an expression, and claims about its first derivatives.
 
@@ -116,17 +113,15 @@ def gradcheck(
         claims: claims of the form ``NAME=EXPR``; one text may contain several claims. With one variable, ``EXPR`` is enough.
         dtype: the data type, which must be ``float64``.
         gradient: the weights of the elements of a non-scalar output, for claims.
-        atol, rtol: the tolerance ``atol + rtol*abs(numeric)``, which replaces the measured rounding error.
 
     Raises:
         AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
     """
-    _require_valid(order, atol, rtol)
+    _require_valid(order)
     points = [at] if isinstance(at, Mapping) else at
     variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claims(text, variables)]
     report = Report(expression, len(points))
-    tolerances = None if atol is None and rtol is None else Tolerances(atol or 0.0, rtol or 0.0)
     last = time.process_time() + MOST_SECONDS
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
@@ -142,9 +137,9 @@ def gradcheck(
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
         )
-        check = _Check(evaluation, order, pairs, doubts=tolerances is None)
+        check = _Check(evaluation, order, pairs)
         with np.errstate(all="ignore"):
-            entries = check.best(tolerances, last - time.process_time())
+            entries = check.best(last - time.process_time())
             broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
         for entry in entries:
             if broken is not None and entry["verdict"] != "fail":
@@ -162,16 +157,10 @@ def gradcheck(
     return report
 
 
-def _require_valid(order: int, atol: float | None, rtol: float | None) -> None:
+def _require_valid(order: int) -> None:
     if order not in (1, 2):
         raise UsageError(
             f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
-        )
-    values = [value for value in (atol, rtol) if value is not None]
-    if not all(0 <= value < math.inf for value in values):
-        raise UsageError(
-            f"{setting('atol')} and {setting('rtol')} must be finite and not negative",
-            hint="leave them out to compute the tolerance from the rounding errors at the point",
         )
 
 
@@ -221,13 +210,11 @@ class _Check:
         evaluation: the evaluation at the point.
         order: the highest order of the checked derivatives.
         claims: the claims, as pairs of a variable and an expression.
-        doubts: whether to compare the error of a failed derivative with the effect of perturbed rounding errors on it.
     """
 
     evaluation: Evaluation
     order: int
     claims: Sequence[tuple[str, str]]
-    doubts: bool
 
     def __post_init__(self) -> None:
         variables = self.evaluation.variables
@@ -238,13 +225,13 @@ class _Check:
         if self.order == 2 or self.claims:
             self.evaluation.require_scalar(constant=True)
 
-    def best(self, tolerances: Tolerances | None, seconds: float) -> list[Entry]:
+    def best(self, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
             with in_time(max(0.1, seconds)):
-                return self.entries(HighPrecision(self.evaluation, self.order, tolerances))
+                return self.entries(HighPrecision(self.evaluation, self.order))
         except NotPrecise:
-            return self.entries(Extrapolated(self.evaluation, tolerances))
+            return self.entries(Extrapolated(self.evaluation))
 
     def entries(self, method: Method) -> list[Entry]:
         """Return an entry for each derivative, then an entry for each claim."""
@@ -270,7 +257,7 @@ class _Check:
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
         """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
-        if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
+        if not (failed and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts
         spread = np.zeros(analytic.shape)
         for output, variables in self._trials:

@@ -20,7 +20,7 @@ from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import pointwise, raw
 from autodiff_cli.gradient_checking.ridders import Quotient
-from autodiff_cli.gradient_checking.verdicts import Judge, Tolerances, Verdict
+from autodiff_cli.gradient_checking.verdicts import Judge, Verdict
 from autodiff_cli.precise.reference import Reference
 
 Array = NDArray[np.float64]
@@ -74,14 +74,14 @@ class HighPrecision:
         NotPrecise: if the expression cannot be evaluated in arbitrary precision.
     """
 
-    def __init__(self, evaluation: Evaluation, order: int, tolerances: Tolerances | None = None) -> None:
+    def __init__(self, evaluation: Evaluation, order: int) -> None:
         self._variables = evaluation.variables
         self._reference = Reference(evaluation, order)
         elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
-        self._judge = self._of_scalar = Judge(self._reference.differences, elements, tolerances)
+        self._judge = self._of_scalar = Judge(self._reference.differences, elements)
         if evaluation.gradient is not None:
             weighted = self._reference.weighted(evaluation.gradient._data)
-            self._of_scalar = Judge(weighted.differences, elements, tolerances)
+            self._of_scalar = Judge(weighted.differences, elements)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         indices = zip(self._reference.indices([name]), analytic, strict=True)
@@ -115,12 +115,10 @@ class Extrapolated:
 
     Args:
         evaluation: the evaluation to check.
-        tolerances: the tolerances that replace the estimated error.
     """
 
-    def __init__(self, evaluation: Evaluation, tolerances: Tolerances | None = None) -> None:
+    def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
-        self._tolerances = tolerances
         self._constants: dict[Any, Any] = {}
         self._output()  # stores the constants at the point
         self._kinks: set[str] = set()
@@ -150,12 +148,11 @@ class Extrapolated:
         value = self._evaluation.follow_up(formula, {})._data
         _require_shape(name, np.shape(value), leaf)
         claimed = np.broadcast_to(value, leaf.shape)
-        tolerances = self._tolerances or Tolerances(0.0, 1e-12)
         verdicts = []
         for one, other in zip(np.ravel(claimed), np.ravel(exact), strict=True):
             same = one == other or (np.isnan(one) and np.isnan(other))
             error = 0.0 if same else float(abs(one - other))
-            tolerance = tolerances.allowed(float(other)) if np.isfinite(other) else 0.0
+            tolerance = 1e-12 * abs(float(other)) if np.isfinite(other) else 0.0
             verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(other), error, tolerance))
         return claimed[()], verdicts
 
@@ -163,12 +160,5 @@ class Extrapolated:
         rows = []
         for i, row in enumerate(analytic):
             quotient = Quotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
-            rows.append([self._tolerant(quotient.judged(j, float(value))) for j, value in enumerate(row)])
+            rows.append([quotient.judged(j, float(value)) for j, value in enumerate(row)])
         return rows
-
-    def _tolerant(self, verdict: Verdict) -> Verdict:
-        if self._tolerances is None or not np.isfinite(verdict.error):
-            return verdict
-        tolerance = self._tolerances.allowed(verdict.numeric)
-        good = verdict.error <= tolerance or verdict.error == 0
-        return verdict._replace(verdict="pass" if good else "fail", tolerance=tolerance, reason="")

@@ -31,17 +31,6 @@ FAILED = ("fail", "jump", "undefined")
 """The verdicts with exit code 1; the last two are those of the point (``notes.kinks.discontinuity``)."""
 
 
-class Tolerances(NamedTuple):
-    """The tolerances specified by the caller."""
-
-    atol: float
-    rtol: float
-
-    def allowed(self, numeric: float) -> float:
-        """Return the allowed error for a reference value."""
-        return self.atol + self.rtol * abs(numeric)
-
-
 class Verdict(NamedTuple):
     """The verdict on one number.
 
@@ -65,13 +54,11 @@ class Judge:
     Args:
         differences: the reference derivatives.
         names: the name of the variable of each input element.
-        tolerances: the tolerances that replace the measured rounding error.
     """
 
-    def __init__(self, differences: Differences, names: list[str], tolerances: Tolerances | None = None) -> None:
+    def __init__(self, differences: Differences, names: list[str]) -> None:
         self._differences = differences
         self._names = names
-        self._tolerances = tolerances
         self._spreads: dict[tuple[Index, bool], list[float]] = {}
 
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
@@ -124,9 +111,6 @@ class Judge:
             same = same or (math.isinf(numeric) and float(value) == numeric)
             return Verdict("pass" if same else "fail", numeric, 0.0 if same else math.inf, 0.0)
         error = 0.0 if float(value) == numeric else float(abs(value - slope.value))
-        if self._tolerances is not None:
-            bound = self._tolerances.allowed(numeric)
-            return Verdict("pass" if error <= bound else "fail", numeric, error, bound)
         allowed = float(abs(slope.value) * CLOSE + slope.noise) + _LEAST
         return Verdict("pass" if same or error <= allowed else _OPEN, numeric, error, allowed)
 

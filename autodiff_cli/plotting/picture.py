@@ -159,7 +159,7 @@ def rendered(
         figure.set_size_inches(pixels[0] / 96, pixels[1] / 96)
         draw(figure, colors)
         undated = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
-        figure.savefig(out, format=kind, dpi=DENSITY[kind], transparent=looks.transparent, metadata=undated)
+        figure.savefig(out, format=kind, dpi=DENSITY[kind], metadata=undated)
     return out.getvalue()
 
 

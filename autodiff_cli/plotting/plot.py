@@ -62,7 +62,6 @@ def plot(
     width: int | None = None,
     height: int | None = None,
     theme: str = "light",
-    transparent: bool = False,
 ) -> Plot | Field:
     """Plot an expression and its derivatives over one variable, or an expression and its gradient over two variables.
 
@@ -82,7 +81,6 @@ def plot(
         path: the points of a path by variable, such as the steps of a solver; other names are ignored.
         width, height: the size of the picture in CSS pixels.
         theme: the colours of the picture, ``light`` or ``dark``.
-        transparent: whether the background of the picture is transparent.
 
     Raises:
         UsageError: if a range, the number of ranges or the order is not supported, or if a variable has a range and a value.
@@ -99,7 +97,7 @@ def plot(
         found = with_levels(found, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
     if shown is not None and isinstance(found, Plot):
         found.scale.up(shown)  # the values of a logarithmic axis are positive
-    return replace(found, looks=Looks(shown, width, height, theme, transparent))
+    return replace(found, looks=Looks(shown, width, height, theme))
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
