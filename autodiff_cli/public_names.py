@@ -74,7 +74,6 @@ from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.representation import *  # noqa: F403
-from autodiff_cli.ops.rounding import *  # noqa: F403
 from autodiff_cli.ops.rules.activation import *  # noqa: F403
 from autodiff_cli.ops.rules.airy import *  # noqa: F403
 from autodiff_cli.ops.rules.bessel import *  # noqa: F403
@@ -83,8 +82,10 @@ from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.elliptic import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
 from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
+from autodiff_cli.ops.rules.gates import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
+from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403

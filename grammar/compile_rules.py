@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 
 from autodiff_cli.errors import ParseError
@@ -44,10 +44,13 @@ KINDS = {
     "type": "TYPE",
     "tensor": "TENSOR",
     "value": "VALUE",
+    "operand": "",
 }
-"""The kinds of plain parameters in a signature, such as ``dim: dims? = none``; ``?`` also accepts ``none``."""
+"""The kinds of parameters in a signature, such as ``dim: dims? = none``; ``?`` also accepts ``none``.  A parameter takes a tensor
+if its kind is ``tensor`` or ``value``, or ``operand``, which the function checks itself, or if it has neither kind nor default."""
+_OF_TENSORS = ("tensor", "value", "operand")
 _CONSTANTS = {"pi": "math.pi", "inf": "math.inf", "nan": "math.nan", "e": "math.e"}
-_PARAMETER = re.compile(r"(?P<name>\w+)(?:: *(?P<kind>\w+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
+_PARAMETER = re.compile(r"(?P<star>\*?)(?P<name>\w+)(?:: *(?P<kind>\w+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
 _KEYWORD = re.compile(r"    (?P<key>[a-z][a-z/]*(?: \w+)?): +(?P<text>.+)")
 _DOTTED = re.compile(r"(np|operator|math)(\.\w+)+|(?!np\b)[a-z_]+\.\w+(\([^()]*\))?")
 
@@ -58,13 +61,17 @@ class Parameter:
 
     Attributes:
         name: its name.
-        kind: the kind of a plain parameter, as Python; empty for a tensor.
-        default: the default, as Python; empty for a tensor.
+        kind: the kind, as Python, if the function checks it.
+        default: the default, as Python, if there is one.
+        tensor: whether the parameter takes a tensor.
+        several: whether the parameter takes several arguments, or a list: ``*`` in the signature.
     """
 
     name: str
     kind: str = ""
     default: str = ""
+    tensor: bool = False
+    several: bool = False
 
 
 @dataclass(slots=True)
@@ -86,6 +93,18 @@ class Row:
     def tensors(self) -> list[str]:
         """The names of the parameters that take tensors."""
         return [each.name for each in self.parameters if not each.default]
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the function is written in Python, in ``ops/``."""
+        return self.value == "python"
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether the function has a derivative, or may have one because it is composed of others."""
+        return bool(
+            self.derivative or self.value.startswith("= ") or self.keywords.keys() & {"vjp", *(f"vjp {x}" for x in self.tensors)}
+        )
 
     @property
     def statics(self) -> list[Parameter]:
@@ -137,6 +156,9 @@ def read(subject: str, text: str) -> Table:
             table.rows[-1].keywords[key] = matched["text"]
         else:
             raise RuleError(f"{subject}.rules, line {number}: not a row and not a keyword line: {line.strip()}")
+    for row in table.rows:
+        row.value = row.keywords.get("value", row.value)
+        row.derivative = row.keywords.get("derivative", row.derivative)
     return table
 
 
@@ -161,8 +183,11 @@ def _parameter(text: str, place: str) -> Parameter:
     if matched["kind"] and matched["kind"] not in KINDS:
         raise RuleError(f"{place}: not a kind: {matched['kind']}")
     kind = KINDS[matched["kind"]] if matched["kind"] else ""
-    default = {"none": "None", "true": "True", "false": "False", "nan": "math.nan"}.get(matched["default"], matched["default"])
-    return Parameter(matched["name"], f"optional({kind})" if matched["optional"] else kind, default or "")
+    default = {"none": "None", "true": "True", "false": "False", "nan": "math.nan"}.get(
+        matched["default"], matched["default"]
+    ) or ""
+    tensor = matched["kind"] in _OF_TENSORS if matched["kind"] else not default
+    return Parameter(matched["name"], f"optional({kind})" if matched["optional"] else kind, default, tensor, bool(matched["star"]))
 
 
 # From the expressions of the language to Python
@@ -229,6 +254,8 @@ class Writer:
 
     def _comparison(self, node: Syntax) -> str:
         children = node.children
+        if children[2].kind == "none":
+            return f"{self._tight(children[0])} is {'not ' * (children[1].text == '!=')}None"
         pairs = [
             f"{self._tight(children[i])} {children[i + 1].text} {self._tight(children[i + 2])}"
             for i in range(0, len(children) - 2, 2)
@@ -335,7 +362,8 @@ class Names:
                 self.modules = dict.fromkeys(_defined(path), module) | self.modules
         for table in tables:
             for row in table.rows:
-                self.modules |= dict.fromkeys((row.name, *row.aliases), f"autodiff_cli.ops.rules.{table.subject}")
+                if not row.is_python:
+                    self.modules |= dict.fromkeys((row.name, *row.aliases), f"autodiff_cli.ops.rules.{table.subject}")
 
 
 def _defined(path: Path) -> Iterator[str]:
@@ -386,11 +414,11 @@ class Compiler:
             except ParseError as error:
                 raise RuleError(f"{self.table.subject}.rules, line {row.line}, {row.name}: {error}") from None
             body += [*self.definitions, declaration]
-            if row.aliases:
+            if row.aliases and not row.is_python:
                 body.append(f"{' = '.join(row.aliases)} = {row.name}")
             self.definitions.clear()
         text = "\n".join(body)
-        public = sorted(name for row in self.table.rows if row.public for name in (row.name, *row.aliases))
+        public = sorted(name for row in self.table.rows if row.public and not row.is_python for name in (row.name, *row.aliases))
         settings = "__name__, elementwise=True" if self.table.elementwise else "__name__"
         header = [
             f'"""{self.table.title}',
@@ -409,36 +437,47 @@ class Compiler:
             f"__all__ = {public!r}",
             "",
             f"_declare = Declarations({settings})",
+            *(["described = _declare.described"] if any(row.is_python for row in self.table.rows) else []),
             "",
             *(_LATER if "_decompositions()" in text else []),
         ]
         return "\n".join([*header, text, ""])
 
     def _imports(self, text: str) -> list[str]:
-        own = {row.name for row in self.table.rows}
         lines: dict[str, set[str]] = {"autodiff_cli.autograd.primitives.declare": {"Declarations"}}
         lines["autodiff_cli.autograd.primitives.primitive"] = {"TensorFunction"}
-        kinds = {name for name in (*KINDS.values(), "optional") if re.search(rf"\b{name}\b", text)}
+        kinds = {name for name in (*filter(None, KINDS.values()), "optional") if re.search(rf"\b{name}\b", text)}
         if kinds:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
         if re.search(r"\bfrom_scipy\(", text):
             lines["autodiff_cli.numerics.backend"] = {"from_scipy"}
         for subject in set(re.findall(r"\b_numerics_(\w+?)__\.", text)):
             lines.setdefault("autodiff_cli.numerics", set()).add(f"{subject} as _numerics_{subject}__")
-        for name in self.used - own:
-            if name not in self.names.modules:
+        for name in self.used - {row.name for row in self.table.rows if not row.is_python}:
+            module = self.names.modules.get(name)
+            if module is None:
                 raise RuleError(f"{self.table.subject}.rules: the function '{name}' is not in a table, nor in ops/")
-            lines.setdefault(self.names.modules[name], set()).add(name)
+            if module == f"autodiff_cli.ops.{self.table.subject}":
+                raise RuleError(f"{self.table.subject}.rules: '{name}' is in ops/{self.table.subject}.py, which imports the rules")
+            lines.setdefault(module, set()).add(name)
         return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(lines.items())]
 
     def declaration(self, row: Row) -> str:
         """Return the declaration of a row as Python."""
         words = row.keywords
+        if row.is_python:
+            return self._python_row(row)
         if row.value.startswith("= "):
             return self._composition(row)
-        value, _, decomposition = (words.get("value") or row.value).partition(" = ")
+        value, _, decomposition = row.value.partition(" = ")
         decomposition = words.get("decomposition", decomposition)
-        arguments = [repr(words.get("primitive", row.name)), self._value(row, value), self._vjps(row)]
+        if row.parameters[0].several:
+            kind, vjps = "_declare.sequence", self._one_rule(row, ["g", "i", "shapes", *(each.name for each in row.statics)])
+        elif "results" in words:
+            kind, vjps = "_declare.several", self._one_rule(row, None)
+        else:
+            kind, vjps = "_declare", self._vjps(row)
+        arguments = [repr(words.get("primitive", row.name)), self._value(row, value), vjps]
         if row.statics:
             arguments.append(f"statics={{{', '.join(f'{s.name!r}: {s.default}' for s in row.statics)}}}")
             if kinds := [f"{s.name!r}: {s.kind}" for s in row.statics if s.kind]:
@@ -453,13 +492,37 @@ class Compiler:
         if "elementwise" in words:
             arguments.append(f"elementwise={words['elementwise'] == 'true'}")
         if "view" in words:
-            arguments.append("view=True")
+            view = words["view"]
+            names = ["x", "i", *(each.name for each in row.statics)]
+            arguments.append(f"view={'True' if view == 'true' else self._program(row, view, 'view', names)}")
+        for key in ("results", "constant"):
+            if key in words and words[key] != "unnamed":
+                arguments.append(f"{key}={tuple(pieces(words[key]))!r}")
         if "recover" in words:
             arguments.append(f"recover={self._reference(words['recover'])}")
         if decomposition:
             arguments.append(f"decomposition={self._decomposition(decomposition)}")
         arguments += self._description(row) if row.public else ["public=False"]
-        return f"{row.name}: TensorFunction = _declare({', '.join(arguments)})"
+        return f"{row.name}: TensorFunction = {kind}({', '.join(arguments)})"
+
+    def _python_row(self, row: Row) -> str:
+        """Return the description of a function of ``ops/`` that is written in Python."""
+        own = row.parameters
+        kinds = {each.name: each.kind for each in own if each.kind}
+        names = pieces(row.keywords.get("checks", ", ".join(kinds)))
+        arguments = [
+            repr(row.name),
+            "None" if names == ["none"] else f"{{{', '.join(f'{name!r}: {kinds[name]}' for name in names)}}}",
+            f"parameters={tuple(each.name for each in own)!r}",
+            f"defaults=({''.join(f'{each.default}, ' for each in own if each.default)})",
+            f"tensors={tuple(each.name for each in own if each.tensor)!r}",
+            f"kinds={{{', '.join(f'{name!r}: {kind}' for name, kind in kinds.items())}}}",
+        ]
+        if own and own[0].several:
+            arguments.append("variadic=True")
+        elif own and own[-1].several:
+            arguments.append("spread=True")
+        return f"_declare.python({', '.join([*arguments, *self._description(row)])})"
 
     def _decomposition(self, text: str) -> str:
         """Return a decomposition: a text, or a function that returns the text for the plain arguments of a call."""
@@ -478,14 +541,16 @@ class Compiler:
 
     def _composition(self, row: Row) -> str:
         """Return the declaration of a function that is composed of others."""
-        writer = Writer()
-        body = writer.text(_tree(row.value[2:]))
-        self.used |= writer.functions
+        names = [each.name for each in row.parameters]
+        lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], names)
         parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
         if not row.public:
-            return f"def {row.name}({parameters.replace(',', ': Any,')}: Any) -> Any:\n    return {body}"
+            typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
+            return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
+        if lines:
+            raise RuleError("a function of the language is composed by one expression; put the program into a private row")
         kinds = ", ".join(f"{each.name}={each.kind}" for each in row.parameters if each.kind)
-        tensors = tuple(each.name for each in row.parameters if not each.default or each.kind == "TENSOR")
+        tensors = tuple(each.name for each in row.parameters if each.tensor)
         return (
             f"{row.name}: TensorFunction = _declare.composed({row.name!r}, lambda {parameters}: {body}, "
             f"dict({kinds}), {', '.join([f'tensors={tensors!r}', *self._description(row)])})"
@@ -516,7 +581,7 @@ class Compiler:
 
     def _vjps(self, row: Row) -> str:
         words, tensors = row.keywords, row.tensors
-        derivatives = pieces(words.get("derivative", row.derivative)) or [""]
+        derivatives = pieces(row.derivative) or [""]
         rules = []
         for i, name in enumerate(tensors):
             text = words.get(f"vjp {name}") or (words.get("vjp") if len(tensors) == 1 else None)
@@ -524,11 +589,23 @@ class Compiler:
                 text = derivatives[i] if i < len(derivatives) else ""
                 rule = "None" if text in ("", "-") else self._rule(row, text, name)
             else:
-                rule = text if text.isidentifier() and text != "g" else self._rule(row, text, name)
-                if rule is text:
-                    self.used.add(text)
+                rule = self._reference_or_rule(row, text, name)
             rules.append(f"{name!r}: {rule}")
         return f"{{{', '.join(rules)}}}"
+
+    def _reference_or_rule(self, row: Row, text: str, name: str) -> str:
+        """Return a VJP rule that is a program, or the name of a function."""
+        if not text.isidentifier() or text == "g":
+            return self._rule(row, text, name)
+        self.used.add(text)
+        return text
+
+    def _one_rule(self, row: Row, parameters: Sequence[str] | None) -> str:
+        """Return the rule of an operation on a sequence, with the given parameters, or of one with several results."""
+        text = row.keywords["vjp"]
+        if text.isidentifier():
+            return self._reference_or_rule(row, text, row.parameters[0].name)
+        return self._function(row, [_folded(each) for each in parse(text).children], f"by_{row.parameters[0].name}", parameters)
 
     def _rule(self, row: Row, text: str, name: str) -> str:
         """Return a VJP rule: a program that contains ``g``, or a derivative, which is multiplied by ``g``."""
@@ -544,21 +621,11 @@ class Compiler:
 
     def _function(self, row: Row, statements: Sequence[Syntax], name: str, parameters: Sequence[str] | None) -> str:
         """Return a function of the statements; by default, its parameters are ``g`` and the values that it needs."""
-        writer = Writer([each.name for each in row.statics])
-        lines, local = [], set()
-        for statement in statements[:-1]:
-            local.add(statement.children[0].text)
-            if names_in(statement.children[1]) <= writer.plain:
-                writer.plain.add(statement.children[0].text)
-            lines.append(f"    {statement.children[0].text} = {writer.text(statement.children[1])}")
-        result = writer.text(statements[-1])
-        self.used |= writer.functions
-        known = [*row.tensors, "out", *(f"{each}_shape" for each in row.tensors), *(each.name for each in row.statics)]
-        wanted = {each for statement in statements for each in names_in(statement)} - local
+        known = [*row.tensors, "out", *pieces(row.keywords.get("results", ""))]
+        known += [*(f"{each}_shape" for each in row.tensors), *(each.name for each in row.statics)]
+        wanted = {each for statement in statements for each in names_in(statement)}
         parameters = parameters or ["g", *(each for each in known if each in wanted)]
-        unknown = wanted - set(known) - {"g", "np", *_CONSTANTS}
-        if unknown:
-            raise RuleError(f"the rule of {name} uses {', '.join(sorted(unknown))}, which is not a parameter")
+        lines, result = self._statements(row, statements, [*known, *parameters, "g"])
         if not lines:
             return f"lambda {', '.join(parameters)}: {result}"
         function = f"_{row.name}_{name}"
@@ -567,11 +634,27 @@ class Compiler:
         )
         return function
 
+    def _statements(self, row: Row, statements: Sequence[Syntax], names: Sequence[str]) -> tuple[list[str], str]:
+        """Return the assignments of a program as lines of Python, and its last expression."""
+        writer = Writer([each.name for each in row.parameters if not each.tensor])
+        lines, local = [], set()
+        for statement in statements[:-1]:
+            local.add(statement.children[0].text)
+            if names_in(statement.children[1]) <= writer.plain:
+                writer.plain.add(statement.children[0].text)
+            lines.append(f"    {statement.children[0].text} = {writer.text(statement.children[1])}")
+        result = writer.text(statements[-1])
+        self.used |= writer.functions
+        unknown = {each for statement in statements for each in names_in(statement)} - {*names, *local, "np", *_CONSTANTS}
+        if unknown:
+            raise RuleError(f"{', '.join(sorted(unknown))} is not a parameter")
+        return lines, result
+
     def _description(self, row: Row) -> Iterator[str]:
         words = row.keywords
         domain, _, smooth = (part.strip() for part in row.where.partition(";"))
         yield f"summary={row.summary!r}"
-        formula = words.get("formula") or words.get("derivative") or row.derivative
+        formula = words.get("formula") or row.derivative
         if formula:
             yield f"formula={formula!r}"
         if row.aliases:
@@ -592,13 +675,15 @@ class Compiler:
         for key in ("samples", "edges"):
             if key in words:
                 yield f"{key}={self._literal(words[key])}"
-            elif self.table.elementwise and (key == "samples" or row.where or words.keys() & {"domain", "smooth", "second"}):
+            elif self.table.elementwise and (
+                row.is_differentiable if key == "samples" else row.where or words.keys() & {"domain", "smooth", "second"}
+            ):
                 yield f"{key}=None"
         if "operator" in words:
             yield f"operator={words['operator']!r}"
         if "reflected" in words:
             self.used.add(words["reflected"])
-            yield f"reflected={words['reflected']}"
+            yield f"reflected=lambda self, other: {words['reflected']}(self, other)"
         if words["methods"] != "all":
             yield f"methods={() if words['methods'] == 'none' else tuple(pieces(words['methods']))!r}"
 
@@ -629,6 +714,7 @@ def write() -> None:
     """Write the modules."""
     for path, text in compiled().items():
         path.write_text(text, encoding="utf-8")
+    invalidate_caches()
     INDEX.write_text(index(), encoding="utf-8")
 
 

@@ -21,6 +21,7 @@ from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.reduce import sum as _sum
 from autodiff_cli.ops.rules import activation as _activation
+from autodiff_cli.ops.rules import gates as _gate_rules
 from autodiff_cli.ops.rules.elementary import abs as _abs
 from autodiff_cli.ops.rules.elementary import square as _square
 from autodiff_cli.ops.rules.elementary import tanh as tanh
@@ -78,7 +79,7 @@ def _along(function: _Any) -> _Any:
 
 softmax = _along(_activation.softmax)
 log_softmax = _along(_activation.log_softmax)
-softmin = _along(_gates.softmin)
+softmin = _along(_gate_rules.softmin)
 
 # Losses
 

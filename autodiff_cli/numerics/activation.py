@@ -9,8 +9,8 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Number
-from autodiff_cli.errors import ArgumentError
+from autodiff_cli.autograd.primitives.types import Number, Shape
+from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.numerics import decompositions
 from autodiff_cli.numerics.special import ndtr
 
@@ -152,3 +152,19 @@ def log_softmax(x: Array, dim: int) -> Any:
     # The largest exponential is 1.  log1p of the sum of the other exponentials is accurate even for terms far below 1.
     np.put_along_axis(powers, np.argmax(shifted, axis=axis, keepdims=True), 0.0, axis)
     return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))
+
+
+def half_along(shape: Shape, dim: int) -> int:
+    """Return half of the length of a dimension, which must be even."""
+    if not shape:
+        raise ShapeError("glu does not support scalars because halving size must be even")
+    at = dimension(dim, len(shape))
+    if shape[at] % 2:
+        raise ShapeError(f"Halving dimension must be even, but dimension {at} is size {shape[at]}")
+    return shape[at] // 2
+
+
+def glu(x: Array, dim: int) -> Any:
+    half_along(x.shape, dim)
+    a, b = np.split(x, 2, dim)
+    return a * sigmoid(b)

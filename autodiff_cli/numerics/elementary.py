@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.errors import DtypeError
 
 
 def sign(x: Array) -> Any:
@@ -19,6 +20,18 @@ def angle(x: Array) -> Any:
     """Return the angle of real numbers: 0, or pi where x < 0."""
     value = np.where(np.isnan(x), x, np.where(x < 0, math.pi, 0.0))
     return value.astype(x.dtype if x.dtype.kind == "f" else np.float64)[()]
+
+
+def round_to(x: Array, decimals: int) -> Any:
+    if x.dtype.kind != "f":
+        raise DtypeError(f"round: decimals is defined for floating-point numbers, not for {np.dtype(x.dtype)}")
+    return np.round(x, decimals)
+
+
+def is_halfway(x: Array, decimals: int | None) -> Any:
+    """Return whether numbers are halfway between two rounded numbers."""
+    scaled = x * 10.0 ** (decimals or 0)
+    return scaled - np.floor(scaled) == 0.5
 
 
 @np.errstate(all="ignore")

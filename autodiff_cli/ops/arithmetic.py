@@ -20,8 +20,7 @@ from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.casts import result_type, to
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.rounding import round
-from autodiff_cli.ops.rules.elementary import log, reciprocal, trunc
+from autodiff_cli.ops.rules.elementary import log, reciprocal, round, trunc
 
 __all__ = [
     "add",

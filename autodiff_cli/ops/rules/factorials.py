@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff_cli.autograd.primitives.argument_kinds import ORDER
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER, WHOLE
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.numerics import factorials as _numerics_factorials__
@@ -16,6 +16,7 @@ from autodiff_cli.ops.rules.elementary import floor
 __all__ = ['beta', 'betaln', 'digamma', 'factorial', 'gamma', 'gammaln', 'lgamma', 'polygamma_gap', 'psi']
 
 _declare = Declarations(__name__, elementwise=True)
+described = _declare.described
 
 def _decompositions() -> Any:
     from autodiff_cli.numerics import decompositions
@@ -31,4 +32,5 @@ factorial: TensorFunction = _declare('factorial', _numerics_factorials__.factori
 polygamma_gap: TensorFunction = _declare('polygamma_gap', _numerics_factorials__.polygamma_gap, {'a': lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), 'b': lambda g, a, b, n: g * polygamma_at(a + b, n + 1)}, statics={'n': 0}, kinds={'n': ORDER}, decomposition=lambda n: _decompositions().polygamma_gap(n), summary='polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a', formula='polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)', domain='a > 0, b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1),), edges=None, methods=())
 beta: TensorFunction = _declare('beta', _numerics_factorials__.beta, {'a': lambda g, a, b, out: g * (-(out * polygamma_gap(a, b))), 'b': lambda g, a, b, out: g * (-(out * polygamma_gap(b, a)))}, decomposition=lambda: _decompositions().BETA, summary='gamma(a)*gamma(b)/gamma(a + b)', formula='-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0]),), edges=None, methods=())
 betaln: TensorFunction = _declare('betaln', _numerics_factorials__.betaln, {'a': lambda g, a, b: g * (-polygamma_gap(a, b)), 'b': lambda g, a, b: g * (-polygamma_gap(b, a))}, decomposition=lambda: _decompositions().BETALN, summary='log(beta(a, b)), without overflow and underflow', formula='-polygamma_gap(a, b), -polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0]),), edges=None, methods=())
+_declare.python('polygamma', {'n': WHOLE}, parameters=('n', 'x'), defaults=(), tensors=('x',), kinds={'n': WHOLE}, summary='the n-th derivative of digamma', formula='with respect to x: polygamma(n + 1, x)', domain='n = 0, 1, 2, ...; x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is infinite or nan (PyTorch)', samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0]),), edges=((1, 0.0), (2, -1.0),), methods=())
 polygamma_at: TensorFunction = _declare('polygamma', _numerics_factorials__.polygamma, {'x': lambda g, x, n: g * polygamma_at(x, n + 1)}, statics={'n': 0}, decomposition=lambda n: _decompositions().polygamma(n), public=False)

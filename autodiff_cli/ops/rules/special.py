@@ -5,7 +5,6 @@ Made from grammar/rules/special.rules by ``python grammar/compile_rules.py``.  D
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER
@@ -14,7 +13,6 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import special as _numerics_special__
 from autodiff_cli.numerics.backend import from_scipy
-from autodiff_cli.ops.rules.elementary import sqrt
 
 __all__ = ['erf', 'erfc', 'erfinv', 'hazard', 'log_ndtr', 'mills_fraction', 'ndtr', 'ndtri', 'sinc', 'sinc_slope']
 
@@ -37,6 +35,6 @@ mills_fraction: TensorFunction = _declare('mills_fraction', _numerics_special__.
 sinc_slope: TensorFunction = _declare('sinc_slope', _numerics_special__.sinc, {'x': lambda g, x, order: g * sinc_slope(x, order + 1)}, statics={'order': 1}, kinds={'order': ORDER}, decomposition=lambda order: _decompositions().sinc_slope(order), summary='derivative of the given order of sinc', formula='sinc_slope(x, order + 1)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (0.0,), (1e-4,), (0.7, 2),), methods=())
 bell: TensorFunction = _declare('bell', _numerics_special__.bell, {'x': lambda g, x, out, scale: g * ((x * out) * ((-2) * scale))}, statics={'scale': 1.0}, decomposition='exp(-scale*x**2)', public=False)
 def normal_density(x: Any) -> Any:
-    return bell(x, 0.5) * (1 / sqrt(2 * math.pi))
+    return bell(x, 0.5) * (1 / 2.5066282746310002)
 erfinv_slope: TensorFunction = _declare('erfinv_slope', _numerics_special__.erfinv_slope, {'x': lambda g, x, out: g * ((2 * erfinv(x)) * (out * out))}, decomposition='sqrt(pi)/2*exp(erfinv(x)**2)', public=False)
 ndtri_slope: TensorFunction = _declare('ndtri_slope', _numerics_special__.ndtri_slope, {'x': lambda g, x, out: g * (ndtri(x) * (out * out))}, decomposition='sqrt(2*pi)*exp(ndtri(x)**2/2)', public=False)
