@@ -19,11 +19,8 @@ from autodiff_cli.ops import margin_losses as _margin_losses
 from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
-from autodiff_cli.ops.reduce import sum as _sum
 from autodiff_cli.ops.rules import activation as _activation
 from autodiff_cli.ops.rules import gates as _gate_rules
-from autodiff_cli.ops.rules.elementary import abs as _abs
-from autodiff_cli.ops.rules.elementary import square as _square
 from autodiff_cli.ops.rules.elementary import tanh as tanh
 
 # Activation functions
@@ -86,20 +83,8 @@ softmin = _along(_gate_rules.softmin)
 _REDUCTION = "size_average reduce reduction"
 
 
-def _weighted(function: _Any, elements: _Any) -> _Any:
-    def call(x: _Any, target: _Any, reduction: str = "mean", weight: _Any = None) -> _Any:
-        if weight is None:
-            return function(x, target, reduction)
-        loss = elements(x - target) * weight
-        return loss if reduction == "none" else _sum(loss) / _sum(weight) if reduction == "mean" else _sum(loss)
-
-    call.__name__ = function.__name__
-    call.__doc__ = function.__doc__
-    return call
-
-
-mse_loss = _with(_weighted(_loss.mse_loss, _square), f"input target {_REDUCTION} weight")
-l1_loss = _with(_weighted(_loss.l1_loss, _abs), f"input target {_REDUCTION} weight")
+mse_loss = _with(_loss.mse_loss, f"input target {_REDUCTION}")
+l1_loss = _with(_loss.l1_loss, f"input target {_REDUCTION}")
 smooth_l1_loss = _with(_loss.smooth_l1_loss, f"input target {_REDUCTION} beta")
 huber_loss = _with(_loss.huber_loss, "input target reduction delta")
 binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCTION}")

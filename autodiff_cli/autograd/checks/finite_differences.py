@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.jacobians import jacobian_of
 from autodiff_cli.autograd.printing import Size, tensor_repr
-from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
-from autodiff_cli.errors import GradcheckError, InvalidCheck
+from autodiff_cli.errors import InvalidCheck
 
 
 @contextmanager
@@ -62,27 +62,13 @@ def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor
     return [np.array([np.ravel(part) for part in parts]).reshape(len(rows), -1) for parts in zip(*rows, strict=True)]
 
 
-def analytic_jacobian(output: Tensor, argument: Tensor, check_type: bool = False) -> Array:
+def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
     """Return the derivative of every element of ``output`` with respect to every element of ``argument``.
 
     The shape is (elements of ``argument``, elements of ``output``), as in PyTorch.
-
-    Raises:
-        GradcheckError: with ``check_type``, if a gradient does not have the type of the argument.
     """
-    columns: Array = np.zeros((argument.numel(), output.numel()))
-    if not output.requires_grad:
-        return columns
-    for j in range(output.numel()):
-        unit = np.zeros(output.numel(), output._data.dtype)
-        unit[j] = 1
-        start = tensor_on(unit.reshape(output.shape)[()])
-        (gradient,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
-        if gradient is not None:
-            if check_type and gradient._data.dtype != argument._data.dtype:
-                raise GradcheckError("Gradient has dtype mismatch")
-            columns[:, j] = np.ravel(gradient._data)
-    return columns
+    (jacobian,) = jacobian_of(output, [argument])
+    return np.reshape(jacobian._data, (output.numel(), argument.numel())).T.astype(np.float64)
 
 
 def mismatch(output: int, argument: int, numeric: Array, analytic: Array, forward: bool = False) -> str:
