@@ -6,6 +6,7 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
@@ -87,8 +88,7 @@ class View:
         if self.created:
             tensor._edge = LostEdge(self, known_edge(tensor))
         else:
-            edge = named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")(self)
-            adopt(tensor, edge, self.source._requires_grad)
+            adopt(tensor, _edge_from_source()(self), self.source._requires_grad)
         self.inherits = False
         tensor._requires_grad = True
 
@@ -127,6 +127,13 @@ class View:
         for step in reversed(steps):
             value = step.function(value, *step.args)
         return value
+
+
+@cache
+def _edge_from_source() -> Callable[[View], Edge | None]:
+    """Return the function that records the steps of a view on its source, which is defined above this module."""
+    function: Callable[[View], Edge | None] = named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")
+    return function
 
 
 _MODES = ("no_grad", "inference")

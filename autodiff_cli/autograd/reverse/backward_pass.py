@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
+from functools import cache
 from heapq import heappop, heappush
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +50,14 @@ class Visit(NamedTuple):
 
 observer: ContextVar[Callable[[Visit], object] | None] = ContextVar("autodiff_observer", default=None)
 """The function that backward passes call for each node that they run; see ``graph.observing``."""
+
+
+@cache
+def _run_hooks() -> ModuleType:
+    """Return the module that runs hooks, which a pass without hooks does not need."""
+    from autodiff_cli.autograd.reverse import run_hooks
+
+    return run_hooks
 
 
 class BackwardPass:
@@ -177,21 +187,19 @@ class BackwardPass:
             if anomaly is not None:
                 anomaly.running_node.set(node)
             hooks = node._hooks
-            if hooks is not None:
-                from autodiff_cli.autograd.reverse.run_hooks import run_posthooks, run_prehooks, run_tensor_hooks
             edges, parts = node._edges, ()
             if targets and node in targets:
                 # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
                 inner = needed is not None and any(below in needed for below in input_nodes(node))
                 if hooks is not None and not inner:
-                    cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
+                    cotangent = _run_hooks().run_tensor_hooks(node, hooks, cotangent, create_graph)
                 self._capture(node, cotangent)
                 if not inner:
                     continue
             if hooks is not None:
-                cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
+                cotangent = _run_hooks().run_tensor_hooks(node, hooks, cotangent, create_graph)
                 if hooks.before:
-                    cotangent = run_prehooks(node, hooks, cotangent, create_graph)
+                    cotangent = _run_hooks().run_prehooks(node, hooks, cotangent, create_graph)
             new_masks = None
             if cotangent is None:
                 parts = self._apply_undefined(node)
@@ -204,7 +212,7 @@ class BackwardPass:
                 if observe is not None:
                     observe(_visit(node, cotangent, parts))
             if hooks is not None and hooks.after:
-                parts = run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
+                parts = _run_hooks().run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
             if not retain_graph:
                 node.release()
             if anomaly is not None:
@@ -251,26 +259,25 @@ class BackwardPass:
 
     def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
         """Run the hooks of a leaf whose cotangent is complete, and add the cotangent to ``.grad`` or capture it."""
-        from autodiff_cli.autograd.reverse.run_hooks import run_accumulated_hooks, run_leaf_hooks, run_posthooks, run_prehooks
-
+        run_hooks = _run_hooks()
         self.leaves_with_hooks.remove(leaf)
-        cotangent = run_leaf_hooks(leaf.variable, self.pending.pop(leaf), self.create_graph)
+        cotangent = run_hooks.run_leaf_hooks(leaf.variable, self.pending.pop(leaf), self.create_graph)
         if not self.accumulates:
             if cotangent is not None:
                 self.captured[(leaf, 0)] = cotangent
             return
         hooks = leaf._hooks
         if hooks is not None:
-            cotangent = run_prehooks(leaf, hooks, cotangent, self.create_graph)
+            cotangent = run_hooks.run_prehooks(leaf, hooks, cotangent, self.create_graph)
         if cotangent is not None:
             # Without an older gradient, .grad shares a contiguous cotangent, as in PyTorch: posthooks see changes of it.
             shared = leaf.variable._extra_grad() is None and isinstance(cotangent, np.ndarray) and cotangent.flags.c_contiguous
             accumulate(leaf.variable, cotangent, self.create_graph)
             if shared:
                 cotangent = leaf.variable._extra_grad()
-        run_accumulated_hooks(leaf.variable)
+        run_hooks.run_accumulated_hooks(leaf.variable)
         if hooks is not None and hooks.after:
-            run_posthooks(leaf, (), cotangent, self.create_graph)
+            run_hooks.run_posthooks(leaf, (), cotangent, self.create_graph)
 
     def _run_complete_leaves(self, node: Node | None) -> None:
         """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran; ``None`` at the start of the pass.
