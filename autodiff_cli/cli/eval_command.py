@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
@@ -22,21 +24,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording a graph.")
 @options.verify
 @options.numbers_output
-def command(
-    given: options.Given,
-    order: int,
-    retain_grad: str | None,
-    backward: int | None,
-    retain_graph: bool,
-    zero_grad: bool,
-    create_graph: bool,
-    inputs: str | None,
-    hooks: tuple[str, ...],
-    no_grad: bool,
-    verify: bool,
-    digits: int | None,
-    out: Output,
-) -> None:
+def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Evaluate EXPR, run the backward pass, and show every tensor with its gradient.
 
     \b
@@ -45,22 +33,9 @@ def command(
     """
     from autodiff_cli.derivatives.evaluate import evaluate
 
-    result = evaluate(
-        **given.keywords(),
-        order=order,
-        retain_grad=options.names(retain_grad) or (),
-        backward=backward,
-        retain_graph=retain_graph,
-        zero_grad=zero_grad,
-        create_graph=create_graph,
-        inputs=options.names(inputs),
-        hooks=hooks,
-        no_grad=no_grad,
-        strict=out.strict,
-        verify=verify,
-        digits=digits,
-    )
-    out.emit(result)
+    settings["retain_grad"] = options.names(settings["retain_grad"]) or ()
+    settings["inputs"] = options.names(settings["inputs"])
+    out.emit(evaluate(**point.keywords(), **settings, strict=out.strict))
 
 
 @click.command("grad", cls=ExpressionCommand)
@@ -68,7 +43,7 @@ def command(
 @options.order()
 @options.verify
 @options.numbers_output
-def grad(given: options.Given, order: int, verify: bool, digits: int | None, out: Output) -> None:
+def grad(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Print the gradient of EXPR with respect to every --at variable.
 
     \b
@@ -77,4 +52,4 @@ def grad(given: options.Given, order: int, verify: bool, digits: int | None, out
     """
     from autodiff_cli.derivatives import evaluate
 
-    out.emit(evaluate.grad(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits))
+    out.emit(evaluate.grad(**point.keywords(), **settings, strict=out.strict))

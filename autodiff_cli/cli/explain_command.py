@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
@@ -14,7 +16,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order()
 @click.option("--saved", is_flag=True, help="Show what each operation saves for the backward pass, and its memory.")
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
-def command(given: options.Given, order: int, saved: bool, out: Output) -> None:
+def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
     The formats table, markdown, latex and json contain the whole explanation; the other formats contain one row for each
@@ -27,7 +29,7 @@ def command(given: options.Given, order: int, saved: bool, out: Output) -> None:
     """
     from autodiff_cli.explanation.explain import explain
 
-    result = explain(**given.keywords(), order=order, saved=saved)
+    result = explain(**point.keywords(), **settings)
 
     def document() -> str:
         from autodiff_cli.explanation.documents import page

@@ -29,7 +29,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
 def command(
-    given: options.Given,
+    point: options.PointOptions,
     order: int,
     samples: int,
     claim: tuple[str, ...],
@@ -47,8 +47,8 @@ def command(
     from autodiff_cli.gradient_checking.check import gradcheck
     from autodiff_cli.gradient_checking.points import At
 
-    keywords = given._replace(at=()).keywords()
-    keywords["at"] = At(given.at).points(samples)
+    keywords = point._replace(at=()).keywords()
+    keywords["at"] = At(point.at).points(samples)
     report = gradcheck(**keywords, order=order, claims=claim)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.

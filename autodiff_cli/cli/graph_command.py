@@ -33,7 +33,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--animate", is_flag=True, help="Play the values, then the gradients, in an SVG picture.")
 @options.output(options.quiet_notes, options.precision, use="graph", files=("graph file",), bare="")
 def command(
-    given: options.Given,
+    point: options.PointOptions,
     backward: bool,
     saved: bool,
     of: str | None,
@@ -55,7 +55,7 @@ def command(
 
     if animate and out.style != "svg":
         raise UsageError("--animate makes an SVG picture", hint="write a file with the suffix .svg: -o graph.svg")
-    whole = whole_graph(**given.keywords(), of=of or "", backward=backward or saved, saved=saved)
+    whole = whole_graph(**point.keywords(), of=of or "", backward=backward or saved, saved=saved)
     way_out = "use --depth all to show them, or --collapse to combine nodes" if out.style != "png" else "use --depth N to show more"
     graph = reduced(whole, options.names(collapse) or (), depth, out.style, way_out)
 

@@ -35,7 +35,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @cluster_options.compiled
 @cluster_options.cluster
 def command(
-    given: options.Given,
+    point: options.PointOptions,
     files: tuple[str, ...],
     lets: tuple[str, ...],
     input_style: input_options.InputStyle,
@@ -75,10 +75,10 @@ def command(
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    source, target, form = row_options.opened(given.expr, files, rows, input_style._replace(types=types), columns, unbuffered)
+    source, target, form = row_options.opened(point.expr, files, rows, input_style._replace(types=types), columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
     task = Task(
-        **given.keywords(),
+        **point.keywords(),
         order=order,
         lets=dict(map(input_options.as_let, lets)),
         **selection.keywords(rows.quiet),

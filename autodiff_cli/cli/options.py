@@ -1,6 +1,6 @@
 """The options that several commands share.
 
-A command receives each group of options as one argument: the expression and its values as ``Given``, and the output options
+A command receives each group of options as one argument: the expression and its values as ``PointOptions``, and the output options
 as ``Output``.
 """
 
@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 
 
-class Given(NamedTuple):
+class PointOptions(NamedTuple):
     """An expression with the values of its names, as texts from the command line."""
 
     expr: str
@@ -175,14 +175,16 @@ def order(text: str = "Highest order of derivative.", default: int = 1) -> Decor
     return click.option("--order", default=default, show_default=True, metavar="N", type=int, help=text)
 
 
-evaluated = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, no_limits)
-"""The options for an expression with values, passed as the argument ``given``."""
-evaluated_in_rows = together("given", Given, expression, at, const, wrt("all but --const"), dtype)
-"""The options for an expression whose values come from options and columns, passed as the argument ``given``."""
-evaluated_from = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, gradient, no_limits)
-"""The options for an expression with values and an initial gradient, passed as the argument ``given``."""
-multiplied_from_left = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, row_vector, no_limits)
-"""The options for an expression with values and a vector in the shape of its output, passed as the argument ``given``."""
+evaluated = together("point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, no_limits)
+"""The options for an expression with values, passed as the argument ``point``."""
+evaluated_in_rows = together("point", PointOptions, expression, at, const, wrt("all but --const"), dtype)
+"""The options for an expression whose values come from options and columns, passed as the argument ``point``."""
+evaluated_from = together("point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, gradient, no_limits)
+"""The options for an expression with values and an initial gradient, passed as the argument ``point``."""
+multiplied_from_left = together(
+    "point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, row_vector, no_limits
+)
+"""The options for an expression with values and a vector in the shape of its output, passed as the argument ``point``."""
 
 verify = stack(
     click.option("--verify", is_flag=True, help="Compute all numbers again with 50 digits, and count the digits that agree."),

@@ -10,18 +10,24 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from autodiff_cli.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
-    from autodiff_cli.cli.repl_command import InteractiveSession
     from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
 
 
 Display = Callable[[Mapping[str, str]], None]
 """A function that displays the richest of several forms of an output, which have MIME types as keys."""
+
+
+class CellSession(Protocol):
+    """A session that runs the statements and commands of cells."""
+
+    def run(self, text: str) -> None: ...
+    def say_notes(self) -> None: ...
 
 
 class Notebook:
@@ -36,7 +42,7 @@ class Notebook:
 
     def __init__(self, display: Display | None) -> None:
         self.display = display
-        self.session: InteractiveSession | None = None
+        self.session: CellSession | None = None
 
     @contextmanager
     def active(self) -> Iterator[None]:

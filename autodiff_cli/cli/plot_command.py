@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
+from typing import Any
 
 import click
 
@@ -37,20 +38,7 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
 @options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
 def command(
-    expr: str,
-    over: tuple[str, ...],
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    order: int | None,
-    samples: str | None,
-    y_range: str | None,
-    log: str | None,
-    levels: str | None,
-    steps: str | None,
-    width: int | None,
-    height: int | None,
-    theme: str,
-    out: Output,
+    expr: str, over: tuple[str, ...], at: tuple[str, ...], const: tuple[str, ...], steps: str | None, out: Output, **settings: Any
 ) -> None:
     """Plot EXPR and its derivatives over a range of one variable, or EXPR and its gradient over ranges of two variables.
 
@@ -74,42 +62,30 @@ def command(
     if steps is not None:
         with closing(Source(steps)) as data:
             path = data.read({each.name: each.name for each in ranges(over)}).columns
-    found = plot(
-        source,
-        over,
-        bindings(at, "at"),
-        bindings(const, "const"),
-        order=order,
-        samples=samples,
-        y_range=y_range,
-        log=log or "",
-        levels=levels,
-        path=path,
-        width=width,
-        height=height,
-        theme=theme,
-    )
+    settings["log"] = settings["log"] or ""
+    shown = plot(source, over, bindings(at, "at"), bindings(const, "const"), path=path, **settings)
+    width, height = settings["width"], settings["height"]
 
     def terminal() -> str:
-        if isinstance(found, Plot):
+        if isinstance(shown, Plot):
             from autodiff_cli.plotting import terminal
 
-            return terminal.drawn(found, width, height, out.color)
+            return terminal.drawn(shown, width, height, out.color)
         from autodiff_cli.plotting import field
 
-        return field.drawn(found, width, height, out.color)
+        return field.drawn(shown, width, height, out.color)
 
     def picture(kind: str) -> bytes:
         from autodiff_cli.plotting import picture
 
-        return picture.drawn(found, kind)
+        return picture.drawn(shown, kind)
 
     def page() -> str:
         from autodiff_cli.lesson.plot import to_html
 
-        return to_html(found, out.precision)
+        return to_html(shown, out.precision)
 
     if out.path is not None:
         out = out._replace(quiet=False)
     views: dict[str, View] = {kind: partial(picture, kind) for kind in _PICTURES}
-    out.emit(found, {"table": terminal, "html": page, **views})
+    out.emit(shown, {"table": terminal, "html": page, **views})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,7 @@ vector = click.option(
 @click.command("jacobian", cls=ExpressionCommand)
 @options.evaluated
 @options.matrix_output
-def jacobian(given: options.Given, out: Output) -> None:
+def jacobian(point: options.PointOptions, out: Output) -> None:
     """Print the Jacobian matrix: the derivative of every output element with respect to every input element.
 
     \b
@@ -32,14 +32,14 @@ def jacobian(given: options.Given, out: Output) -> None:
     """
     from autodiff_cli.derivatives import products
 
-    _emit(products.jacobian(**given.keywords()), out)
+    _emit(products.jacobian(**point.keywords()), out)
 
 
 @click.command("hessian", cls=ExpressionCommand)
 @options.evaluated
 @options.verify
 @options.matrix_output
-def hessian(given: options.Given, verify: bool, digits: int | None, out: Output) -> None:
+def hessian(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Print the Hessian matrix: the second derivatives of EXPR with respect to every pair of input elements.
 
     \b
@@ -48,14 +48,14 @@ def hessian(given: options.Given, verify: bool, digits: int | None, out: Output)
     """
     from autodiff_cli.derivatives import products
 
-    _emit(products.hessian(**given.keywords(), verify=verify, digits=digits), out)
+    _emit(products.hessian(**point.keywords(), **settings), out)
 
 
 @click.command("jvp", cls=ExpressionCommand)
 @options.evaluated
 @vector
 @options.numbers_output
-def jvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
+def jvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> None:
     """Print the Jacobian of EXPR times a vector: the change of the output in a direction. No matrix is built.
 
     \b
@@ -65,13 +65,13 @@ def jvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
     from autodiff_cli.derivatives import products
     from autodiff_cli.evaluation.bindings import bindings
 
-    _emit(products.jvp(**given.keywords(), vector=bindings(vector, "vector")), out)
+    _emit(products.jvp(**point.keywords(), vector=bindings(vector, "vector")), out)
 
 
 @click.command("vjp", cls=ExpressionCommand)
 @options.multiplied_from_left
 @options.numbers_output
-def vjp(given: options.Given, out: Output) -> None:
+def vjp(point: options.PointOptions, out: Output) -> None:
     """Print a vector times the Jacobian of EXPR: one backward pass. No matrix is built.
 
     \b
@@ -80,7 +80,7 @@ def vjp(given: options.Given, out: Output) -> None:
     """
     from autodiff_cli.derivatives import products
 
-    keywords = given.keywords()
+    keywords = point.keywords()
     vector = keywords.pop("gradient", None)
     _emit(products.vjp(**keywords, vector=vector), out)
 
@@ -89,7 +89,7 @@ def vjp(given: options.Given, out: Output) -> None:
 @options.evaluated
 @vector
 @options.numbers_output
-def hvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
+def hvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> None:
     """Print the Hessian of EXPR times a vector. No matrix is built.
 
     \b
@@ -99,7 +99,7 @@ def hvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
     from autodiff_cli.derivatives import products
     from autodiff_cli.evaluation.bindings import bindings
 
-    _emit(products.hvp(**given.keywords(), vector=bindings(vector, "vector")), out)
+    _emit(products.hvp(**point.keywords(), vector=bindings(vector, "vector")), out)
 
 
 def _emit(result: Product, out: Output) -> None:

@@ -14,7 +14,7 @@ from autodiff_cli.wording import plural
 _NUMBER = "U is the half-width of rect, triangle and arcsine, otherwise the standard uncertainty"
 
 
-class Given(NamedTuple):
+class QuantityOptions(NamedTuple):
     """The quantities, as texts from the command line."""
 
     at: tuple[str, ...]
@@ -25,9 +25,9 @@ class Given(NamedTuple):
     cov: str | None
 
 
-_given = options.together(
-    "given",
-    Given,
+_inputs = options.together(
+    "inputs",
+    QuantityOptions,
     click.option(
         "--at",
         "-a",
@@ -55,7 +55,7 @@ _given = options.together(
 @click.command("propagate", cls=RowsCommand)
 @options.expression
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@_given
+@_inputs
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @click.option("--k", type=float, metavar="K", help="Coverage factor, instead of --level.")
 @options.order("2 adds the terms of second order.")
@@ -74,7 +74,7 @@ _given = options.together(
 def command(
     expr: str,
     files: tuple[str, ...],
-    given: Given,
+    inputs: QuantityOptions,
     level: float | None,
     k: float | None,
     order: int,
@@ -101,26 +101,26 @@ def command(
     autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
     if files:
-        single = {"--dof": given.dof, "--cov": given.cov, "--level": level, "--k": k, "--monte-carlo": monte_carlo}
+        single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--k": k, "--monte-carlo": monte_carlo}
         for name, value in single.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
-        _over_rows(expr, files, given, order, reading, input_style, rows, selection, strict, quiet_notes)
+        _over_rows(expr, files, inputs, order, reading, input_style, rows, selection, strict, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.propagation import propagate
 
-    if expr == "-" and given.cov == "-":
+    if expr == "-" and inputs.cov == "-":
         raise click.UsageError("standard input cannot be both the expression and --cov\n  hint: name a file")
     result = propagate(
         options.read_expression(expr),
-        value_texts(given.at, "at"),
-        bindings(given.const, "const"),
-        u=value_texts(given.u, "u"),
-        dof=value_texts(given.dof, "dof"),
-        corr=correlations(given.corr),
-        cov=given.cov,
+        value_texts(inputs.at, "at"),
+        bindings(inputs.const, "const"),
+        u=value_texts(inputs.u, "u"),
+        dof=value_texts(inputs.dof, "dof"),
+        corr=correlations(inputs.corr),
+        cov=inputs.cov,
         level=level,
         k=k,
         order=order,
@@ -134,7 +134,7 @@ def command(
 def _over_rows(
     expr: str,
     files: tuple[str, ...],
-    given: Given,
+    inputs: QuantityOptions,
     order: int,
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
@@ -150,19 +150,19 @@ def _over_rows(
     from autodiff_cli.solvers.uncertainty.rows import UncertainTask
 
     opened = row_options.opened(expr, files, rows, input_style, reading.columns)
-    known = quantities(value_texts(given.at, "at"), {}, {})
+    known = quantities(value_texts(inputs.at, "at"), {}, {})
     task = UncertainTask(
         options.read_expression(expr),
         order=0,
         at=known.values,
-        const=bindings(given.const, "const"),
+        const=bindings(inputs.const, "const"),
         lets=dict(map(input_options.as_let, reading.lets)),
         **selection.keywords(rows.quiet),
         on_error=reading.on_error,
         strict=strict,
-        u=value_texts(given.u, "u"),
+        u=value_texts(inputs.u, "u"),
         spreads=known.spreads,
-        corr=correlations(given.corr),
+        corr=correlations(inputs.corr),
         propagation_order=order,
     )
     program = task.program()

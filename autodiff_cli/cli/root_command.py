@@ -13,7 +13,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
 
 
-class Given(NamedTuple):
+class EquationOptions(NamedTuple):
     """The equations and the values of their names, as texts from the command line."""
 
     expr: str
@@ -22,9 +22,9 @@ class Given(NamedTuple):
     max_steps: int
 
 
-_given = options.together(
-    "given",
-    Given,
+_equations = options.together(
+    "equations",
+    EquationOptions,
     options.expression,
     solver_options.starts("Start of an unknown; x=2,y=0.5 sets several."),
     options.const,
@@ -33,7 +33,7 @@ _given = options.together(
 
 
 @click.command("root", cls=RowsCommand)
-@_given
+@_equations
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
@@ -45,7 +45,7 @@ _given = options.together(
 @options.quiet_notes
 @options.no_limits
 def command(
-    given: Given,
+    equations: EquationOptions,
     files: tuple[str, ...],
     over: tuple[str, ...],
     all_roots: bool,
@@ -73,19 +73,19 @@ def command(
         for name, value in {"--over": over, "--all": all_roots, "--trace": trace}.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
-        _over_rows(given, files, options.names(sensitivity) or (), reading, input_style, rows, selection, quiet_notes)
+        _over_rows(equations, files, options.names(sensitivity) or (), reading, input_style, rows, selection, quiet_notes)
         return
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
 
     result = root(
-        options.read_expression(given.expr),
-        bindings(given.at, "at"),
-        const=bindings(given.const, "const"),
+        options.read_expression(equations.expr),
+        bindings(equations.at, "at"),
+        const=bindings(equations.const, "const"),
         over=over,
         all=all_roots,
         sensitivity=options.names(sensitivity) or (),
-        max_steps=given.max_steps,
+        max_steps=equations.max_steps,
         trace=trace,
     )
     for each in result.notes:
@@ -97,7 +97,7 @@ def command(
 
 
 def _over_rows(
-    given: Given,
+    equations: EquationOptions,
     files: tuple[str, ...],
     sensitivity: Sequence[str],
     reading: input_options.Reading,
@@ -110,16 +110,16 @@ def _over_rows(
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.rows import RootTask
 
-    opened = row_options.opened(given.expr, files, rows, input_style, reading.columns)
+    opened = row_options.opened(equations.expr, files, rows, input_style, reading.columns)
     task = RootTask(
         "",
-        const=bindings(given.const, "const"),
+        const=bindings(equations.const, "const"),
         lets=dict(map(input_options.as_let, reading.lets)),
         **selection.keywords(rows.quiet),
         on_error=reading.on_error,
-        equations=options.read_expression(given.expr),
-        starts=bindings(given.at, "at"),
-        max_steps=given.max_steps,
+        equations=options.read_expression(equations.expr),
+        starts=bindings(equations.at, "at"),
+        max_steps=equations.max_steps,
         sensitivity=sensitivity,
     )
     program = task.program()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
@@ -14,7 +16,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order("Highest power in the series.", default=5)
 @options.verify
 @options.matrix_output
-def command(given: options.Given, order: int, verify: bool, digits: int | None, out: Output) -> None:
+def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power and the derivatives.
 
     \b
@@ -23,7 +25,7 @@ def command(given: options.Given, order: int, verify: bool, digits: int | None, 
     """
     from autodiff_cli.derivatives.taylor import taylor
 
-    result = taylor(**given.keywords(), order=order, verify=verify, digits=digits)
+    result = taylor(**point.keywords(), **settings)
 
     def latex() -> str:
         from autodiff_cli.report import latex_equations
