@@ -1,4 +1,4 @@
-"""The modes of the engine: recording, inference and the replay of views.
+"""The modes of the engine: recording and inference.
 
 Each thread and each asynchronous task has its own modes, as in PyTorch.
 """

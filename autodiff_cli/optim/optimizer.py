@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
 from typing import Any
 
-from autodiff_cli.autograd.modes import enable_grad, no_grad, set_grad_enabled
+from autodiff_cli.autograd.modes import enable_grad, set_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import PARAMETERS, VALUES, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, type_name
@@ -127,51 +126,12 @@ class Optimizer:
         """
         raise NotImplementedError
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state and the options as plain dictionaries, in which each parameter is replaced by its number."""
-        numbers: dict[int, int] = {}
-        groups = []
-        for group in self.param_groups:
-            for tensor in group["params"]:
-                numbers.setdefault(id(tensor), len(numbers))
-            plain = {name: value for name, value in group.items() if name != "params"}
-            groups.append({**plain, "params": [numbers[id(tensor)] for tensor in group["params"]]})
-        return {"state": {numbers[id(tensor)]: state for tensor, state in self.state.items()}, "param_groups": groups}
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over the state and the options of another optimizer of the same parameters, from its ``state_dict()``.
-
-        Raises:
-            ArgumentError: if the groups differ in number or in size.
-        """
-        groups = deepcopy(state_dict["param_groups"])
-        if len(groups) != len(self.param_groups):
-            raise ArgumentError("loaded state dict has a different number of parameter groups")
-        if any(len(new["params"]) != len(old["params"]) for new, old in zip(groups, self.param_groups, strict=True)):
-            raise ArgumentError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        tensors: dict[object, Tensor] = {}
-        for new, old in zip(groups, self.param_groups, strict=True):
-            tensors.update(zip(new["params"], old["params"], strict=True))
-            new["params"] = old["params"]
-        state: defaultdict[Any, State] = defaultdict(dict)
-        for number, values in state_dict["state"].items():
-            state[tensors.get(number, number)] = {name: _copied(value) for name, value in values.items()}
-        self.state, self.param_groups = state, groups
-        for group in self.param_groups:
-            for name, default in self.defaults.items():
-                group.setdefault(name, default)
-
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
-
-
-def _copied(value: Any) -> Any:
-    with no_grad():
-        return value.clone() if isinstance(value, Tensor) else deepcopy(value)
 
 
 def checked_rate(lr: float | Tensor) -> None:

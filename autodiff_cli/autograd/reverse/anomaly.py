@@ -1,8 +1,7 @@
 """Anomaly mode: a backward pass that fails names the operation of the forward pass.
 
-While the mode is on, each node that is recorded stores its forward place in ``node.metadata["traceback_"]``, and the node
-that was running, if a recorded backward pass made it, in ``node.metadata["parent_"]``.  If a node then fails, or returns nan,
-the error tells the forward place.  As in PyTorch, the mode applies to all threads.
+While the mode is on, each node that is recorded stores its forward place in ``node.metadata["traceback_"]``.  If a node then
+fails, or returns nan, the error tells the forward place.  As in PyTorch, the mode applies to all threads.
 
 A forward place is the Python stack, as a list of lines.  An interpreter whose statements are not Python sets ``forward_place``:
 
@@ -116,13 +115,10 @@ class detect_anomaly:
 
 
 def _store_place(node: Node) -> None:
-    """Store the forward place of a node that is being recorded, and the node whose rule records it."""
+    """Store the forward place of a node that is being recorded."""
     place = forward_place.get()
     source_place = None if place is None else place()
     node.metadata["traceback_"] = _python_stack() if source_place is None else source_place
-    parent = running_node.get()
-    if parent is not None:
-        node.metadata["parent_"] = parent
 
 
 def _python_stack() -> list[str]:
@@ -175,14 +171,6 @@ def _explain_failure(node: Node, error: BaseException) -> None:
         _warn(NO_PLACE.format(node.name()))
         return
     _warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(place)}")
-    while (parent := node.metadata.get("parent_")) is not None:
-        node = parent
-        place = node.metadata.get("traceback_")
-        if not isinstance(place, list):
-            _warn(NO_PLACE.format(node.name()))
-            return
-        induced = "Traceback of forward call that induced the previous calculation"
-        _warn(f"\n\nPrevious calculation was induced by {node.name()}. {induced}:\n{''.join(place)}")
 
 
 def _warn(message: str) -> None:
