@@ -14,7 +14,7 @@ from autodiff_cli.errors import LimitError, ShapeError, UsageError
 from autodiff_cli.gradient_checking.check import Report
 from autodiff_cli.gradient_checking.check import gradcheck as check
 from autodiff_cli.gradient_checking.points import At
-from autodiff_cli.gradient_checking.ridders import Quotient
+from autodiff_cli.gradient_checking.ridders import DifferenceQuotient
 from autodiff_cli.gradient_checking.verdicts import Verdict, rounded
 from tests.accuracy.verdicts import triples
 from tests.accuracy.verdicts import verdict as said
@@ -256,13 +256,13 @@ def test_no_warning_where_a_neighbour_is_outside_the_domain() -> None:
 
 def test_large_steps_over_a_flat_function_do_not_decide() -> None:
     """The function is 0 far from the point, so the quotients of large steps are 0 without an error."""
-    quotient = Quotient(lambda distance: np.array([distance * np.exp(-((1e5 * distance) ** 2))]), 0.0, 1)
+    quotient = DifferenceQuotient(lambda distance: np.array([distance * np.exp(-((1e5 * distance) ** 2))]), 0.0, 1)
     assert quotient.value == pytest.approx([1.0], rel=1e-6)
     assert quotient.judged(0, 1.0).verdict == "pass"
 
 
 def test_at_a_kink_every_slope_between_the_sides_is_one_of_a_kink() -> None:
-    quotient = Quotient(lambda distance: np.array([abs(distance) + distance]), 0.0, 1)
+    quotient = DifferenceQuotient(lambda distance: np.array([abs(distance) + distance]), 0.0, 1)
     verdicts = {value: quotient.judged(0, value) for value in (-0.1, 0.0, 1.0, 2.0, 2.1)}
     assert [one.verdict for one in verdicts.values()] == ["fail", "kink", "kink", "kink", "fail"]
     assert [one.error == 0 for one in verdicts.values()] == [False, True, True, True, False]

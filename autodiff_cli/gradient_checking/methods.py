@@ -19,7 +19,7 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import pointwise, raw
-from autodiff_cli.gradient_checking.ridders import Quotient
+from autodiff_cli.gradient_checking.ridders import DifferenceQuotient
 from autodiff_cli.gradient_checking.verdicts import Judge, Verdict
 from autodiff_cli.precise.reference import Reference
 
@@ -159,6 +159,6 @@ class Extrapolated:
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
         rows = []
         for i, row in enumerate(analytic):
-            quotient = Quotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
+            quotient = DifferenceQuotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
             rows.append([quotient.judged(j, float(value)) for j, value in enumerate(row)])
         return rows

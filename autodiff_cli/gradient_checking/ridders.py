@@ -29,7 +29,7 @@ _KNOWN = 1e-4
 """The largest relative error of a quotient that is usable for a verdict."""
 
 
-class Quotient:
+class DifferenceQuotient:
     """The derivative of every element of the output with respect to one element of an input.
 
     Args:

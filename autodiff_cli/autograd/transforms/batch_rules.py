@@ -17,7 +17,6 @@ from autodiff_cli.autograd.dtypes import promote
 from autodiff_cli.autograd.primitives.argument_kinds import Argument
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import cast, dimension, reshaped
 from autodiff_cli.autograd.primitives.types import Key, Shape
 from autodiff_cli.autograd.tensor import Tensor
@@ -64,7 +63,6 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
     """Return the results of an operation with several results for all examples, as batched tensors."""
     function = operation.function
     if function not in _derived:
-        FUNCTIONS.complete()  # also imports the rules of the functions of the language
         known = RULES.get(operation.name)
         _derived[function] = known or (_along(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None)
     batch_rule = _derived[function]
@@ -74,7 +72,6 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
 
 
 def _rule_of(primitive: Primitive) -> BatchRule | None:
-    FUNCTIONS.complete()
     if primitive.elementwise:
         return broadcasting(primitive.arity)
     if primitive.name in RULES:
