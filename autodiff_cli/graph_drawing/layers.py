@@ -7,13 +7,13 @@ branches off just above its end.  A variable that is used in a hundred layers th
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
 """The maximum number of passes over all layers for small improvements; few graphs need all of them."""
-_STARTS, _PATIENCE = 6, 4
+_STARTS, _PATIENCE = 10, 4
 """The number of initial orders, and the number of passes without an improvement after which the search stops."""
 _WORK = 60_000
 """The approximate maximum number of slots that the passes over one graph visit."""
@@ -98,42 +98,11 @@ class Layers:
             upward = done % 2 == 0
             for row in reversed(rows) if upward else rows:
                 _order_by_mean(row, at, self.lower if upward else self.upper, last_first=done % 4 > 1)
-            self._transpose(rows, at)
             done += 1
             crossings = self._crossings(rows, at)
             if crossings < fewest:
                 best, fewest, found_at = [list(row) for row in rows], crossings, done
         return best, fewest, done
-
-    def _transpose(self, rows: list[list[int]], at: list[int]) -> None:
-        """Swap adjacent slots while a swap removes crossings."""
-        waiting = set(range(len(rows)))
-        for _ in range(_SHIFTS):
-            changed: set[int] = set()
-            for k in sorted(waiting):
-                row = rows[k]
-                for i in range(len(row) - 1):
-                    a, b = row[i], row[i + 1]
-                    if self._saved(a, b, at) > 0:
-                        row[i], row[i + 1] = b, a
-                        at[a], at[b] = i + 1, i
-                        changed.update((k - 1, k, k + 1))
-            waiting = {k for k in changed if 0 <= k < len(rows)}
-            if not waiting:
-                return
-
-    def _saved(self, left: int, right: int, at: Sequence[int]) -> int:
-        """Return the number of crossings that are removed if two adjacent slots are swapped."""
-        saved = 0
-        for joined in (self.upper, self.lower):
-            lefts, rights = joined[left], joined[right]
-            if len(lefts) == len(rights) == 1:
-                saved += (at[lefts[0]] > at[rights[0]]) - (at[lefts[0]] < at[rights[0]])
-            elif lefts and rights:
-                ends = sorted([at[slot] for slot in rights])
-                for slot in lefts:
-                    saved += bisect_left(ends, at[slot]) + bisect_right(ends, at[slot]) - len(ends)
-        return saved
 
     def _crossings(self, rows: Sequence[Sequence[int]], at: Sequence[int]) -> int:
         total = 0
