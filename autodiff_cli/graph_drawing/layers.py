@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
@@ -141,7 +142,7 @@ def layers_of(count: int, edges: Edges) -> list[int]:
     for a, b in dict.fromkeys(edges):
         above[b].append(a)
         below[a].append(b)
-    order = _sorted(above, below)
+    order = list(TopologicalSorter(dict(enumerate(above))).static_order())
     from_top, from_bottom = [0] * count, [0] * count
     for i in order:
         from_top[i] = max((from_top[a] + 1 for a in above[i]), default=0)
@@ -152,20 +153,6 @@ def layers_of(count: int, edges: Edges) -> list[int]:
     best = min(from_bottom, from_top, key=lambda layer: sum(layer[b] - layer[a] for a, b in edges))
     used = {layer: i for i, layer in enumerate(sorted(set(best)))}
     return [used[layer] for layer in best]
-
-
-def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
-    """Return the boxes in topological order."""
-    missing = [len(boxes) for boxes in above]
-    order = [i for i, number in enumerate(missing) if not number]
-    for i in order:  # the list grows during the loop
-        for b in below[i]:
-            missing[b] -= 1
-            if not missing[b]:
-                order.append(b)
-    if len(order) < len(above):
-        raise ValueError("the edges form a cycle")
-    return order
 
 
 def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:

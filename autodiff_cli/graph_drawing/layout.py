@@ -7,6 +7,7 @@ distance between neighbours is a constraint of the optimization.  By constructio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
@@ -185,20 +186,14 @@ def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[i
 
 def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
     """Return positions that satisfy the constraints: the mean of the positions pushed to the right and pushed to the left."""
-    after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-    missing = [0] * count
-    for (a, b), gap in apart.items():
-        after[a].append((b, gap))
-        missing[b] += 1
-    order = [i for i in range(count) if not missing[i]]
-    to_right = list(x)
-    for a in order:  # the list grows during the loop
-        for b, gap in after[a]:
-            to_right[b] = max(to_right[b], to_right[a] + gap)
-            missing[b] -= 1
-            if not missing[b]:
-                order.append(b)
-    to_left = list(x)
-    for a in reversed(order):
-        to_left[a] = min([to_left[a], *(to_left[b] - gap for b, gap in after[a])])
+    before: list[list[int]] = [[] for _ in range(count)]
+    for a, b in apart:
+        before[b].append(a)
+    order = list(TopologicalSorter(dict(enumerate(before))).static_order())
+    to_right, to_left = list(x), list(x)
+    for b in order:
+        to_right[b] = max([to_right[b], *(to_right[a] + apart[a, b] for a in before[b])])
+    for b in reversed(order):
+        for a in before[b]:
+            to_left[a] = min(to_left[a], to_left[b] - apart[a, b])
     return [(a + b) / 2 for a, b in zip(to_left, to_right, strict=True)]
