@@ -70,19 +70,7 @@ def sampled(
 ) -> Plot | Field:
     """Sample an expression over one or two variables, or several expressions over one variable.
 
-    Args:
-        expression: a program of the language whose result is one number, or that ends with several numbers: ``sin(x), cos(x)``.
-        over: the ranges of one or two variables; without ranges, all variables get a range in which something happens.
-        at, const: the values of all other variables.
-        order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two, 0 for several
-            expressions; by default 1 if possible, and 0 on a logarithmic axis of values.
-        path: the points of a path by variable, such as the steps of a solver; other names are ignored.
-        log: the logarithmic axes: ``x`` (the variable), ``y`` (the values) or ``xy``.
-
-    Raises:
-        UsageError: if the number of ranges or the order is not supported, or if a variable has a range and a value.
-        MissingValue: if a variable has neither a range nor a value, or the path does not have it.
-        AutodiffError: if the program cannot be parsed or evaluated.
+    The parameters and the errors are those of ``plot.plot``, but ``over`` contains ranges.
     """
     fixed = {**(at or {}), **(const or {})}
     outputs = _outputs(expression)

@@ -7,7 +7,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -125,42 +125,33 @@ class NpzWriter(NpyWriter):
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
         self._waiting: IO[bytes] | None = None
-        self._blocks: list[tuple[int, int]] = []
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Open the temporary file."""
         import tempfile
 
-        super().begin(file, kept, results, source)
+        self._target = file
         self._waiting = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
-
-    def write(self, encoded: Sequence[Array]) -> None:
-        assert self._waiting is not None
-        dtype = self._row_type(encoded)
-        rows = len(encoded[0])
-        self._blocks.append((self._waiting.tell(), rows))
-        for i, array in enumerate(encoded):
-            self._waiting.write(np.ascontiguousarray(array, dtype[i]).view(np.uint8).data if rows else b"")
-        self._rows += rows
+        super().begin(cast("BinaryIO", self._waiting), kept, results, source)
 
     def finish(self) -> None:
         """Write the columns into the archive."""
-        assert self._waiting is not None
-        assert self._dtype is not None
-        before = 0  # the number of bytes of a row before the column
-        for name in self._dtype.names or ():
+        dtype = self._dtype
+        assert dtype is not None
+        for name in dtype.names or ():
             if {"..", ""} & {*re.split(r"[/\\]", name)}:
                 hint = f"rename the column, or use {setting('no_keep')} to drop the input columns"
                 raise DataError(f"NumPy archives cannot have a column '{name}', whose name is a path to another folder", hint=hint)
-        with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
-            for i, name in enumerate(self._dtype.names or ()):
-                size = self._dtype[i].itemsize
+        self._file.flush()
+        rows: Array = np.empty(0, dtype)
+        if self._rows:
+            rows = np.memmap(self._file, dtype, "r", len(header(dtype, 0)), (self._rows,))
+        with zipfile.ZipFile(self._target, "w", zipfile.ZIP_STORED) as archive:
+            for name in dtype.names or ():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    member.write(header(self._dtype[i], self._rows))
-                    for begin, rows in self._blocks:
-                        self._waiting.seek(begin + rows * before)
-                        member.write(self._waiting.read(rows * size))
-                before += size
+                    member.write(header(dtype[name], self._rows))
+                    for start in range(0, self._rows, BLOCK_ROWS):
+                        member.write(rows[name][start : start + BLOCK_ROWS].tobytes())
 
     def close(self) -> None:
         """Remove the temporary file."""
