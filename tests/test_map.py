@@ -286,15 +286,13 @@ def test_json_lines_are_passed_as_they_are() -> None:
     )
 
 
-@pytest.mark.parametrize("most", [1, 3, 1000])
 @pytest.mark.parametrize("chunk", [7, 23, 64, 1 << 20])
-def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: int, most: int) -> None:
+def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     draw = random.Random(5)
     cells = ['"a,b"', '"x\ny"', "plain", '"q""q"', "", 'inner"quote', "\N{GREEK SMALL LETTER ALPHA}"]
     data = "name,x\n" + "".join(f"{draw.choice(cells)},{draw.uniform(-9, 9)!r}\n" for _ in range(60))
     whole = run_map("x**3", stdin=data.encode())
     monkeypatch.setattr(lines, "CHUNK", chunk)
-    monkeypatch.setattr(lines, "LINES", most)
     parts = run_map("x**3", stdin=data.encode())
     assert (parts.code, parts.out, parts.err) == (0, whole.out, "")
     assert run_map("x**3", "--unbuffered", stdin=data.encode()).out == whole.out
@@ -309,12 +307,11 @@ def test_short_lines_are_handed_on_in_bounds() -> None:
     chunks = list(lines.TextReader(InputFile(io.BytesIO(data), "f", FORMATS["csv"]), soon=True).chunks())
     assert b"".join(chunks) == data
     assert len(chunks[0]) <= lines.FIRST
-    assert max(chunk.count(b"\n") for chunk in chunks) == lines.LINES
-    assert len(chunks) == 6
+    assert max(map(len, chunks)) < 2 * lines.CHUNK
 
 
 def test_a_quote_that_is_never_closed_in_any_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LINES", 2)
+    monkeypatch.setattr(lines, "CHUNK", 8)
     done = run_map("x", stdin=b'x,n\n1,a\n2,"b\n' + b"3,c\n" * 20)
     assert (done.code, "line 3: a quote that opens here is never closed" in done.err) == (5, True)
     assert run_map("x", "-q", stdin=b'x,n\n1,a\n2,"b\n' + b"3,c\n" * 20 + b'"\n4,d\n').text == "1.0,1.0\n2.0,1.0\n4.0,1.0\n"

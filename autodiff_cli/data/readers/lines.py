@@ -15,12 +15,10 @@ from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import of_first_bytes
 from autodiff_cli.language.source_text import size_of
 
-CHUNK = 1 << 22
-"""The number of bytes of one read."""
+CHUNK = 1 << 21
+"""The number of bytes of one read; more short lines would need much memory as rows."""
 FIRST = 1 << 16
 """The number of bytes of the first read from a pipe; it is small so that the first rows appear early."""
-LINES = 200_000
-"""The maximum number of lines of a chunk."""
 LONGEST = 1 << 26
 """The maximum number of bytes of a row; a longer row is an error."""
 FAST_FROM = 1 << 20
@@ -41,6 +39,7 @@ class TextReader(Reader):
 
     Attributes:
         line: the number of the next line.
+        ended: whether the whole file was read.
     """
 
     def __init__(self, source: InputFile, soon: bool = False) -> None:
@@ -55,9 +54,7 @@ class TextReader(Reader):
         self._chunks = self.chunks()
         self._begun = b""  # the lines that follow the header in the same chunk
         self._rest = b""
-        self._ended = False
-        self._whole = False
-        self._lines_left = False
+        self.ended = False
 
     def chunks(self) -> Iterator[bytes]:
         """Yield chunks of whole lines, each ended by a newline, without a byte order mark.
@@ -67,19 +64,18 @@ class TextReader(Reader):
             DataError: if the file is UTF-16 or has another format, or a line is too long.
         """
         first = self.line == 1
-        while self._lines_left or not self._ended:
-            data = self._rest if self._lines_left else self._rest + self._next()
+        while not self.ended:
+            data = self._rest + self._next()
             if first and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="convert it to UTF-8: iconv -f utf-16 -t utf-8")
             if first:
                 self._check_text(data[:64])
                 data = data.removeprefix(codecs.BOM_UTF8)
-            if self._ended and data and not data.endswith(b"\n"):
+            if self.ended and data and not data.endswith(b"\n"):
                 data += b"\n"
-            end = self._end(data)
+            end = data.rfind(b"\n") + 1
             self._rest = data[end:]
-            self._lines_left = b"\n" in self._rest
-            if not self._lines_left and len(self._rest) > LONGEST:
+            if len(self._rest) > LONGEST:
                 raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="check that it is a text file")
             if end:
                 first = False
@@ -103,8 +99,6 @@ class TextReader(Reader):
             DataError: if a row is too long.
         """
         self._rest = data + self._rest
-        self._whole = True
-        self._lines_left = self._lines_left and self._ended
         if len(data) > LONGEST:
             raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
 
@@ -113,34 +107,19 @@ class TextReader(Reader):
         return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
     @property
-    def ended(self) -> bool:
-        """Whether the whole file was yielded."""
-        return self._ended and not self._rest
-
-    @property
     def estimate(self) -> float:
         """The approximate number of rows; see ``Reader``."""
         return super().estimate / ROW
-
-    def _end(self, data: bytes) -> int:
-        """Return the end of a chunk of at most ``LINES`` lines.
-
-        The number of lines is limited because short lines need far more memory as rows than as text.
-        """
-        whole, self._whole = self._whole, False
-        if whole or lines_in(data) <= LINES:
-            return data.rfind(b"\n") + 1
-        return int(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES - 1]) + 1
 
     def _next(self) -> bytes:
         size = min(CHUNK, FIRST) if self._soon and self.total is None and not self.done else CHUNK
         try:
             data: bytes = self._read(size)
-            self._ended = not data
+            self.ended = not data
             if data and len(data) < size and not self._unbuffered:
                 # A short read is most likely at the end of the file; a second read confirms it, because ``ended`` must be exact.
                 more: bytes = self._read(size)
-                self._ended = not more
+                self.ended = not more
                 data += more
         except OSError as error:
             raise FileError(f"cannot read {self.name}: {error.strerror or error}") from None
