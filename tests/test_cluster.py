@@ -425,7 +425,7 @@ def test_a_job_is_text_and_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     task = kept[0].task
     assert task.at["z"] == 0.1
     assert np.array_equal(task.const["w"], [[1, 2], [3, 4]])
-    assert (kept[0].columns, kept[0].first, len(kept) > 2) == (("id", "x", "y", "word"), "'d.csv'", True)
+    assert (kept[0].columns, kept[0].first, len(kept) > 2) == (["id", "x", "y", "word"], "'d.csv'", True)
 
 
 def test_a_part_that_is_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:

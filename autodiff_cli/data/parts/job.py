@@ -33,13 +33,11 @@ from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import display_name
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    pass
 
 Record = dict[str, Any]
 """The record of a finished part, as JSON: the counts of its rows, and the version of NumPy."""
 _TYPES = "types"
-_GIVEN = ("at", "const")
-"""The fields of ``Task`` that contain arrays."""
 _CHECKED_EACH = 1.0
 """The number of seconds between two checks of whether the run goes on."""
 
@@ -65,7 +63,7 @@ class Job:
 
     task: Task
     first: str
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     form: str
     head: Mapping[str, object]
     bare: bool
@@ -81,9 +79,8 @@ class Job:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The job as it is written to a file, without the folder and the name of the run."""
-        facts = asdict(replace(self, task=replace(self.task, at={}, const={}), folder="", run=""))
-        facts["task"] |= {name: {key: _packed(value) for key, value in getattr(self.task, name).items()} for name in _GIVEN}
-        as_read: dict[str, Any] = json.loads(json.dumps({"version": __version__, **facts}))
+        facts = {"version": __version__, **asdict(replace(self, folder="", run=""))}
+        as_read: dict[str, Any] = json.loads(json.dumps(facts, default=lambda array: array.tolist()))
         return as_read
 
     def save(self) -> None:
@@ -194,21 +191,9 @@ class Job:
             raise ClusterError("the job was canceled")
 
 
-def _packed(value: ArrayLike) -> dict[str, Any]:
-    """Convert a given value to JSON."""
-    array = np.asarray(value)
-    return {"dtype": array.dtype.str, "shape": array.shape, "values": array.ravel().tolist()}
-
-
-def _unpacked(value: Mapping[str, Any]) -> Any:
-    return np.array(value["values"], value["dtype"]).reshape(value["shape"])[()]
-
-
 def _partition(part: Mapping[str, Any]) -> Partition:
     """Convert a partition from JSON."""
-    tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
-    values = {name: PartitionValue(*value) for name, value in part["values"].items()}
-    return Partition(**{**part, **tuples, "values": values})
+    return Partition(**{**part, "values": {name: PartitionValue(*value) for name, value in part["values"].items()}})
 
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -256,9 +241,7 @@ def load(folder: str, run: str) -> Job:
     if version != __version__:
         hint = "install the same version on all machines"
         raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
-    values = {name: {key: _unpacked(value) for key, value in facts["task"][name].items()} for name in _GIVEN}
-    facts["task"] = Task(**{**facts["task"], **values})
-    facts["columns"] = tuple(facts["columns"])
+    facts["task"] = Task(**facts["task"])
     facts["partitions"] = tuple(map(_partition, facts["partitions"]))
     return Job(**{**facts, "folder": folder, "run": run})
 
