@@ -154,7 +154,6 @@ def test_the_same_as_on_one_machine(read: str, written: str) -> None:
         ("--dtype", "float32"),
         ("--where", "x > y"),
         ("--keep-columns", "word,y"),
-        ("--drop", "id"),
     ],
 )
 def test_the_same_with_switches(switches: tuple[str, ...]) -> None:
@@ -381,8 +380,9 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("-",), 2, "--engine dask reads files, but standard input is not a file on disk"),
         (("d.csv", "--unbuffered"), 2, "--unbuffered is for a stream"),
         (("d.csv", "--format", "table"), 2, "cannot write the format table"),
-        (("d.csv", "--scheduler", "tcp://h:1"), 2, "--scheduler needs an output file"),
-        (("d.csv", "--scheduler", "tcp://h:1", "-o", "o.csv", "--workers", "2"), 2, "--workers is for a cluster on this machine"),
+        (("d.csv", "--engine", "tcp://h:1"), 2, "--engine needs an output file"),
+        (("d.csv", "--engine", "tcp://h:1", "-o", "o.csv", "--threads", "2"), 2, "--threads is for this machine"),
+        (("d.csv", "--engine", "spark"), 2, "unknown engine 'spark'"),
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size such as 64M"),
         (("d.csv", "-o", "*/o.csv"), 2, "must contain one * in the file name"),
         (("d.csv", "-o", "nowhere/o.csv"), 5, "does not exist"),
@@ -392,7 +392,7 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
 )
 def test_what_it_refuses(arguments: tuple[str, ...], code: int, message: str) -> None:
     save("csv", "d", 3)
-    done = run_map("x", *arguments, "--engine", "dask", stdin=b"x\n1\n")
+    done = run_map("x", "--engine", "dask", *arguments, stdin=b"x\n1\n")
     assert (done.code, done.out) == (code, b"")
     assert message in done.err
     assert os.listdir() == ["d.csv"]
@@ -400,9 +400,8 @@ def test_what_it_refuses(arguments: tuple[str, ...], code: int, message: str) ->
 
 def test_options_of_a_cluster_need_one() -> None:
     save("csv", "d", 3)
-    for option in ("--workers", "--partition-bytes", "--scheduler"):
-        done = run_map("x", "d.csv", option, "2")
-        assert (done.code, "hint: add --engine dask" in done.err) == (2, True)
+    done = run_map("x", "d.csv", "--partition-bytes", "2")
+    assert (done.code, "hint: add --engine dask" in done.err) == (2, True)
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

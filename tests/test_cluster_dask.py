@@ -70,7 +70,7 @@ def test_a_killed_worker_loses_nothing(cluster: Any, target: str) -> None:
     local = run_map(SLOW, "d.csv", "-o", "local.csv")
     assert local.code == 0
     victim = next(iter(cluster.workers.values())).pid
-    with run_of("-o", target, "--scheduler", cluster.scheduler_address, "--partition-bytes", "1800") as process:
+    with run_of("-o", target, "--engine", cluster.scheduler_address, "--partition-bytes", "1800") as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         assert process.poll() is None
         os.kill(victim, signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
     with started([*SCHEDULER, "--port", "0", "--no-dashboard", "--scheduler-file", "s.json"], **QUIET) as head:
         until(lambda: Path("s.json").exists() and Path("s.json").read_text().endswith("}"))
         address = json.loads(Path("s.json").read_text())["address"]
-        with run_of("-o", "out/", "--scheduler", address, "--partition-bytes", "1800") as process:
+        with run_of("-o", "out/", "--engine", address, "--partition-bytes", "1800") as process:
             assert process.stderr.readline() == "note: the scheduler does not have workers yet; waiting for workers\n"
             with started([*WORKER, address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard"], **QUIET) as worker:
                 until(lambda: len(done("out/.*.unfinished")) > 3 or process.poll() is not None)
@@ -127,7 +127,7 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
     save(200)
     with open("d.csv", "a") as file:
         file.write("1,no\n" * 100)
-    arguments = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "-o", "o.csv", "--partition-bytes", 360)
+    arguments = ("--engine", cluster.scheduler_address, "-o", "o.csv", "--partition-bytes", 360)
     result = run_map("x*y", "d.csv", *arguments)
     assert (result.code, os.listdir()) == (5, ["d.csv"])
     assert result.err.startswith("error: 'd.csv', line 202: column 'y' contains 'no', which is not a number")
@@ -136,7 +136,7 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
 
 def test_an_interrupt_leaves_nothing_behind() -> None:
     save(20_000)  # more than it has time for; it reads all of them before the first partition is computed
-    with run_of("-o", "o.csv", "--workers", "2", "--partition-bytes", "3600") as process:
+    with run_of("-o", "o.csv", "--threads", "2", "--partition-bytes", "3600") as process:
         until(lambda: done() or process.poll() is not None)
         family = psutil.Process(process.pid).children(recursive=True)
         assert len(family) > 2
@@ -150,7 +150,7 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
 
 def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
     save(1500)
-    arguments = ("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-bytes", "1800")
+    arguments = ("-o", "o.csv", "--engine", cluster.scheduler_address, "--partition-bytes", "1800")
     with run_of(*arguments) as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         process.kill()
@@ -191,9 +191,9 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         for address, code, message in (
             ("tcp://127.0.0.1:1", 5, "the scheduler at tcp://127.0.0.1:1 does not answer"),
             (listening, 5, f"the scheduler at {listening} does not answer"),
-            ("carrier-pigeon://loft", 2, "--scheduler 'carrier-pigeon://loft' is not an address"),
+            ("carrier-pigeon://loft", 2, "--engine 'carrier-pigeon://loft' is not an address"),
         ):
-            result = run_map("x", "d.csv", "-o", "o.csv", "--engine", "dask", "--scheduler", address)
+            result = run_map("x", "d.csv", "-o", "o.csv", "--engine", address)
             assert (result.code, os.listdir()) == (code, ["d.csv"])
             assert message in result.err
             assert "  hint: " in result.err

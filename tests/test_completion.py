@@ -81,7 +81,6 @@ def test_nothing_follows_the_last_argument(command: str) -> None:
         ("fit 'y = a*x' --predict", "READ", ["README.md"]),
         ("map x --input-format", "nd", ["ndjson"]),
         ("map x --compression", "z", ["zstd"]),
-        ("map x --drop", "", []),
         ("plot x*y --levels", "", []),
         ("graph x --collapse", "names,", ["names,functions", "names,names", "names,chains"]),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),

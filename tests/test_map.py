@@ -596,7 +596,7 @@ def test_the_columns_of_a_wide_file_are_looked_up_once(monkeypatch: pytest.Monke
 
     header = delimited.DelimitedReader._header
     monkeypatch.setattr(delimited.DelimitedReader, "_header", lambda self: [*map(Name, header(self))])
-    assert run_map("x0*2", "wide.csv", "--drop", "x7").code == 0
+    assert run_map("x0*2", "wide.csv", "--keep-columns", "x0,x8").code == 0
     assert compared < 100 * len(names), "a search in a list of columns for each column compares 2,000,000 names"
     refused(2, "--in-place replaces one input file", "x", "d.csv", "--in-place", "-o", "o.csv")
 

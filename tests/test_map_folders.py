@@ -71,7 +71,7 @@ def test_types_are_those_of_arrow(values: list[str]) -> None:
     dataset = pytest.importorskip("pyarrow.dataset")
     save([{"k": value} for value in values], "parquet")
     truth = dataset.dataset("ds", partitioning="hive").to_table(columns=["k"])
-    assert run_map("x", "ds", "--drop", "x", "-o", "o.parquet").code == 0
+    assert run_map("x", "ds", "--keep-columns", "k", "-o", "o.parquet").code == 0
     found = dataset.dataset("o.parquet").to_table(columns=["k"])
     assert found.schema.field("k").type == truth.schema.field("k").type
     assert sorted(map(str, found["k"].to_pylist())) == sorted(map(str, truth["k"].to_pylist()))
@@ -171,7 +171,7 @@ def test_folders_with_different_columns() -> None:
 def test_a_cluster_gives_the_same_rows(style: str) -> None:
     save(PARTITIONS, style)
     local = run_map("x*year", "ds", "--format", "csv")
-    done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--workers", 1, "--partition-bytes", 4)
+    done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--threads", 1, "--partition-bytes", 4)
     assert (done.code, done.out) == (0, local.out)
 
 

@@ -140,16 +140,16 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
 
 
 def test_all_processors_are_used_unless_their_number_is_given() -> None:
-    def numbers(engine: str, *given: int | None) -> tuple[int, int]:
-        settings = Cluster(engine, None, *given, None, False).settings("out/", False)
+    def numbers(engine: str, threads: int | None) -> tuple[int, int]:
+        settings = Cluster(engine, threads, None, False).settings("out/", False)
         assert settings is not None
         return settings.workers, settings.threads
 
     count = processors()
-    assert numbers("auto", None, None) == (count, count)
-    assert numbers("auto", None, count + 1) == (count, count + 1)
-    assert numbers("dask", None, None) == (count, 1)
-    assert numbers("dask", count + 1, 3) == (count + 1, 3)
+    assert numbers("local", None) == (count, count)
+    assert numbers("local", count + 1) == (count + 1, count + 1)
+    assert numbers("dask", None) == (count, 1)
+    assert numbers("dask", count + 1) == (count + 1, 1)
 
 
 def test_rows_with_and_without_a_header_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +280,6 @@ def test_given_arrays_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         (("d.csv", "-o", "out/", "--unbuffered"), "--unbuffered is for a stream, but -o FOLDER reads files"),
         (("d.csv", "-o", "out/", "--sum"), "is a folder, but a sum is one table"),
         (("d.csv", "-o", "out/", "--format", "table"), "cannot write the format table"),
-        (("d.csv", "-o", "out/", "--workers", "2"), "--workers applies only to a cluster"),
     ],
 )
 def test_what_it_refuses(arguments: tuple[str, ...], message: str) -> None:
@@ -304,7 +303,7 @@ def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
 )
 def test_a_killed_run_is_continued(engine: str, name: str) -> None:
     save(2000)
-    arguments = ("--partition-bytes", "1800", "--engine", engine, *(("--workers", "2") if engine == "dask" else ()))
+    arguments = ("--partition-bytes", "1800", "--engine", engine, *(("--threads", "2") if engine == "dask" else ()))
     assert run_map(SLOW, "d.csv", "--partition-bytes", 1_800, "-o", "right/").code == 0
     with run_of("-o", "out/", *arguments) as process:
         until(lambda: os.path.exists("out/part-00003.csv") or process.poll() is not None)

@@ -1,4 +1,4 @@
-"""``--where`` of ``map``, ``fit``, ``root`` and ``propagate``, ``--keep-columns``, ``--drop``, and fields inside columns."""
+"""``--where`` of ``map``, ``fit``, ``root`` and ``propagate``, ``--keep-columns``, and fields inside columns."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ def test_columns_to_copy_in_their_order() -> None:
 
 
 def test_columns_to_leave_out() -> None:
-    found = run_map("x*y", "--wrt", "x", "--drop", "y,g", stdin=ROWS).text.splitlines()
+    found = run_map("x*y", "--wrt", "x", "--keep-columns", "id,x", stdin=ROWS).text.splitlines()
     assert found[:2] == ["id,x,value,d_x", "a,1.50,3.0,2.0"]
-    assert run_map("x*y", "--drop", "id,x,y,g", stdin=ROWS).text.splitlines()[:2] == ["value,d_x,d_y", "3.0,2.0,1.5"]
     data = b"value,x\n7,2\n"
-    assert run_map("x", "--drop", "value", stdin=data).text == "x,value,d_x\n2,2.0,1.0\n"
+    assert run_map("x", "--keep-columns", "x", stdin=data).text == "x,value,d_x\n2,2.0,1.0\n"
     assert run_map("x", "--keep-columns", "x", stdin=b"x,a,a\n1,2,3\n").text == "x,value,d_x\n1,1.0,1.0\n"
 
 
@@ -120,7 +119,7 @@ def test_every_format_is_filtered(style: str) -> None:
     if style == "parquet":
         pytest.importorskip("pyarrow")
     Path("d.csv").write_text("id,x\n" + "".join(f"{i},{i % 5}\n" for i in range(30)))
-    assert run_map("x", "d.csv", "-o", f"d.{style}", "--value-name", "id2", "--order", 0, "--drop", "id").code == 0
+    assert run_map("x", "d.csv", "-o", f"d.{style}", "--value-name", "id2", "--order", 0, "--keep-columns", "x").code == 0
     rows = run_map("10*x", f"d.{style}", "--where", "x >= 3", "--format", "csv").text.splitlines()[1:]
     assert len(rows) == 12
     assert all(float(row.split(",")[0]) >= 3 for row in rows)
@@ -211,10 +210,9 @@ def test_bad_cells_come_before_the_condition() -> None:
 def test_names_with_commas_are_quoted() -> None:
     data = b'x,"a,b","q""r",c\n1,2,3,4\n'
     assert run_map("x", "--keep-columns", 'c, "a,b"', stdin=data).text == 'c,"a,b",value,d_x\n4,2,1.0,1.0\n'
-    assert run_map("x", "--drop", '"a,b","q""r"', stdin=data).text == "x,c,value,d_x\n1,4,1.0,1.0\n"
     assert run_map("x", "--sum", "--by", '"a,b"', stdin=data).text == '"a,b",value,d_x\n2,1.0,1.0\n'
     assert run_map("x", "--columns", 'x,"a,b",c', "-q", stdin=b"1,2,3\n").text == "1.0,1.0\n"
-    refused('its columns: x, "a,b", q"r, c', "x", "--drop", "nothing", stdin=data)
+    refused('its columns: x, "a,b", q"r, c', "x", "--keep-columns", "nothing", stdin=data)
 
 
 @pytest.mark.parametrize(
@@ -234,16 +232,14 @@ def test_names_with_commas_are_quoted() -> None:
         (["--where", "id == 'a' or lgo(x)"], "unknown function 'lgo'\n  id == 'a' or lgo(x)\n               ^^^"),
         (["--where", "ids == 'a'"], "has no column 'ids'"),
         (["--at", "k=1", "--where", "k == 'a'"], "a text is compared with a column"),
-        (["--drop", "nothing"], "has no column 'nothing', which --drop names"),
         (["--keep-columns", "idd"], "has no column 'idd', which --keep-columns names"),
-        (["--keep-columns", "x", "--drop", "y"], "--keep-columns and --drop exclude each other"),
         (["--keep-columns", "x", "--no-keep"], "--no-keep and --keep-columns exclude each other"),
-        (["-q", "--drop", "x"], "-q and --drop exclude each other"),
-        (["--drop", "x,,y"], "a name is missing"),
-        (["--drop", ""], "a name is missing"),
-        (["--drop", 'x,"y'], "'x,\"y' is not a list of names"),
-        (["--drop", '"x"y'], "'\"x\"y' is not a list of names"),
-        (["--drop", "x\ny"], "is not a list of names"),
+        (["-q", "--keep-columns", "x"], "-q and --keep-columns exclude each other"),
+        (["--keep-columns", "x,,y"], "a name is missing"),
+        (["--keep-columns", ""], "a name is missing"),
+        (["--keep-columns", 'x,"y'], "'x,\"y' is not a list of names"),
+        (["--keep-columns", '"x"y'], "'\"x\"y' is not a list of names"),
+        (["--keep-columns", "x\ny"], "is not a list of names"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str) -> None:
@@ -380,7 +376,7 @@ def save_table(path: str) -> None:
         "fit 'y = m*x' --by g",
         "fit 'y = m*x' --sigma u_x",
         "root 'z**2 = x' --at z=1 --no-keep",
-        "propagate 2*x --drop w",
+        "propagate 2*x --keep-columns x",
     ],
 )
 def test_the_rows_of_other_commands(command: str, style: str, condition: str) -> None:
@@ -388,7 +384,7 @@ def test_the_rows_of_other_commands(command: str, style: str, condition: str) ->
     save_table(f"d.{style}")
     assert run_map("x", f"d.{style}", "--const", "k=3", "--where", condition, "-o", f"chosen.{style}", "--order", 0).code == 0
     const = "--const k=3" if "k" in condition else ""
-    columns = "" if "root" in command or "fit" in command else " --drop w,value"
+    columns = "" if "root" in command or "fit" in command else " --keep-columns x"
     expected = run(f"autodiff {command}{columns} --format csv chosen.{style}")
     assert run(f'autodiff {command} --format csv d.{style} {const} --where "{condition}"') == expected
     assert "error: " not in expected

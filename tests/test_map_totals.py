@@ -337,7 +337,6 @@ def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str
     [
         (["--by", "g"], "--by groups the rows of a sum or mean\n  hint: add --sum or --mean"),
         (["--sum", "--mean"], "--sum and --mean exclude each other"),
-        (["--mean", "--drop", "g"], "--mean and --drop exclude each other"),
         (["--sum", "--keep-columns", "g"], "--sum and --keep-columns exclude each other"),
         (["--sum", "--unbuffered"], "--sum and --unbuffered exclude each other"),
         (["--sum", "--by", "gg"], "has no column 'gg', which --by names\n  hint: did you mean 'g'?"),

@@ -270,7 +270,7 @@ def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> 
     s3fs.S3FileSystem().put_file("rows.csv", f"{store}/some.csv")
     command = [sys.executable, "-m", "autodiff_cli", "map", slow, f"{store}/some.csv", "-o", f"{store}/shared/"]
     with scheduler._of_this_machine(2, 1, str(tmp_path / "scratch")) as cluster:
-        command += ["--partition-bytes", "2200", "--engine", "dask", "--scheduler", cluster.scheduler_address]
+        command += ["--partition-bytes", "2200", "--engine", cluster.scheduler_address]
         with started(command) as process:
             until(lambda: len(names(f"{store}/shared")) > 6)
             os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)

@@ -35,8 +35,6 @@ class Cluster(NamedTuple):
     """The options for computing in one piece, in parts or on a cluster."""
 
     engine: str
-    scheduler: str | None
-    workers: int | None
     threads: int | None
     partition_bytes: int | None
     resume: bool
@@ -49,26 +47,26 @@ class Cluster(NamedTuple):
         """
         from autodiff_cli.data import output
 
-        dask, many = self.engine == "dask", output.is_folder(target)
-        for_cluster = {"--scheduler": self.scheduler, "--workers": self.workers, "--partition-bytes": self.partition_bytes}
-        for name, value in for_cluster.items():
-            if value is not None and not (dask or (many and name == "--partition-bytes")):
-                raise click.UsageError(f"{name} applies only to a cluster\n  hint: add --engine dask")
+        dask, many = self.engine != "local", output.is_folder(target)
+        scheduler = None if self.engine in ("local", "dask") else self.engine
+        if scheduler is not None and ":" not in scheduler:
+            raise click.UsageError(f"unknown engine '{scheduler}'\n  hint: use local, dask, or the address of a Dask scheduler")
+        if self.partition_bytes is not None and not (dask or many):
+            raise click.UsageError("--partition-bytes applies only to a cluster\n  hint: add --engine dask")
         if self.resume and not many:
             raise click.UsageError("--resume continues an output of many files\n  hint: name a folder: -o out/")
         if not dask and not many:
             return None
         if unbuffered:
             raise click.UsageError(f"--unbuffered is for a stream, but {'--engine dask' if dask else '-o FOLDER'} reads files")
-        for name, value in (("--workers", self.workers), ("--threads", self.threads)):
-            if self.scheduler is not None and value is not None:
-                raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
+        if scheduler is not None and self.threads is not None:
+            raise click.UsageError("--threads is for this machine, but --engine names another cluster")
         from autodiff_cli.compiler.threads import processors
         from autodiff_cli.data.parts.coordinator import PartSettings
         from autodiff_cli.data.parts.partitions import BYTES
 
-        threads = self.threads or (1 if dask else processors())
-        return PartSettings(dask, self.scheduler, self.workers or processors(), threads, self.partition_bytes or BYTES, self.resume)
+        count = self.threads or processors()
+        return PartSettings(dask, scheduler, count, 1 if dask else count, self.partition_bytes or BYTES, self.resume)
 
 
 compiled = click.option(
@@ -86,21 +84,14 @@ cluster = options.together(
         "--engine",
         default="local",
         show_default=True,
-        type=click.Choice(["local", "dask"]),
-        help="Engine: local for this process, dask for a Dask cluster.",
+        metavar="local|dask|ADDRESS",
+        help="Engine: local for this process, dask for a new Dask cluster on this machine, or a Dask scheduler: tcp://HOST:8786.",
     ),
     click.option(
         "--threads",
         metavar="N",
         type=click.IntRange(1),
-        help="Number of threads; on a cluster, per worker.  [default: one per processor; 1 on a cluster]",
-    ),
-    click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler: tcp://HOST:8786.  [default: a new one on this machine]"),
-    click.option(
-        "--workers",
-        metavar="N",
-        type=click.IntRange(1),
-        help="Number of worker processes on this machine.  [default: one per processor]",
+        help="Number of threads, or of the processes of a new cluster.  [default: one per processor]",
     ),
     click.option("--partition-bytes", metavar="SIZE", type=ByteSize(), help="Number of bytes per task.  [default: 64M]"),
     click.option("--resume", is_flag=True, help="Continue an interrupted run whose output is a folder."),

@@ -19,11 +19,11 @@ _SECTIONS = {
     "Totals": "sum mean groups |",
     "Picture": "of depth y_range log levels | collapse steps width height theme animate",
     "Checks": "claim verify | digits strict",
-    "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns drop value_name
+    "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns value_name
         derivative_name compression unbuffered resume""",
     "Other": "simplify | quiet_notes no_limits help help_all",
     "Speed": "| compiling fast",
-    "Cluster": "| engine threads scheduler workers partition_bytes partition_rows",
+    "Cluster": "| engine threads partition_bytes",
 }
 """The parameters in each section of a help text; ``--help`` shows those before the bar."""
 SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split() if name != "|"}

@@ -129,7 +129,6 @@ class Selection(NamedTuple):
 
     keep: bool
     keep_columns: str | None
-    drop: str | None
     where: str | None
 
     def keywords(self, quiet: bool) -> dict[str, Any]:
@@ -138,14 +137,12 @@ class Selection(NamedTuple):
         Raises:
             click.UsageError: if two options exclude each other.
         """
-        given = [name for name, value in (("--keep-columns", self.keep_columns), ("--drop", self.drop)) if value is not None]
-        given = ["-q"] * quiet + ["--no-keep"] * (not self.keep) + given
-        if len(given) > 1 and self.keep_columns != self.drop:
-            raise click.UsageError(f"{given[0]} and {given[1]} exclude each other\n  hint: remove one of them")
+        names = ["-q"] * quiet + ["--no-keep"] * (not self.keep)
+        if names and self.keep_columns is not None:
+            raise click.UsageError(f"{names[0]} and --keep-columns exclude each other\n  hint: remove one of them")
         return {
             "keep": self.keep and not quiet,
             "keep_columns": options.names(self.keep_columns),
-            "drop": options.names(self.drop) or (),
             "where": self.where and options.read_expression(self.where),
         }
 
@@ -155,7 +152,6 @@ selection = options.together(
     Selection,
     keep,
     click.option("--keep-columns", metavar="a,b", help="Input columns to copy, in this order."),
-    click.option("--drop", metavar="a,b", help="Input columns that are not copied."),
     where,
 )
 
@@ -179,7 +175,6 @@ class Totals(NamedTuple):
         others = {
             "--mean": self.sum and self.mean,
             "--keep-columns": selection.keep_columns is not None,
-            "--drop": selection.drop is not None,
             "--in-place": rows.in_place,
             "--unbuffered": unbuffered,
         }

@@ -14,7 +14,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest, Results, Tally, Writer, field_of, without
-from autodiff_cli.data.selection import Condition, column_list, constant_or_column, copied, named_columns
+from autodiff_cli.data.selection import Condition, column_list, constant_or_column, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
@@ -38,7 +38,6 @@ class Task:
         lets: the column of each variable whose name differs from the name of its column.
         keep: whether the input columns are copied to the output.
         keep_columns: the input columns that are copied, in the order of the output; ``None`` for all.
-        drop: the input columns that are not copied.
         total: ``sum`` or ``mean`` to write the totals of the results over all rows or groups of rows; ``None`` to write all rows.
         by: the input columns whose values form the groups, and which are copied; without columns, all rows are one group.
         where: an expression; rows for which it is false or nan are left out.  ``None`` for all rows.
@@ -59,7 +58,6 @@ class Task:
     lets: Mapping[str, str] = field(default_factory=dict)
     keep: bool = True
     keep_columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
     total: str | None = None
     by: Sequence[str] = ()
     where: str | None = None
@@ -208,7 +206,8 @@ class RowMap:
         """Return the columns that are read for the output, and those that are copied."""
         task = self.task
         if task.total is None:
-            kept = copied(columns, task.keep_columns, task.drop, source) if task.keep else ()
+            kept = columns if task.keep_columns is None else named_columns(columns, task.keep_columns, "keep_columns", source)
+            kept = tuple(kept) if task.keep else ()
             return kept, kept
         groups = named_columns(columns, task.by, "by", source)
         return groups, groups if task.keep else ()
@@ -271,7 +270,7 @@ class RowMap:
         raw = writer.raw if unchanged else ""
         twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
         if twice is not None and not raw:
-            hint = f"copy other columns with {setting('keep_columns')} or {setting('drop')}, or none with {setting('no_keep')}"
+            hint = f"copy other columns with {setting('keep_columns')}, or none with {setting('no_keep')}"
             raise UsageError(f"{reader.name} has more than one column '{twice}'", hint=hint)
         partial = not self.keeps_all
         return ReadRequest(self.numbers, self.read, self.results, writer.text, raw, self.task.on_error, partial, texts=self.texts)
@@ -285,7 +284,7 @@ class RowMap:
     def keeps_all(self) -> bool:
         """Whether all input columns are copied."""
         task = self.task
-        return task.keep and task.keep_columns is None and not task.drop and task.total is None
+        return task.keep and task.keep_columns is None and task.total is None
 
     def compute(self, block: Block) -> tuple[Block, list[Floats]]:
         """Compute the results for the rows of a block that satisfy the condition.

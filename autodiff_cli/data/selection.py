@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def copied(columns: Sequence[str], keep: Sequence[str] | None, drop: Sequence[str], source: str) -> tuple[str, ...]:
-    """Return the input columns that are copied to the output, in their order.
-
-    Args:
-        columns: the names of the columns of the input.
-        keep: the columns to copy, in the order of the output; ``None`` for all.
-        drop: the columns that are not copied.
-        source: the name of the input in messages.
-
-    Raises:
-        UsageError: if the input does not have a column.
-    """
-    if keep is not None:
-        return named_columns(columns, keep, "keep_columns", source)
-    dropped = frozenset(named_columns(columns, drop, "drop", source))
-    return tuple(name for name in columns if name not in dropped)
-
-
 def named_columns(columns: Sequence[str], names: Sequence[str], option: str, source: str) -> tuple[str, ...]:
     """Return the columns with the names that a setting lists, each once; many headers have a space after the comma.
 

@@ -57,8 +57,6 @@ RARE = {
 """Options that come less often, and why."""
 LEFT_OUT = {
     "--engine": "dask starts processes and sockets",
-    "--scheduler": "it opens a connection",
-    "--workers": "it is for a cluster only",
     "--partition-bytes": "it is for a cluster or a folder",
     "--resume": "it is for a folder that an interrupted run left",
     "--help-all": "it is the same each time; tests/test_help.py looks at it",

@@ -154,7 +154,7 @@ def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, s
         raise UsageError(f"{who} writes files that are not compressed", hint=f"compress '{target}' afterwards")
     shared = target is not None and not storage.is_url(target) and (os.path.isfile(target) or not os.path.exists(target))
     if settings.scheduler is not None and not shared:
-        message = f"{setting('scheduler')} needs an output file or folder that all machines can write to"
+        message = f"{setting('engine')} needs an output file or folder that all machines can write to"
         raise UsageError(message, hint="name a file such as out.csv, or a folder such as out/ or s3://bucket/out/")
 
 

@@ -132,7 +132,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
                     asyncio.run(_answered(address))
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
-                option = setting("scheduler")
+                option = setting("engine")
                 raise UsageError(
                     f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
                 ) from None
