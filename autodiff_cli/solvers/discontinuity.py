@@ -53,11 +53,7 @@ def _on_line(x: Vector, i: int, value: float) -> Vector:
 
 
 def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return pairs of floats between which a function may not be continuous.
-
-    A pair of neighbours is the first place; if rounding errors of arguments spread a jump over several floats, another pair
-    contains them all.
-    """
+    """Return pairs of floats between which a function may not be continuous."""
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))

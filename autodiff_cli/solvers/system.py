@@ -244,11 +244,7 @@ class System:
             return np.full({"values": self.count, "hessian": n * (n + 1) // 2, "product": n}.get(kind, self.count * n), np.nan)
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Evaluate the programs eagerly; return their results, and the leaves that they were computed from.
-
-        Raises:
-            ShapeError: if a result has another shape than at the start.
-        """
+        """Evaluate the programs eagerly; return their results, and the leaves that they were computed from."""
         outputs, leaves = self._evaluated(x, differentiable)
         for output, shape in zip(outputs, self.result_shapes, strict=True):
             if output.shape != shape:

@@ -142,11 +142,7 @@ def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[st
 
 
 def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collection[str]) -> None:
-    """Raise an error if a tied parameter has a value of its own, or a tie contains a column.
-
-    Raises:
-        UsageError: if it does.
-    """
+    """Raise an error if a tied parameter has a value of its own, or a tie contains a column."""
     for name, text in ties.items():
         names = _names(parse(text))
         if name in given:
@@ -165,11 +161,7 @@ def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collec
 
 
 def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
-    """Return the starts that are numbers, and those that are ranges.
-
-    Raises:
-        UsageError: if a start is not a number or a range.
-    """
+    """Return the starts that are numbers, and those that are ranges."""
     numbers: dict[str, float] = {}
     ranges: dict[str, Interval | None] = {}
     for name, value in pairs(given, "at"):
@@ -188,11 +180,7 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
 
 
 def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collection[str], spread: str | None) -> dict[str, str]:
-    """Return the expression of the standard deviations of each column that has errors itself.
-
-    Raises:
-        UsageError: if a name is not a column or occurs twice, or the standard deviations of the left side are not given.
-    """
+    """Return the expression of the standard deviations of each column that has errors itself."""
     stated = pairs(given, "sigma_x", "0.1")
     found = {name: str(value) for name, value in stated}
     check_names(found, columns, "sigma_x", "column")
@@ -213,14 +201,7 @@ def _check_free(
     source: Source,
     columns: Collection[str],
 ) -> None:
-    """Raise an error if a name that has no start must be meant as a column.
-
-    This is the case if it looks like a misspelt column, if it stands alone on the left side, or if the right side has several
-    parameters but no column.
-
-    Raises:
-        MissingValue: if a name is meant as a column.
-    """
+    """Raise an error if a name that has no start must be meant as a column."""
     left, right, _ = statements.equations[0]
     free = [name for name in parameters if name in ranges and ranges[name] is None]
     known = ", ".join(source.names)

@@ -13,11 +13,10 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, 
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.describe import described, judge
 from autodiff_cli.solvers.fitting.engine.minimize import MOST, Minimization, Minimizer, Step
 from autodiff_cli.solvers.fitting.inference import derived, predicted, profiles
 from autodiff_cli.solvers.fitting.problem import Problem
-from autodiff_cli.solvers.fitting.result import Fit
+from autodiff_cli.solvers.fitting.result import Fit, described, judge
 from autodiff_cli.solvers.fitting.starts import started
 
 if TYPE_CHECKING:
@@ -183,10 +182,7 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
 
 
 def _minimized(problem: Problem, most: int, watch: Callable[[Step], None] | None) -> Minimization:
-    """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several.
-
-    The second start is the solution without errors in the columns.
-    """
+    """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several."""
     first = Minimizer(problem.objective, problem.first[None], problem.box, most, watch).run()
     if not problem.errors:
         return first

@@ -12,11 +12,10 @@ from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.solvers.fitting.describe import notes_on_problem
 from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
-from autodiff_cli.solvers.fitting.engine.minimize import MOST, NOT_FINITE, Minimizer
-from autodiff_cli.solvers.fitting.engine.optimality import optimality
+from autodiff_cli.solvers.fitting.engine.minimize import MOST, NOT_FINITE, Minimizer, optimality
 from autodiff_cli.solvers.fitting.inference import derived_in_groups
+from autodiff_cli.solvers.fitting.result import notes_on_problem
 from autodiff_cli.solvers.fitting.starts import started
 from autodiff_cli.solvers.fitting.statistics import covariances, squares
 from autodiff_cli.solvers.solution import Solution
@@ -158,11 +157,7 @@ def _facts(dof: int, rows: int, verdict: str, rss: float = np.nan) -> Record:
 
 
 def _best(batch: LeastSquares, problem: Problem, most: int) -> Minima:
-    """Return the minima of all groups.
-
-    Each group is minimised from the start, and then from the minimum of its predecessor.  The smaller minimum counts, and the first
-    if they are equal to rounding.  The result does not depend on the number of threads.
-    """
+    """Return the minima of all groups."""
     first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem, most)
     solved = np.flatnonzero(first.converged)
     if len(solved) == 0 or len(batch.sizes) == 1:

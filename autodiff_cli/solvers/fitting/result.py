@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.command_result import Named, Record
-from autodiff_cli.solvers.fitting.engine.optimality import Optimality
+from autodiff_cli.errors import setting
+from autodiff_cli.evaluation.phrasing import Note, note
+from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.solvers.fitting.engine.minimize import Optimality, determined, optimality
+from autodiff_cli.solvers.fitting.inference import derived
 from autodiff_cli.solvers.fitting.problem import Problem
-from autodiff_cli.solvers.fitting.statistics import Curvature
+from autodiff_cli.solvers.fitting.statistics import Curvature, covariances, curvature, noisy, quantile, refined, residual_statistics
 from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
     from autodiff_cli.solvers.fitting.inference import Ends, Prediction
 
 
@@ -139,3 +150,206 @@ def _no_start(derived: Record) -> Record:
 def by_names(names: tuple[str, ...], matrix: Matrix) -> dict[str, dict[str, Any]]:
     """Return a matrix as a dictionary of rows by name."""
     return {a: dict(zip(names, row, strict=True)) for a, row in zip(names, matrix.tolist(), strict=True)}
+
+
+MOST_CURVED = 50_000_000
+"""The maximum number of operations for the curvature; for longer data, it is small."""
+FEW_DIGITS = 4.0
+"""The number of certain digits below which a parameter has not converged."""
+PATTERNS = 3
+"""The number of patterns of signs of neighbouring points; for more than ``SHORT`` rows, one."""
+SHORT = 10_000
+OUTLIERS = 3
+"""The number of residuals that the report lists."""
+
+
+def described(problem: Problem, point: Vector, level: float) -> Fit:
+    """Return the result at a point, with its statistics and its verification computed at this point."""
+    rows = np.array([problem.data.rows])
+    facts = optimality(problem.objective, point[None], problem.box, rows, PATTERNS if problem.data.rows <= SHORT else 1)
+    free = facts.free[0]
+    if not len(facts.null) and not problem.errors and noisy(problem, float(facts.quadratic.value[0])):
+        better = refined(problem, point, free)
+        if better is not None:
+            point, linear = better
+            facts = facts._replace(linear=linear)
+    found = Fit(problem, point, facts, level)
+    matrix = found.matrix = covariances(problem.objective, point[None], facts, rows, problem.absolute)[0]
+    errors = np.sqrt(np.diag(matrix))
+    dof = problem.data.rows - int(free.sum())
+    k = found.k = quantile(level, dof, problem.absolute)
+    fitted = dict(zip(problem.free, point.tolist(), strict=True))
+    found.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
+    found.errors = dict(zip(problem.free, errors.tolist(), strict=True))
+    found.parameters = {}
+    for name, value in found.values.items():
+        held = name in fitted and not free[problem.free.index(name)]
+        found.parameters[name] = {
+            **estimate(value, found.errors.get(name, np.nan), k),
+            "start": problem.start[name],
+            "fixed": name in problem.fixed,
+            "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
+        }
+    for name, record in zip(problem.ties, derived(found, problem.ties), strict=True):
+        error = np.nan if record["std_error"] is None else record["std_error"]
+        found.values[name], found.errors[name] = record["value"], error
+        found.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
+    known = np.isfinite(errors)
+    free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
+    part = matrix[np.ix_(known, known)]
+    found.covariance = by_names(free, part)
+    with np.errstate(all="ignore"):
+        found.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
+    found.residual, found.statistics = residual_statistics(problem, point, facts, _total(problem))
+    found.curvature = _curvature(problem, point, facts)
+    relative = "weights" if problem.scale is not None else "residuals"
+    found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
+    found.notes = notes_on_problem(problem)
+    found.outliers = _outliers(problem, point, found.noise)
+    return found
+
+
+def notes_on_problem(problem: Problem) -> list[Note]:
+    """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
+    data = problem.data
+    found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
+    outside = [name for name, p, at in zip(problem.free, problem.first, problem.box.inside(problem.first), strict=True) if p != at]
+    found += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
+    if data.skipped:
+        found.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
+    if problem.model.reason is not None:
+        found.append(note("slow", f"every row is evaluated separately, which is slow: {problem.model.reason}"))
+    return found
+
+
+def estimate(value: float, error: float, k: float) -> Record:
+    """Return the entries of a parameter: its value, its standard error and its interval."""
+    known = math.isfinite(error)
+    interval = [value - k * error, value + k * error] if known else None
+    return {"value": value, "std_error": error if known else None, "interval": interval}
+
+
+def judge(result: Fit, exhausted: bool, most: int) -> None:
+    """Set the verdict of a result from the facts about its point."""
+    facts = result.optimality
+    if facts.is_minimum[0]:
+        result.converged, result.verdict = True, "minimum"
+    elif len(facts.null):
+        result.verdict = "singular"
+        result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
+        result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
+        others = (result.problem.first, result.problem.box.inside(np.ones_like(result.point)))
+        if any(all_determined(result.problem.objective, other) for other in others):
+            start = f"choose other starting values with {setting('at')}, or rewrite the model"
+            result.advice = f"{start}; at other values, the data determine all parameters"
+    elif not facts.quadratic.finite[0]:
+        result.reason = "the derivatives at the best point are not finite"
+    elif exhausted:
+        result.reason = f"no minimum after {plural(most, 'step')}"
+        result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
+    elif not facts.positive[0]:
+        result.verdict = "saddle"
+        result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
+    elif growing := [
+        name
+        for name, digits, step, value in zip(result.problem.free, facts.digits[0], facts.step[0], result.point, strict=True)
+        if digits < FEW_DIGITS and step * value > 0
+    ]:
+        verb = "grows" if len(growing) == 1 else "grow"
+        result.reason = f"the sum of squares decreases without a minimum as {listed(growing)} {verb}"
+        result.advice = f"use {setting('bounds')}, or fix a parameter with {setting('fix')}"
+    else:
+        result.reason = f"the steps end before the minimum: the relative offset is {facts.offset[0]:.1g}"
+    if not result.converged and result.problem.statements.equations[0].right is None:
+        result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
+
+
+def _total(problem: Problem) -> float | None:
+    """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
+    y = problem.response
+    if y is None or problem.errors:
+        return None
+    w = np.ones_like(y) if problem.scale is None else problem.scale**2
+    return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
+
+
+def _curvature(problem: Problem, point: Vector, facts: Optimality) -> Curvature | None:
+    """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
+    n = int(facts.free.sum())
+    dof = problem.data.rows - n
+    plain = problem.loss.plain and not problem.errors and facts.free.all() and facts.is_minimum[0]
+    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
+        return None
+    if problem.absolute:
+        radius = math.sqrt(float(from_scipy("chdtri")(n, 0.05)))
+    else:
+        radius = float(facts.linear.rest[0]) / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
+    return curvature(problem.objective.second(point[None]), facts.linear.factor[0], radius)
+
+
+def _outliers(problem: Problem, point: Vector, unit: float | None) -> list[dict[str, object]]:
+    """Return the largest residuals in units of their standard deviation."""
+    u = problem.objective.residuals(point[None])
+    if not unit or not np.isfinite(u).all():
+        return []
+    largest = np.argsort(-np.abs(u), kind="stable")[:OUTLIERS]
+    return [
+        {"row": problem.data.line(i), "place": problem.data.place(i), "standardized": float(u[i] / unit)} for i in largest.tolist()
+    ]
+
+
+PART = 1e-4
+"""The smallest relative change of a parameter along a direction that counts."""
+TINY = 1e-100
+"""The size below which a parameter counts as 0."""
+SAME = 1e-9
+"""The largest relative difference of two values of the objective that are equal up to rounding."""
+
+_PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], ...] = (
+    ("{}*{}", lambda a, b, t: (a * t, b / t)),
+    ("{}/{}", lambda a, b, t: (a * t, b * t)),
+    ("{} + {}", lambda a, b, t: (a + t, b - t)),
+    ("{} - {}", lambda a, b, t: (a + t, b + t)),
+)
+"""Combinations of two parameters, each with a movement that does not change the combination."""
+
+
+def undetermined(objective: LeastSquares, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
+    """Return a sentence that names what the data do not determine.
+
+    A pair of parameters that occurs only as a product, quotient, sum or difference is recognised by moving along it: the
+    objective must not change.
+
+    Args:
+        objective: the objective.
+        point: the parameters.
+        names: their names.
+        null: the directions in which the residuals do not change, as rows of changes of the parameters.
+    """
+    sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
+    moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
+    involved = [i for i in range(len(names)) if moving[i]] or list(range(len(names)))
+    alone = [names[i] for i in involved if _unmoved(objective, point, {i: point[i] * 1.5 + 0.1})]
+    if alone or len(involved) == 1:
+        return f"the data do not determine {listed(alone or [names[i] for i in involved])}"
+    for i, j in itertools.combinations(involved, 2):
+        for text, move in _PAIRS:
+            trials = [move(float(point[i]), float(point[j]), t) for t in (1.25, 0.8)]
+            if point[i] and point[j] and all(_unmoved(objective, point, {i: a, j: b}) for a, b in trials):
+                return f"the data determine only {text.format(names[i], names[j])}, not {names[i]} and {names[j]}"
+    return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
+
+
+def all_determined(objective: LeastSquares, point: Vector) -> bool:
+    """Return whether the data determine all parameters near a point, such as the start, to first order."""
+    linear = objective.linear(point[None])
+    return bool(linear.finite[0] and determined(linear)[0])
+
+
+def _unmoved(objective: LeastSquares, point: Vector, moves: dict[int, float]) -> bool:
+    """Return whether the objective keeps its value when parameters move."""
+    moved = point[None].copy()
+    for i, value in moves.items():
+        moved[0, i] = value
+    before, after = (float(objective.value(each)[0]) for each in (point[None], moved))
+    return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0

@@ -10,12 +10,10 @@ import numpy as np
 from autodiff_cli.errors import DataError, UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import check_names
-from autodiff_cli.solvers.fitting.describe import PATTERNS, estimate, notes_on_problem
-from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer
-from autodiff_cli.solvers.fitting.engine.optimality import Optimality, determined, optimality
+from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
 from autodiff_cli.solvers.fitting.groups import Blocks, SharedFit
-from autodiff_cli.solvers.fitting.result import by_names
+from autodiff_cli.solvers.fitting.result import PATTERNS, by_names, estimate, notes_on_problem
 from autodiff_cli.solvers.fitting.starts import started
 from autodiff_cli.solvers.fitting.statistics import covariances, quantile
 from autodiff_cli.wording import listed, plural
@@ -145,15 +143,7 @@ def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str])
 
 
 def _covariances(joint: Joint, point: Matrix, free: Mask, matrix: Matrix, variance: float) -> Stack:
-    """Return the covariance matrices of the own and the shared parameters of the groups, of shape (B, k + s, k + s).
-
-    Args:
-        joint: the sum of squares.
-        point: the shared parameters.
-        free: which own parameters are not held at a bound.
-        matrix: the covariance matrix of the shared parameters, nan for those that are held.
-        variance: the variance of a residual.
-    """
+    """Return the covariance matrices of the own and the shared parameters of the groups, of shape (B, k + s, k + s)."""
     parts = joint.objective.eliminated(point)
     k, s = parts.across.shape[1:]
     known = np.isfinite(np.diag(matrix))

@@ -78,13 +78,7 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
-    """Return the rule of a function that is monotone in each argument.
-
-    Args:
-        signs: 1 for each argument in which it increases, -1 for each in which it decreases.
-        inside: whether it is so on a box, given the intervals of the arguments.
-        bounds: the numbers between which the values are.
-    """
+    """Return the rule of a function that is monotone in each argument."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]

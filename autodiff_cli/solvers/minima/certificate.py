@@ -100,10 +100,7 @@ def allowance(problem: Problem, x: Vector, typical: Vector) -> Vector:
 
 
 def _regular(problem: Problem, x: Vector, active: Active, errors: Vector) -> bool:
-    """Return whether the rounding errors of the active constraints are too small to change the gradients of these constraints.
-
-    A gradient that vanishes at the solution does not determine the point, and it makes a multiplier grow without limit.
-    """
+    """Return whether the rounding errors of the active constraints are too small to change the gradients of these constraints."""
     jacobian = np.where(active.fixed, 0.0, problem.slopes(x)[1])
     for i in np.flatnonzero(active.constraints):
         square = float(jacobian[i] @ jacobian[i])
@@ -187,10 +184,7 @@ def _weak(multipliers: Vector) -> float:
 
 
 def _scale(hessian: Matrix) -> Vector:
-    """Return the sizes of the variables' units with which no element of the Hessian matrix is above 1.
-
-    They are the roots of the diagonal of the absolute value of the matrix.
-    """
+    """Return the sizes of the variables' units with which no element of the Hessian matrix is above 1."""
     if not np.isfinite(hessian).all():
         return np.ones(len(hessian))
     values, vectors = np.linalg.eigh(hessian)
@@ -232,15 +226,7 @@ def _walls(problem: Problem, x: Vector, jacobian: Matrix, active: Active, strong
 
 
 def _on_cone(curvatures: Matrix, walls: Matrix) -> tuple[str, Vector]:
-    """Return the definiteness of a matrix on the cone of the directions that no wall forbids, and its lowest direction.
-
-    The lowest curvature on the cone belongs to an eigenvector of the matrix on one of its faces (Kaplan, Linear Algebra Appl. 313,
-    2000).
-
-    Args:
-        curvatures: the symmetric matrix, of shape (n, n).
-        walls: the rows whose product with a direction is not negative, of shape (k, n).
-    """
+    """Return the definiteness of a matrix on the cone of the directions that no wall forbids, and its lowest direction."""
     error = 32 * EPS * len(curvatures)
     lowest, direction = np.inf, np.zeros(len(curvatures))
     if len(walls) > _MOST_WALLS:
@@ -286,10 +272,7 @@ def _newton(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) 
 def _kind(
     problem: Problem, x: Vector, multipliers: Vector, curvatures: Matrix, basis: Matrix, scale: Vector, inner: Mask, step: Vector
 ) -> tuple[str, Vector]:
-    """Return the definiteness of the Hessian matrix on the tangent space, and the direction of its lowest eigenvalue.
-
-    A matrix is positive only if it stays so within twice the Newton step, because the minimum is only known to be there.
-    """
+    """Return the definiteness of the Hessian matrix on the tangent space, and the direction of its lowest eigenvalue."""
     direction = np.zeros(len(x))
     if not basis.size:
         return "positive", direction

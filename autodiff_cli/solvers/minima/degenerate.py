@@ -8,6 +8,7 @@ import numpy as np
 
 from autodiff_cli.derivatives.taylor import series
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
@@ -149,3 +150,220 @@ def _first_derivative(problem: Problem, x: Vector, size: float) -> tuple[int, fl
         return 0, 0.0
     first = int(np.argmax(np.abs(terms) > np.sqrt(EPS) * np.max(np.abs(terms))))
     return first + 1, float(np.sign(terms[first]))
+
+
+_MOST_STEPS = 300
+_MOST_BISECTIONS = 120
+_MOST_POLISHES = 60
+_MOST_VARIABLES = 50
+_RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_NEAREST = 1e-14
+"""The radius of the gradients around a point on a kink that determine the slope along it."""
+_ZERO = 1e-5
+"""The norm of a convex combination of gradients, relative to the largest of them, that is taken as zero."""
+
+
+class Kink(NamedTuple):
+    """A minimum at a kink.
+
+    Attributes:
+        x: the point.
+        reason: what proves the minimum.
+        norm: the norm of the shortest convex combination of the gradients around the point.
+    """
+
+    x: Vector
+    reason: str
+    norm: float = 0.0
+
+
+def settle(problem: Problem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
+    """Return the minimum at a kink near a point, or ``None``.
+
+    Args:
+        problem: the problem.
+        x: the point.
+        typical: the sizes of the variables.
+        moves: whether the point may move along the kink.
+    """
+    if problem.constraints or len(x) > _MOST_VARIABLES:
+        return None
+    size = np.maximum(np.maximum(typical, np.abs(x)), 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
+    size = np.where(size > 0, size, 1.0)
+    return _single(problem, x, float(size[0])) if len(x) == 1 else _sampled(problem, x, size, moves)
+
+
+def _single(problem: Problem, x: Vector, size: float) -> Kink | None:
+    """Enclose the jump of the derivative of a function of one variable between neighbouring floating-point numbers."""
+
+    def slope(point: float) -> float:
+        return float(problem.slopes(np.array([point]))[0][0])
+
+    def value(point: float) -> float:
+        return problem.values(np.array([point]))[0]
+
+    middle = float(x[0])
+    for distance in 10.0 ** np.arange(-12.0, 0.0):
+        low, high = middle - distance * size, middle + distance * size
+        if slope(low) < 0 < slope(high):
+            break
+    else:
+        return None
+    for _ in range(_MOST_BISECTIONS):
+        if not low < (center := (low + high) / 2) < high:
+            break
+        found = slope(center)
+        if found == 0 and value(center) <= min(value(low), value(high)):
+            low = high = center
+            break
+        low, high = (center, high) if found < 0 else (low, center)
+    best = min((low, high, middle, *([0.0] if low <= 0 <= high else [])), key=value)
+    step = 1e-9 * size
+    left, right = slope(best - step), slope(best + step)
+    closer = slope(best - step / 100), slope(best + step / 100)
+    same = abs(closer[0] - left) < 0.1 * abs(left) and abs(closer[1] - right) < 0.1 * abs(right)
+    rises = min(value(best - step), value(best + step)) >= value(best)
+    jump = abs(value(best + step / 100) - value(best - step / 100))
+    if not (left < 0 < right and same and rises) or jump > 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best)):
+        return None
+    left, right = (problem.sign * each for each in closer)
+    return Kink(np.array([best]), f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
+
+
+def _sampled(problem: Problem, x: Vector, size: Vector, moves: bool) -> Kink | None:
+    """Run gradient sampling from a point."""
+    random = np.random.default_rng(0)
+    left = _MOST_STEPS
+    for radius in _RADII if moves else _RADII[-2:]:
+        while left:
+            left -= 1
+            shortest, largest = _shortest(problem, x, size, radius, random)
+            if shortest is None or np.linalg.norm(shortest) <= _ZERO * largest or not moves:
+                break
+            lower = _searched(problem, x, -size * shortest, float(shortest @ shortest))
+            if lower is None:
+                break
+            x = lower
+    if moves:
+        x = _polished(problem, x, size, random)
+    if left and (reason := _proof(problem, x, size, random)):
+        shortest, _ = _shortest(problem, x, size, _RADII[-2], random)
+        return Kink(x, reason, 0.0 if shortest is None else float(np.linalg.norm(shortest / size)))
+    return None
+
+
+def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
+    """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn."""
+    last = np.inf
+    for _ in range(_MOST_POLISHES):
+        gradients = np.array(_around(problem, x, size, _RADII[-3], random))
+        if not len(gradients):  # none is finite
+            return x
+        _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
+        across = spread[: len(x)] > 1e-3 * spread[0] if len(spread) else np.zeros(0, bool)
+        rows = directions[: len(across)]
+        corner = across.all() and len(across) == len(x)
+        normals = np.vstack([rows, np.eye(len(x))]) if corner else rows[across]
+
+        def crossed(point: Vector, normals: Vector = normals) -> Vector:
+            for direction in normals:
+                point = _crossed(problem, point, size * direction)
+            return point
+
+        on_kink = crossed(x)
+        value = problem.values(on_kink)[0]
+        noise = 8 * EPS * abs(value)
+        lower = problem.values(x)[0] - value
+        if not lower >= -noise:
+            return x
+        x = on_kink
+        if corner and lower > noise:
+            continue
+        along = np.vstack([rows[~across], directions[len(across) :]])
+        # The directions contain errors, so the slope along them is that of the combination of gradients without a slope across.
+        slope, _ = _shortest(problem, x, size, _NEAREST, random)
+        hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x)), np.zeros(0)) * np.outer(size, size)
+        if slope is None or not len(along) or not np.isfinite(hessian).all():
+            return x
+        step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ slope), rcond=1e-12)[0]
+        moved = crossed(x + size * (along.T @ step))
+        length = float(np.linalg.norm(step))
+        if not (length < 0.9 * last and problem.values(moved)[0] <= value + noise):
+            return x
+        x, last = moved, length
+    return x
+
+
+def _crossed(problem: Problem, x: Vector, direction: Vector) -> Vector:
+    """Return the point on a line through x at which the slope changes its sign from minus to plus, if there is one near x."""
+
+    def slope(length: float) -> float:
+        return float(problem.slopes(x + length * direction)[0] @ direction)
+
+    for high in (1e-7, 1e-5, 1e-3):
+        if slope(-high) < 0 < slope(high):
+            break
+    else:
+        return x
+    low = -high
+    while high - low > 1e-20 and low < (center := (low + high) / 2) < high:
+        low, high = (center, high) if slope(center) < 0 else (low, center)
+    ends = [x + length * direction for length in (low, high)]
+    ends += [np.where(np.abs(each) <= 1e-15 * np.abs(direction), 0.0, each) for each in ends]
+    return min([x, *ends], key=lambda point: problem.values(point)[0])
+
+
+def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> str:
+    """Return the proof of a minimum at a kink, or an empty text."""
+    shortest, largest = _shortest(problem, x, size, _RADII[-2], random)
+    if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
+        return ""
+    spread = [np.linalg.norm(g) for g in _around(problem, x, size, _RADII[-1], random)]
+    if not spread or max(spread) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(problem.values(x)[0])):
+        return ""
+    value = problem.values(x)[0]
+    noise = 64 * EPS * abs(value)
+    for radius in (1e-2, 1e-3, 1e-4):
+        for direction in _directions(len(x), random):
+            if problem.values(np.clip(x + radius * size * direction, problem.low, problem.high))[0] < value - noise:
+                return ""
+    return "0 is a convex combination of the gradients around it; no lower value is near"
+
+
+def _directions(count: int, random: np.random.Generator) -> Vector:
+    units = np.eye(count)
+    return np.vstack([units, -units, random.uniform(-1, 1, (count + 2, count))])
+
+
+def _around(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> list[Vector]:
+    """Return the gradients, scaled by the sizes of the variables, at points within a radius."""
+    points = np.vstack([x, *(x + radius * size * each for each in _directions(len(x), random))])
+    gradients = [problem.slopes(np.clip(point, problem.low, problem.high))[0] * size for point in points]
+    return [each for each in gradients if np.isfinite(each).all()]
+
+
+def _shortest(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> tuple[Vector | None, float]:
+    """Return the shortest convex combination of the gradients around a point, and the norm of the longest gradient."""
+    gradients = np.array(_around(problem, x, size, radius, random))
+    if not len(gradients):
+        return None, 0.0
+    largest = float(np.max(np.linalg.norm(gradients, axis=1)))
+    if not largest:
+        return gradients[0], 0.0
+    # Weights that are not negative and sum to 1: the last equation has a large weight and is then satisfied by scaling.
+    weights, _ = library("scipy.optimize", "minimize").nnls(
+        np.vstack([gradients.T / largest, np.full(len(gradients), 1e3)]), np.append(np.zeros(len(x)), 1e3)
+    )
+    return gradients.T @ (weights / weights.sum()), largest
+
+
+def _searched(problem: Problem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
+    """Return a point along a direction with a sufficiently lower value, or ``None``."""
+    value = problem.values(x)[0]
+    length = 1.0
+    for _ in range(60):
+        trial = np.clip(x + length * direction, problem.low, problem.high)
+        if problem.values(trial)[0] < value - 1e-4 * length * decrease and np.isfinite(problem.slopes(trial)[0]).all():
+            return trial
+        length /= 2
+    return None

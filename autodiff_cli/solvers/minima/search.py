@@ -10,9 +10,8 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe
+from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe, settle
 from autodiff_cli.solvers.minima.descent import DENSE, Descent, Objective, descend, least_slope
-from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
 from autodiff_cli.solvers.minima.problem import OutOfTime
@@ -201,10 +200,7 @@ class Search:
         return None
 
     def _beyond_jump(self) -> Vector | None:
-        """Return a point close to a minimum with a value so low that the function must jump in between, or ``None``.
-
-        Derivatives at the point itself cannot show a jump.
-        """
+        """Return a point close to a minimum with a value so low that the function must jump in between, or ``None``."""
         problem, x = self.problem, self.x
         if problem.size > _MOST_NEIGHBOURS:
             return None

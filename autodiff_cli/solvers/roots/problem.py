@@ -270,3 +270,10 @@ def newton(jacobian: Matrix, f: Vector, cutoff: float = 1e-13) -> tuple[Vector, 
         matrix, columns = matrix * columns, np.ones(n)
     step, _, rank, _ = np.linalg.lstsq(matrix, -f / rows, cutoff)
     return step / columns, int(rank)
+
+
+def slope(point: Point) -> float:
+    """Return the largest cosine of the angle between the residuals and a column of the Jacobian; 0 at a minimum of the norm."""
+    sizes = np.linalg.norm(point.jacobian, axis=0) * norm(point.f)
+    products = np.abs(point.jacobian.T @ point.f)
+    return float(np.max(np.where(sizes > 0, products / np.where(sizes > 0, sizes, 1.0), 0.0), initial=0.0))

@@ -14,9 +14,9 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import Interval, intervals
+from autodiff_cli.solvers.roots.iteration import MOST_STEPS, Found, search
 from autodiff_cli.solvers.roots.over import Roots, roots_over
 from autodiff_cli.solvers.roots.problem import Problem, check_constants, norm, sensitivities
-from autodiff_cli.solvers.roots.search import MOST_STEPS, Found, search
 from autodiff_cli.solvers.roots.verification import PROVEN, Check
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import plural

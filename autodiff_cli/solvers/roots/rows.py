@@ -24,8 +24,8 @@ from autodiff_cli.language.tree import unparse
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
+from autodiff_cli.solvers.roots.iteration import search, starts
 from autodiff_cli.solvers.roots.problem import EPS, Problem, check_constants, sensitivities
-from autodiff_cli.solvers.roots.search import search, starts
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ class RootProgram(Compiled):
             array[:] = numbers
 
     def _sensitivity(self, x: Vector, given: Vector, rows: NDArray[np.intp]) -> Vector:
-        """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants.
-
-        See ``sensitivity.sensitivities``.
-        """
+        """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants."""
         n, m = len(x), len(self._wanted)
         found = np.full((n * m, x.shape[1]), np.nan)
         if not self._is_traced or not m:
@@ -239,11 +236,7 @@ class RootProgram(Compiled):
 
 
 def _number(name: str, value: Value) -> float:
-    """Return the value of a constant of ``sensitivity``.
-
-    Raises:
-        UsageError: if it is an array.
-    """
+    """Return the value of a constant of ``sensitivity``."""
     if np.ndim(value):
         raise UsageError(f"{setting('sensitivity')} over rows names '{name}', which is an array", hint="name numbers and columns")
     return float(np.asarray(value))

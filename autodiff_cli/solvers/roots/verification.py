@@ -14,8 +14,7 @@ import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.solvers.discontinuity import discontinuity
-from autodiff_cli.solvers.roots.iteration import slope
-from autodiff_cli.solvers.roots.problem import EPS, Point, Problem, newton, norm, scaled
+from autodiff_cli.solvers.roots.problem import EPS, Point, Problem, newton, norm, scaled, slope
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
@@ -244,12 +243,7 @@ def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
 
 
 def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
-    """Return how far a root with a singular Jacobian may be, and its multiplicity; 0 if it is not isolated.
-
-    The residuals are followed to both sides along the directions in which the Jacobian is singular, until they rise above
-    their rounding errors.  If they stay small to one side only, as those of ``exp(-x) = 0`` for large x, they vanish without a
-    root, and the result is ``None``.  It is ``None`` too if rounding errors hide the residuals far around the point.
-    """
+    """Return how far a root with a singular Jacobian may be, and its multiplicity; 0 if it is not isolated."""
     n = len(point.x)
     directions = np.eye(n)
     if np.isfinite(point.jacobian).all():
@@ -320,11 +314,7 @@ def is_excluded(problem: Problem, x: Vector, error: Vector) -> bool:
 
 
 def _stays_away(problem: Problem, x: Vector, error: float) -> bool:
-    """Return whether a residual keeps its sign within an error bound, and its least magnitude there is not 0.
-
-    Raises:
-        NotPrecise: if the residual cannot be evaluated with many digits.
-    """
+    """Return whether a residual keeps its sign within an error bound, and its least magnitude there is not 0."""
     from autodiff_cli.precise.reference import Reference, in_time
 
     with in_time(_SECONDS):

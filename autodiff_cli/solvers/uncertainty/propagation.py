@@ -156,11 +156,7 @@ def _count(given: int | str) -> int | None:
 
 
 def _check_range(sizes: Sequence[float]) -> None:
-    """Raise an error if the fourth power of an uncertainty, which moments need, is not in the range of floating-point numbers.
-
-    Raises:
-        NotSolved: if it is not.
-    """
+    """Raise an error if the fourth power of an uncertainty, which moments need, is not in the range of floating-point numbers."""
     for size in map(abs, sizes):
         if size and not _SMALLEST <= size <= _LARGEST:
             what = "small" if size < 1 else "large"
@@ -257,10 +253,7 @@ class _Calculation:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
     def _look_around(self, found: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
-        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion.
-
-        This finds jumps, kinks and ends of the domain that derivatives at the estimates cannot show.
-        """
+        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
         joint = self.joint
         places = np.flatnonzero(joint.u > 0)
         known = any(each["kind"] == "second_order" for each in self.notes)  # the expansion is known to be insufficient
@@ -279,11 +272,7 @@ class _Calculation:
                     self._note("range", f"the value {of}{what} within two standard uncertainties of '{label}': try random trials")
 
     def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
-        """Raise an error if a value or a sensitivity is not finite, and note the kinks.
-
-        Raises:
-            NotSolved: if a number is not finite; the error has the place in the expression where it arises.
-        """
+        """Raise an error if a value or a sensitivity is not finite, and note the kinks."""
         from autodiff_cli.notes import notes_on
 
         first = 0

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares, Prior
-from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, Box, Minimizer
-from autodiff_cli.solvers.fitting.engine.optimality import SINGULAR
+from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, SINGULAR, Box, Minimizer
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle, upper_solve
 from autodiff_cli.solvers.fitting.model import Model
 
