@@ -9,12 +9,11 @@ from typing import Literal
 from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.hooks import RemovableHandle
-from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, gradient_edge, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
-from autodiff_cli.autograd.tensor import Tensor, is_inference
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.postorder import postorder
 
@@ -23,7 +22,6 @@ __all__ = [
     "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
-    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -42,17 +40,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if edge is None:
         raise GraphError("Expected gradient function to be set", hint="the tensor is a view that was created in no_grad mode")
     return GradientEdge(*edge)
-
-
-def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count an in-place change that was made to a tensor outside autograd."""
-    try:
-        tensors = [tensor] if isinstance(tensor, Tensor) else list(tensor)
-    except TypeError:
-        raise GraphError("increment_version expect a Iterable[Tensor] as input") from None
-    for one in tensors:
-        if not is_inference(one):
-            mark_changed(one)
 
 
 class _MultiHandle(RemovableHandle):

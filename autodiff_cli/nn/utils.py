@@ -1,4 +1,4 @@
-"""Helpers of ``torch.nn.utils`` for gradients and parameters: clipping, and conversion to one vector."""
+"""Helpers of ``torch.nn.utils`` that clip gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
-from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, RATE, TENSORS, checks
+from autodiff_cli.autograd.primitives.interface_kinds import RATE, TENSORS, checks
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.comparison import clamp
@@ -55,19 +55,3 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
     with no_grad():
         for each in _gradients(parameters):
             each.clamp_(-clip_value, clip_value)
-
-
-@checks(parameters=TENSORS)
-def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return the elements of all parameters as one vector."""
-    vector: Tensor = cat([reshape(each, (-1,)) for each in parameters])
-    return vector
-
-
-@checks(vec=A_TENSOR, parameters=TENSORS)
-def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Assign the elements of a vector to parameters, in the order of ``parameters_to_vector``."""
-    start = 0
-    for each in parameters:
-        each.data = reshape(vec[start : start + each.numel()], each.shape).data
-        start += each.numel()

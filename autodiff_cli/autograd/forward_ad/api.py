@@ -17,47 +17,21 @@ _open: list[Level] = []
 """The current level; PyTorch supports only one."""
 
 
-def enter_dual_level() -> int:
-    """Enter the level of forward mode, and return its number, which is always 0.
-
-    Raises:
-        GraphError: if the level has already been entered.
-    """
-    if _open:
-        raise GraphError("Nested forward mode AD is not supported at the moment", hint="use func.jvp for nested forward mode")
-    _open.append(Level())
-    return 0
-
-
-def exit_dual_level(*, level: int | None = None) -> None:
-    """Exit the level of forward mode; its dual tensors lose their tangents.
-
-    Raises:
-        GraphError: if ``level`` is not the current level.
-    """
-    if level is not None and level != len(_open) - 1:
-        raise GraphError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
-    if not _open:
-        raise GraphError("Dual level must be a positive number.", hint="call enter_dual_level() first")
-    _open.pop().close()
-
-
-def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
     """Return a dual tensor: a view of ``tensor`` with a tangent.
 
     Args:
         tensor: the primal.
         tangent: the tangent, with the shape of the primal.
-        level: the level; the current level if left out.
 
     Raises:
         GraphError: if no level was entered, or if one of the tensors is already a dual tensor.
         ArgumentError: if the elements of one of the tensors are not floating-point numbers.
         ShapeError: if the shapes differ.
     """
-    if (level is not None and level < 0) or not _open:
+    if not _open:
         raise GraphError(
-            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.",
+            "Trying to create a dual Tensor for forward AD but no level exists.",
             hint="write 'with dual_level():' around the computation",
         )
     for what, value in (("primal", tensor), ("tangent", tangent)):
@@ -65,8 +39,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise DtypeError(f"make_dual expects a Tensor as the {what}, not {type_name(value)}")
         if not value.is_floating_point():
             raise ArgumentError(f"Expected {what} to be floating point or complex, but got: {value.dtype}")
-    if not _open or level not in (None, 0):
-        raise GraphError("Invalid level given to _make_dual")
     current = _open[0]
     if split(tensor, current)[1] is not None:
         raise GraphError(
@@ -85,16 +57,15 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
     """Return the primal and the tangent of a tensor at the current level.
 
     Args:
         tensor: a dual tensor, or an ordinary tensor, whose tangent is ``None``.
-        level: the level; the current level if left out.
     """
     if not isinstance(tensor, Tensor):
         raise DtypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}")
-    if not _open or (level is not None and level < 0):
+    if not _open:
         return UnpackedDualTensor(tensor, None)
     tensor = settled(tensor)
     primal, tangent = split(tensor, _open[0])
@@ -105,13 +76,20 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class dual_level:
-    """A context manager and a decorator for computations with dual tensors; its value is the number of the level, 0."""
+    """A context manager and a decorator for computations with dual tensors; its value is the number of the level, 0.
+
+    Raises:
+        GraphError: if the block is inside another such block.
+    """
 
     def __enter__(self) -> int:
-        return enter_dual_level()
+        if _open:
+            raise GraphError("Nested forward mode AD is not supported at the moment", hint="use func.jvp for nested forward mode")
+        _open.append(Level())
+        return 0
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        exit_dual_level()
+        _open.pop().close()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
