@@ -22,6 +22,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice, product
+from pathlib import Path
 
 from autodiff_cli import (
     notes,
@@ -31,96 +32,18 @@ from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.code_generation.targets import NAMES
+from tests.sections import pairs, sections
 
 Case = tuple[tuple[str, ...], str]
 """The words of a command line, and its standard input."""
 
-KINDS = {
-    "variable": "x",
-    "vector": "v",
-    "matrix": "A",
-    "number": "2",
-    "negative": "-1",
-    "fraction": "0.5",
-    "zero": "0",
-    "huge": "1e308",
-    "infinite": "inf",
-    "undefined": "nan",
-    "flag": "true",
-    "none": "none",
-    "text": "'a'",
-    "empty list": "[]",
-    "list": "[1, 2]",
-    "list of lists": "[[1, 2], [3, 4]]",
-    "ragged list": "[1, [2]]",
-    "list with a variable": "[x, 1]",
-    "ragged list with a variable": "[x, [1]]",
-    "list with none": "[none, 1]",
-    "list of texts": "['a', 'b']",
-    "shape": "v.shape",
-    "whole tensor": "argmax(v)",
-    "mask": "(v > 1)",
-    "empty tensor": "zeros(0)",
-    "several results": "sort(v)",
-    "function": "f",
-    "function of the language": "sin",
-    "function with several results": "sort",
-}
+_SECTIONS = sections(Path(__file__).with_name("kinds.txt"))
+KINDS = pairs(_SECTIONS["kinds"])
 """Each kind of value as an expression writes it."""
-PROGRAM_KINDS = {
-    "tuple": "unbind(v)",
-    "node": "y.grad_fn",
-    "node of a leaf": "x.grad_fn",
-    "handle": "h",
-    "gradient": "v.grad",
-    "whole numbers": "i",
-    "dtype": "float32",
-    "derivatives by hand": "g",
-}
+PROGRAM_KINDS = pairs(_SECTIONS["program kinds"])
 """Kinds that only programs of statements have."""
 _NUMBERS = ("x", "v", "A", "2", "0", "1e308", "inf", "[1, 2]")
-PLACES_OF_ONE = (
-    "{0}",
-    "-{0}",
-    "+{0}",
-    "not {0}",
-    "[{0}]",
-    "{0}.T",
-    "{0}.shape",
-    "{0}.foo",
-    "{0}.sum()",
-    "{0}.values",
-    "{0}.foo()",
-    "{0}[0]",
-    "{0}[0, 0]",
-    "{0}[9]",
-    "{0}[::0]",
-    "{0}[1:]",
-    "{0}[...]",
-    "f({0})",
-    "g({0})",
-    "k({0})",
-    "f(a={0})",
-    "f({0}, 1)",
-    "{0} if x else 1",
-    "x if {0} else 1",
-    "{0} < x < {0}",
-    "a, b = {0}; a",
-    "q = {0}; q",
-    "x += {0}",
-    "x.grad = {0}",
-    "v[0] = {0}",
-    "h(a) = {0}; h(1)",
-    "h(a) = a*x with grad ({0}); h(x)",
-    "h(a) = {0} with grad (x); h(x)",
-    "x.sum(dim={0})",
-    "v.reshape({0})",
-    "sum(v, {0})",
-    "max(x, {0})",
-    "einsum({0}, v)",
-    "v[{0}:]",
-    "v[::{0}]",
-)
+PLACES_OF_ONE = _SECTIONS["places of one"]
 """Where one value may stand."""
 SIGNS = ("+", "-", "*", "/", "//", "%", "@", "**", "<", "==", "and", "or")
 PLACES_OF_TWO = (
@@ -132,82 +55,7 @@ PLACES_OF_TWO = (
     "A[{0}, {1}]",
 )
 """Where two may stand."""
-STATEMENTS_OF_ONE = (
-    "x += {0}",
-    "v -= {0}",
-    "w *= {0}",
-    "w /= {0}",
-    "w //= {0}",
-    "w %= {0}",
-    "w **= {0}",
-    "w @= {0}",
-    "w += {0}",
-    "n += {0}",
-    "n @= {0}",
-    "pi += {0}",
-    "sin -= {0}",
-    "zz += {0}",
-    "{0} += 1",
-    "{0} += x",
-    "w.grad = {0}",
-    "w.requires_grad = {0}",
-    "w.data = {0}",
-    "w.foo = {0}",
-    "w.shape = {0}",
-    "{0}.grad = none",
-    "{0}.data = w",
-    "{0}.requires_grad = true",
-    "w[0] = {0}",
-    "w[{0}] = 1",
-    "w[{0}] = w",
-    "w[{0}:] = 1",
-    "w[0, {0}] = 1",
-    "i[0] = {0}",
-    "{0}[0] = 1",
-    "q = {0}; show q",
-    "q = {0}; show",
-    "q = {0}; q += 1; show q",
-    "a, b = {0}; show",
-    "show {0}",
-    "print({0})",
-    "print({0}, {0})",
-    "{0}.backward()",
-    "y.backward({0})",
-    "y.backward(retain_graph={0})",
-    "y.backward(inputs={0})",
-    "y.backward(foo={0})",
-    "{0}.register_hook(f)",
-    "y.register_hook({0})",
-    "v.register_hook({0}); y.sum().backward()",
-    "h.remove({0})",
-    "{0}.remove()",
-    "y.grad_fn.register_hook({0}); y.sum().backward()",
-    "y.grad_fn.register_prehook({0}); y.sum().backward()",
-    "{0}.name()",
-    "{0}.next_functions",
-    "{0}.variable",
-    "v.register_post_accumulate_grad_hook({0}); y.sum().backward()",
-    "v.size({0})",
-    "v.type_as({0})",
-    "w.zero_({0})",
-    "w.fill_({0})",
-    "w.add_({0})",
-    "w.copy_({0})",
-    "w.clamp_({0}, 1)",
-    "w.requires_grad_({0})",
-    "set_grad_enabled({0})",
-    "set_default_dtype({0})",
-    "manual_seed({0})",
-    "f.apply({0})",
-    "g.apply({0})",
-    "g({0}).sum().backward()",
-    "{0}.apply(x)",
-    "e(l;())",
-    "{0}(x)",
-    "{0} = 1",
-    "with no_grad: q = {0}",
-    "with set_grad_enabled({0}): q = 1",
-)
+STATEMENTS_OF_ONE = _SECTIONS["statements of one"]
 """Statements with one value."""
 STATEMENTS_OF_TWO = ("w[{0}] = {1}", "{0} += {1}", "{0}.grad = {1}", "{0}.data = {1}", "x.backward({0}, {1})", "grad({0}, {1})")
 """Statements with two."""
