@@ -28,7 +28,6 @@ class Dialect(NamedTuple):
         skip_lines: the number of lines before the header.
         na_values: the cells that are read as nan.
         compression: the codec of the columns; empty for the usual one.
-        types: the types of columns that are copied to an output with types, as ``NAME=TYPE``.
     """
 
     delimiter: str = ""
@@ -37,7 +36,6 @@ class Dialect(NamedTuple):
     skip_lines: int = 0
     na_values: tuple[str, ...] = ()
     compression: str = ""
-    types: tuple[str, ...] = ()
 
 
 class Format(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 from pathlib import Path
 from unittest import mock
@@ -156,76 +154,3 @@ def test_codecs_that_a_format_does_not_have(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     assert run_map("x", "-o", tmp_path / "a.arrow", "--compression", "zstd", stdin=b"x\n1\n").code == 0
     assert run_map("x", tmp_path / "a.arrow", "--no-keep").text == "value,d_x\n1.0,1.0\n"
-
-
-def typed_lines(rows: int) -> str:
-    cells = [(i, f"{i:07d}", f"2024-01-{i % 28 + 1:02d}", str(i % 2 == 1).lower(), i if i % 3 else "") for i in range(rows)]
-    return "x,id,day,ok,size\n" + "".join(",".join(map(str, row)) + "\n" for row in cells)
-
-
-@pytest.mark.parametrize("rows", [5, 3000])
-def test_types_of_copied_columns(rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Small files are parsed by Python, large ones by Arrow."""
-    monkeypatch.chdir(tmp_path)
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    Path("in.csv").write_text(typed_lines(rows))
-    types = "id=int,day=date,ok=bool,size=int32"
-    assert run_map("x**2", "in.csv", "--types", types, "-o", "out.parquet").code == 0
-    table = parquet.read_table("out.parquet")
-    assert table.schema.types[1:5] == [pa.int64(), pa.date32(), pa.bool_(), pa.int32()]
-    assert table["id"].to_pylist() == list(range(rows))
-    assert table["size"].to_pylist() == [i if i % 3 else None for i in range(rows)]
-    assert [day.day for day in table["day"].to_pylist()] == [i % 28 + 1 for i in range(rows)]
-    assert run_map("x**2", "in.csv", "--types", types, "-o", "parts/*.parquet", "--partition-bytes", 24_000).code == 0
-    assert parquet.read_table("parts").equals(table)
-    lines = run_map("x**2", "in.csv", "--types", "id=int,ok=bool", "--format", "ndjson").out.splitlines()
-    assert [json.loads(line)["id"] for line in lines] == list(range(rows))
-    assert {type(json.loads(line)["ok"]) for line in lines} == {bool}
-    same = run_map("x**2", "in.csv", "--types", types)
-    assert same.out == run_map("x**2", "in.csv").out
-
-
-@pytest.mark.parametrize("rows", [5, 3000])
-def test_cells_that_do_not_have_the_type(rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    pytest.importorskip("pyarrow")
-    data = typed_lines(rows).replace(f"{rows - 2:07d}", "none")
-    Path("in.csv").write_text(data)
-    done = run_map("x**2", "in.csv", "--types", "id=int", "-o", "out.parquet")
-    assert f"'in.csv', line {rows}: column 'id' contains 'none', which is not of type int64" in done.err
-    assert (done.code, os.path.exists("out.parquet")) == (5, False)
-    done = run_map("x**2", "in.csv", "--types", "id=int", "--na-values", "none", "-o", "out.ndjson")
-    assert done.code == 0
-    assert json.loads(Path("out.ndjson").read_text().splitlines()[rows - 2])["id"] is None
-
-
-@pytest.mark.parametrize(
-    ("types", "message"),
-    [
-        ("id", "'id' is not a name with a type"),
-        ("id=integer", "'integer' is not a type"),
-        ("id=duration[s]", "'duration[s]' is not a type"),
-        ("id=null", "'null' is not a type"),
-        ("id=int,id=float", "--types names 'id' twice"),
-        ("i=int", "has no column 'i', whose type is given\n  hint: did you mean 'id'?"),
-    ],
-)
-def test_wrong_types(types: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    pytest.importorskip("pyarrow")
-    Path("in.csv").write_text("x,id\n1,2\n")
-    done = run_map("x", "in.csv", "--types", types, "-o", "out.parquet")
-    assert message in done.err
-    assert done.code in (2, 5)
-    assert "and --types describe CSV, not ndjson" in run_map("x", "in.ndjson", "--types", "id=int").err
-
-
-@pytest.mark.parametrize("rows", [3, 3000])
-def test_types_with_decimal_commas_and_of_text(rows: int, tmp_path: Path) -> None:
-    path = tmp_path / "in.csv"
-    path.write_text("x;v;c\n" + "1;2,5; a \n" * rows + "1;;\n")
-    options = ["--delimiter", ";", "--decimal", ",", "--types", "v=float,c=text", "--format", "ndjson"]
-    pytest.importorskip("pyarrow")
-    *found, last = [json.loads(line) for line in run_map("x", path, *options).out.splitlines()]
-    assert {(row["v"], row["c"]) for row in found} == {(2.5, " a ")}
-    assert (len(found), last["v"], last["c"]) == (rows, None, "")

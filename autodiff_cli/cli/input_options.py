@@ -20,7 +20,6 @@ class InputStyle(NamedTuple):
     comment: str | None
     skip_lines: int
     na_values: str | None
-    types: str | None = None
 
     def style(self, files: Sequence[str]) -> str | None:
         """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
@@ -33,7 +32,7 @@ class InputStyle(NamedTuple):
         style = None if self.input_format is None else formats.check_known(self.input_format, formats.READ, "input_format")
         delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
         values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
-        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values, types=self._types())
+        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values)
         if dialect == formats.Dialect():
             return style
         base = style or (formats.of_suffix(formats.uncompressed(files[0]), formats.READ) if files else None) or "csv"
@@ -48,34 +47,13 @@ class InputStyle(NamedTuple):
             raise UsageError(f"{self.decimal!r} cannot be both the delimiter and the decimal separator", hint="set --delimiter ';'")
         return formats.variant(base, dialect)
 
-    def _types(self) -> tuple[str, ...]:
-        """Return the types of columns as ``NAME=TYPE``.
-
-        Raises:
-            UsageError: if a type is unknown.
-        """
-        from autodiff_cli.data.column_values import arrow_type
-        from autodiff_cli.errors import UsageError
-
-        given = tuple(options.names(self.types) or ())
-        for text in given:
-            name, equals, kind = text.rpartition("=")
-            if not (name and equals):
-                raise UsageError(f"--types: '{text}' is not a name with a type", hint="write it as in --types id=int64,day=date")
-            arrow_type(kind)
-        names = [text.rpartition("=")[0] for text in given]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"--types names '{twice}' twice", hint="give one type for each column")
-        return given
-
 
 def _is_delimiter(text: str) -> bool:
     """Return whether a text is empty or a character that cannot be part of a number or of a quoted cell."""
     return not text or (len(text) == 1 and text.isascii() and text not in '"\n\r0123456789+-eE')
 
 
-_DIALECT = "--delimiter, --decimal, --comment, --skip-lines, --na-values and --types"
+_DIALECT = "--delimiter, --decimal, --comment, --skip-lines and --na-values"
 _NAMED = {"tab": "\t", "\\t": "\t"}
 """The names of delimiters that are hard to type."""
 input_style = options.together(

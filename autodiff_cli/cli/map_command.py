@@ -17,7 +17,6 @@ from autodiff_cli.cli.parsing import RowsCommand
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
 @input_options.input_style
-@click.option("--types", metavar="NAME=TYPE,...", help="Types of CSV columns in an output with types; the others are text.")
 @input_options.let
 @input_options.columns
 @input_options.on_error
@@ -39,7 +38,6 @@ def command(
     files: tuple[str, ...],
     lets: tuple[str, ...],
     input_style: input_options.InputStyle,
-    types: str | None,
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
@@ -75,7 +73,7 @@ def command(
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    source, target, form = row_options.opened(point.expr, files, rows, input_style._replace(types=types), columns, unbuffered)
+    source, target, form = row_options.opened(point.expr, files, rows, input_style, columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
     task = Task(
         **point.keywords(),

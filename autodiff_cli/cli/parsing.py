@@ -15,7 +15,7 @@ _SECTIONS = {
     "Autograd": "retain_grad backward hooks saved | retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict | tie by share sigma_x weights profile picture
         stationary sensitivity max_steps trace thread_count""",
-    "Input": "lets where literal | python columns input_format delimiter decimal comment skip_lines na_values types on_error",
+    "Input": "lets where literal | python columns input_format delimiter decimal comment skip_lines na_values on_error",
     "Totals": "sum mean groups |",
     "Picture": "of depth y_range log levels | collapse steps width height theme animate",
     "Checks": "claim verify | digits strict",

@@ -84,7 +84,7 @@ class Rows(NamedTuple):
         chosen = self._chosen(read)
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
-            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=(), types=()))
+            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=()))
         if self.in_place and (dialect.comment or dialect.skip_lines):
             raise UsageError("--in-place would remove the lines that are not read", hint="write to another file: -o FILE")
         if self.in_place:

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.arrays import Array, Floats
-from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, Column, Results
-from autodiff_cli.errors import UsageError
-from autodiff_cli.formats import Dialect
 from autodiff_cli.report.numbers import finite_or_text
 
 ArrowType = Any
@@ -96,57 +93,6 @@ def truths(cells: ArrowArray, words: Sequence[str]) -> Array:
     if found.null_count:
         raise pa.ArrowInvalid("not true or false")
     return np.where(found.to_numpy() < len(words) // 2, 0.0, 1.0)
-
-
-_SHORT = {"int": "int64", "float": "float64", "text": "string", "date": "date32", "timestamp": "timestamp[us]"}
-
-
-def arrow_type(name: str) -> ArrowType:
-    """Return the type with a name of Arrow, such as ``int64`` or ``timestamp[s]``, or with one of our short names.
-
-    Raises:
-        UsageError: if the type is unknown.
-        MissingPackage: if pyarrow is not installed.
-    """
-    pa = pyarrow("column types")
-    try:
-        kind = pa.type_for_alias(_SHORT.get(name, name))
-        pa.array([], pa.string()).cast(kind)
-    except (ValueError, NotImplementedError):  # text cannot be converted to every type
-        hint = f"use {', '.join(_SHORT)}, bool, or a type of Arrow such as int32, float32 or timestamp[s]"
-        raise UsageError(f"'{name}' is not a type", hint=hint) from None
-    return kind
-
-
-def typed(cells: list[str] | ArrowArray, kind: ArrowType, dialect: Dialect) -> ArrowArray:
-    """Convert text to a type; empty cells and those that stand for nan become null.  Text stays as it is.
-
-    Raises:
-        ArrowInvalid: if a cell cannot be converted.
-    """
-    import pyarrow as pa
-    from pyarrow import compute, types
-
-    texts = pa.array(cells, pa.string())
-    if types.is_string(kind) or types.is_large_string(kind):
-        return texts.cast(kind)
-    texts = compute.ascii_trim(texts, " \t")
-    known = compute.invert(compute.is_in(texts, pa.array(["", *dialect.na_values])))
-    if dialect.decimal != "." and types.is_floating(kind):
-        texts = compute.replace_substring(texts, dialect.decimal, ".")
-    return compute.if_else(known, texts, None).cast(kind)
-
-
-def first_wrong(cells: Sequence[str], kind: ArrowType, dialect: Dialect) -> int:
-    """Return the position of the first cell that cannot be converted."""
-    from pyarrow import ArrowInvalid
-
-    for position, cell in enumerate(cells):
-        try:
-            typed([cell], kind, dialect)
-        except ArrowInvalid:
-            return position
-    raise AssertionError("every cell can be converted")
 
 
 def without_views(column: ArrowArray) -> ArrowArray:

@@ -5,12 +5,12 @@ Arrow and Python read some cells differently.  ``delimited`` therefore parses ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from autodiff_cli.arrays import Floats
-from autodiff_cli.data.column_values import TRUTHS, ArrowType, truths, typed
+from autodiff_cli.data.column_values import TRUTHS, truths
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
@@ -44,7 +44,6 @@ def parsed(
     columns: Sequence[str],
     delimiter: str,
     dialect: Dialect,
-    types_of: Mapping[str, ArrowType],
     request: ReadRequest,
 ) -> Block | None:
     """Return rows as a block; ``None`` if Python has to parse them.
@@ -56,7 +55,6 @@ def parsed(
         columns: the names of all columns.
         delimiter: the delimiter between cells.
         dialect: the other details of the file.
-        types_of: the types of columns that are copied to an output with types.
         request: the columns to read.
     """
     pa = pyarrow_if_there()
@@ -73,7 +71,7 @@ def parsed(
         firsts = dict(zip(columns, data[: data.index(b"\n")].decode().split(delimiter), strict=False))
         truths_in = [name for name in request.numbers if firsts.get(name, "").strip(' \t"') in TRUTHS]
         places = {name: str(i) for i, name in enumerate(columns)}
-        types = {places[name]: pa.string() for name in kept if request.text or name in types_of or name not in request.numbers}
+        types = {places[name]: pa.string() for name in kept if request.text or name not in request.numbers}
         types |= {places[name]: pa.string() for name in (*truths_in, *request.texts)}
         both = [name for name in request.numbers if places[name] in types]
         types |= {places[name]: pa.float64() for name in request.numbers if name not in both}
@@ -96,8 +94,6 @@ def parsed(
         numbers = {n: _cast(found[n], n in truths_in) if n in both else found[n].to_numpy() for n in request.numbers}
         passed = {name: numbers[name] if name in numbers and not request.text else found[name] for name in kept}
         texts = {name: found[name] for name in request.texts}
-        if not request.text:
-            passed |= {name: typed(found[name], kind, dialect) for name, kind in types_of.items() if name in kept}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     raw = data if request.raw == delimiter else None

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from autodiff_cli.arrays import Floats
-from autodiff_cli.data.column_values import TRUTHS, arrow_type, first_wrong, is_number, masked, typed
+from autodiff_cli.data.column_values import TRUTHS, is_number, masked
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
 from autodiff_cli.language.source_text import display_name
-from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
@@ -95,11 +94,6 @@ class DelimitedReader(TextReader):
         self.form = self.delimiter = source.format.delimiter
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         self.columns = tuple(self._header() if source.columns is None else source.columns)
-        given = (text.rpartition("=") for text in self._dialect.types)
-        self._types = {name: arrow_type(kind) for name, _, kind in given}
-        for name in self._types:
-            if name not in self.columns:
-                raise DataError(f"{self.name} has no column '{name}', whose type is given", hint=suggestion(name, self.columns))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield chunks of whole lines; see ``TextReader``.  Comments are replaced by empty lines, which keeps line numbers."""
@@ -195,9 +189,7 @@ class DelimitedReader(TextReader):
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         rows = piece.rows
         if rows is None and self.is_large(piece.data):
-            block = arrow_csv.parsed(
-                piece.data, self.name, piece.first, self.columns, self.delimiter, self._dialect, self._types, request
-            )
+            block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, self._dialect, request)
             if block is not None:
                 return block
         return self._checked(rows or self._table(piece) or self._parsed(piece.data, piece.first)[0], request)
@@ -239,9 +231,6 @@ class DelimitedReader(TextReader):
                 bad.add_cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Column] = {}
         for name in request.kept if raw is None else ():
-            if name in self._types and not request.text:
-                columns[name] = self._typed(name, rows.column(place[name]), lines)
-                continue
             as_number = name in numbers and not request.text
             columns[name] = masked(numbers[name], empty[name]) if as_number else rows.column(place[name])
         texts = {name: rows.column(place[name]) for name in request.texts}
@@ -252,18 +241,6 @@ class DelimitedReader(TextReader):
         comma = self.delimiter != "," and cell.count(",") == 1 and is_number(cell.replace(",", "."))
         quoted = setting("decimal", "','")
         return f"use {quoted} to read numbers with a decimal comma" if comma else None
-
-    def _typed(self, name: str, cells: list[str], lines: Sequence[int]) -> Column:
-        """Return the cells of a column with its type."""
-        from pyarrow import ArrowInvalid
-
-        kind = self._types[name]
-        try:
-            return typed(cells, kind, self._dialect)
-        except ArrowInvalid:
-            wrong = first_wrong(cells, kind, self._dialect)
-            message = f"{self.name}, line {lines[wrong]}: column '{name}' contains '{cells[wrong]}', which is not of type {kind}"
-            raise DataError(message, hint=f"choose another type with {setting('types')}, or leave the column as text") from None
 
     def _pad(self, rows: _Rows, raw: list[str] | None, bad: BadRows) -> None:
         """Pad or cut every row to the number of columns, and record as bad the rows that had a different number of cells."""
