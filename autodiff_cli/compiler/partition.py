@@ -28,8 +28,8 @@ def computing(operands: Iterable[Operand]) -> list[Instruction]:
 
 def needed(results: Iterable[Operand]) -> list[Instruction]:
     """Return the instructions that the results depend on, in tape order."""
-    found = postorder(computing(results), lambda instruction: computing(instruction.operands))
-    return sorted(found, key=lambda instruction: instruction.index)
+    instructions = postorder(computing(results), lambda instruction: computing(instruction.operands))
+    return sorted(instructions, key=lambda instruction: instruction.index)
 
 
 class ProgramPartition(NamedTuple):
@@ -67,15 +67,15 @@ class ProgramPartition(NamedTuple):
 
 def partition(instructions: Iterable[Instruction], scalars: frozenset[str]) -> ProgramPartition:
     """Divide the instructions of a program, given in tape order; ``scalars`` are the names of the variables with one value."""
-    found = ProgramPartition([], [], [], [])
+    parts = ProgramPartition([], [], [], [])
     constant: set[Instruction] = set()
     for instruction in instructions:
         if instruction.primitive is None:
             same = instruction.variable in scalars
-            (found.scalars if same else found.columns).append(instruction)
+            (parts.scalars if same else parts.columns).append(instruction)
         else:
             same = constant.issuperset(computing(instruction.operands))
-            (found.once if same else found.rows).append(instruction)
+            (parts.once if same else parts.rows).append(instruction)
         if same:
             constant.add(instruction)
-    return found
+    return parts

@@ -40,14 +40,14 @@ def terms(wrt: Sequence[str], order: int) -> tuple[Term, ...]:
 
 def derivatives(output: Operand, variables: Mapping[str, Instruction], wanted: Sequence[Term]) -> list[Operand]:
     """Append the derivatives listed in ``wanted`` to the tape of the output, and return them."""
-    found: dict[Term, Operand] = {(): output}
+    operands: dict[Term, Operand] = {(): output}
     for term in wanted:
-        if term not in found:
+        if term not in operands:
             # Differentiate with respect to all remaining variables at once: one backward pass for each row of the Hessian.
             names = list(variables)[list(variables).index(term[-2]) if len(term) > 1 else 0 :]
-            slopes = gradient(found[term[:-1]], [variables[name] for name in names])
-            found.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
-    return [found[term] for term in wanted]
+            slopes = gradient(operands[term[:-1]], [variables[name] for name in names])
+            operands.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
+    return [operands[term] for term in wanted]
 
 
 ENGINES = ("auto", "numpy", "llvm")
@@ -198,8 +198,8 @@ class Program(Compiled):
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
         plan = named("autodiff_cli.compiler.llvm.plan:Plan")
-        found: Engine = plan(parts, self.results, self.dtype)
-        return found
+        prepared: Engine = plan(parts, self.results, self.dtype)
+        return prepared
 
 
 _preparing = Lock()

@@ -109,8 +109,8 @@ class Tape:
             ones = [np.ones(1, v.dtype) if type(v) is Instruction else v for v in operands]
             with np.errstate(all="ignore"):
                 try:
-                    made = primitive.forward(*ones, *statics)
+                    result = primitive.forward(*ones, *statics)
                 except UNFIT as error:
                     raise mismatch(primitive.name, error, ones) from None
-            self._dtypes[key] = np.asarray(made).dtype  # a custom VJP may return a plain number
+            self._dtypes[key] = np.asarray(result).dtype  # a custom VJP may return a plain number
         return self._dtypes[key]

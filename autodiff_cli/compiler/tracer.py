@@ -130,8 +130,8 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
     """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``."""
     formula = None if primitive.elementwise else tape.formulas.get(primitive.name)
     if formula is not None:
-        found: Tensor = formula(*arguments)
-        return found
+        tensor: Tensor = formula(*arguments)
+        return tensor
     if primitive.of_sequence:
         return _of_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])

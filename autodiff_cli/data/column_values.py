@@ -89,10 +89,10 @@ def truths(cells: ArrowArray, words: Sequence[str]) -> Array:
     import pyarrow as pa
     from pyarrow import compute
 
-    found = compute.index_in(cells, pa.array(words))
-    if found.null_count:
+    positions = compute.index_in(cells, pa.array(words))
+    if positions.null_count:
         raise pa.ArrowInvalid("not true or false")
-    return np.where(found.to_numpy() < len(words) // 2, 0.0, 1.0)
+    return np.where(positions.to_numpy() < len(words) // 2, 0.0, 1.0)
 
 
 def without_views(column: ArrowArray) -> ArrowArray:
@@ -139,9 +139,9 @@ def masked(numbers: Floats, positions: Sequence[int] | Array) -> Floats:
     """Return numbers as an array in which those at the positions are masked, which stands for null."""
     if not len(positions):
         return numbers
-    found: Floats = np.ma.array(numbers)
-    found[positions] = np.ma.masked
-    return found
+    array: Floats = np.ma.array(numbers)
+    array[positions] = np.ma.masked
+    return array
 
 
 def number_reprs(array: Array) -> list[str]:

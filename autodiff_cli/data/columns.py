@@ -182,11 +182,11 @@ class Source:
             name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in wanted.items()
         }
         first = next((block.first_bad for block in blocks if block.bad), "")
-        found = Dataset(read, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
+        dataset = Dataset(read, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
         for column in kept:
             labels = [label for block in blocks for label in python_values(block.columns[column])]
-            found = found._replace(groups=_groups(column.strip(), labels))
-        return _finite(found, wanted, on_error)
+            dataset = dataset._replace(groups=_groups(column.strip(), labels))
+        return _finite(dataset, wanted, on_error)
 
     def close(self) -> None:
         """Close the file that is open."""

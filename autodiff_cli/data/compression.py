@@ -91,12 +91,12 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     """
     buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(cast("io.RawIOBase", file))
     begins = buffered.peek(8)[:8]
-    found = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
+    own = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
     expected = CODECS.get(compression_of(path or ""))
-    if expected is not None and found is not expected:
+    if expected is not None and own is not expected:
         file.close()
         raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
-    return cast("BinaryIO", buffered if found is None else _Decompressed(found.reader(buffered), file, name, found.name))
+    return cast("BinaryIO", buffered if own is None else _Decompressed(own.reader(buffered), file, name, own.name))
 
 
 class _Decompressed:

@@ -52,7 +52,7 @@ def expanded(paths: Sequence[str], style: str | None = None) -> InputFiles:
                 "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
             )
         return InputFiles([None], {})
-    found: list[Path] = []
+    files: list[Path] = []
     folders: dict[Path, str] = {}
     for path in paths:
         if not path:
@@ -60,16 +60,16 @@ def expanded(paths: Sequence[str], style: str | None = None) -> InputFiles:
                 "the name of an input file is empty", hint="check for an empty shell variable, or use - for standard input"
             )
         if path == "-":
-            found.append(None)
+            files.append(None)
             continue
         inside = _inside(path, style)
-        found += inside
+        files += inside
         if inside != [path]:
             folders |= {file: _partition_of(file, path) for file in inside}
-    if found.count(None) > 1:
+    if files.count(None) > 1:
         raise UsageError("standard input can be read only once")
     values = partition_columns(list(folders.values()))
-    return InputFiles(found, {path: one for path, one in zip(folders, values, strict=True) if one})
+    return InputFiles(files, {path: one for path, one in zip(folders, values, strict=True) if one})
 
 
 def _inside(path: str, style: str | None) -> list[str]:
@@ -90,16 +90,16 @@ def _inside(path: str, style: str | None) -> list[str]:
 def _of_rows(files: Sequence[str], path: str, style: str | None) -> list[str]:
     """Return those of the files in a folder or of a pattern that contain rows."""
     if storage.has_pattern(path):
-        found = list(files)
+        chosen = list(files)
     else:
         start = len(path.rstrip("/" + os.sep))
         visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
-        found = [file for file in visible if style is not None or of_suffix(uncompressed(file), READ)]
-    if not found and storage.has_pattern(path):
+        chosen = [file for file in visible if style is not None or of_suffix(uncompressed(file), READ)]
+    if not chosen and storage.has_pattern(path):
         raise FileError(f"no file matches '{path}'")
-    if not found:
+    if not chosen:
         raise FileError(f"the folder '{path}' does not contain files of rows", hint=f"their suffixes are {suffixes(READ)}")
-    return found
+    return chosen
 
 
 def _partition_of(file: str, name: str) -> str:
@@ -165,10 +165,10 @@ def reader(
     try:
         if span is not None and is_text:
             file = section(file, *span)
-        made = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1))
+        inner = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1))
         if span is not None and not is_text:
-            made.cut(*span, first)
-        return HiveReader(made, values) if values else made
+            inner.cut(*span, first)
+        return HiveReader(inner, values) if values else inner
     except BaseException:
         file.close()
         raise

@@ -118,10 +118,10 @@ class Task:
         try:
             values, gradient = {**self.at, **at}, np.ones(len(outputs)) if outputs else None
             order = 1 if outputs else max(self.order, 1)
-            found = evaluate(self.expression, values, self.const, order, self.wrt, self.dtype, gradient=gradient).notes
+            notes = evaluate(self.expression, values, self.const, order, self.wrt, self.dtype, gradient=gradient).notes
         except AutodiffError:
             return ""
-        return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
+        return next((one["message"] for one in notes if one["kind"] in ("domain", "nonfinite")), "")
 
     def unused(self, program: Compiled) -> list[str]:
         """Return the names that have a value or column but do not occur in the expression."""
@@ -150,10 +150,10 @@ def other_format(columns: Sequence[str], wanted: Collection[str]) -> str | None:
     """
     if columns and columns[0].startswith('{"'):
         return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
-    found = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
-    if found == " " and not all(cell in wanted or is_number(cell) for cell in columns[0].split()):
+    separator = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
+    if separator == " " and not all(cell in wanted or is_number(cell) for cell in columns[0].split()):
         return None
-    return None if found is None else f"its delimiter seems to be {found!r}; use {_SEPARATORS[found]}"
+    return None if separator is None else f"its delimiter seems to be {separator!r}; use {_SEPARATORS[separator]}"
 
 
 _SUGGESTED = 5
@@ -232,7 +232,7 @@ class RowMap:
             raise self._missing(missing, columns, source)
 
     def _missing(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
-        meant = [f"{name}: {found}" for name in missing[:_SUGGESTED] if (found := suggestion(name, columns))]
+        meant = [f"{name}: {similar}" for name in missing[:_SUGGESTED] if (similar := suggestion(name, columns))]
         names = [name for name, column in {**self._columns, **self._selecting}.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"

@@ -216,10 +216,10 @@ def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> Non
     if target is None or not is_folder(target):
         return
     folder, name = split(target, form)
-    made = _absolute(f"{folder}/{name.replace('*', '0')}")
+    first = _absolute(f"{folder}/{name.replace('*', '0')}")
     for given in names:
         pattern = storage.has_pattern(given)
-        if fnmatch(made, _absolute(given)) if pattern else made.startswith(f"{_absolute(given)}/"):
+        if fnmatch(first, _absolute(given)) if pattern else first.startswith(f"{_absolute(given)}/"):
             hint = f"write to another folder: {setting('output', 'results/')}"
             raise UsageError(f"the results in '{target}' would be input files of '{given}' in the next run", hint=hint)
 

@@ -122,8 +122,8 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
                     source = inputs.open(path)
                     check_same(first, source, writer, display_name(inputs.paths[0]))
                 serial = inputs.unbuffered or isinstance(program, RowByRowProgram) or not source.parallel
-                for tally, made in encoded(first, source, writer, 1 if serial else threads):
-                    writer.write(made)
+                for tally, encoded_rows in encoded(first, source, writer, 1 if serial else threads):
+                    writer.write(encoded_rows)
                     if inputs.unbuffered:
                         writer.flush()
                     summary.add(tally)

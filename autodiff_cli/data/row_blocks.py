@@ -366,8 +366,8 @@ def without(block: Block, positions: set[int]) -> Block:
 
 def only(block: Block, keep: Mask) -> Block:
     """Return a copy of a block with the rows that a mask selects; bad rows that it does not select are not counted."""
-    found = np.flatnonzero(keep)
-    places: list[int] = found.tolist()
+    positions = np.flatnonzero(keep)
+    places: list[int] = positions.tolist()
 
     def chosen(column: Column) -> Column:
         if isinstance(column, list):
@@ -375,7 +375,7 @@ def only(block: Block, keep: Mask) -> Block:
         if isinstance(column, np.ndarray):
             return column[keep]
         view = str(column.type).endswith("_view")  # Arrow cannot take values of views
-        return column.cast(f"large_{str(column.type)[:-5]}").take(found).cast(column.type) if view else column.take(found)
+        return column.cast(f"large_{str(column.type)[:-5]}").take(positions).cast(column.type) if view else column.take(positions)
 
     problems = {new: block.problems[old] for new, old in enumerate(places) if old in block.problems}
     return Block(

@@ -91,15 +91,15 @@ class _TextComparison(NamedTuple):
     def truths(self, block: Block, columns: Mapping[str, str]) -> Floats:
         """Return 1 for each row of a block for which the comparison holds, and 0 for the others; see ``Condition.selected``."""
         texts, codes = texts_of(block.texts[columns[self.name]])
-        found: Floats = np.array([self.holds(text, self.text) for text in texts], float)[codes]
-        return found
+        holds: Floats = np.array([self.holds(text, self.text) for text in texts], float)[codes]
+        return holds
 
 
 def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
     """Return an expression in which a variable of the same length stands for each comparison of a column with a text."""
     tree = parse(expression)
     new = (name for i in count() if (name := f"_{i}") not in expression)
-    found: dict[str, _TextComparison] = {}
+    comparisons: dict[str, _TextComparison] = {}
     for node in walk(tree):
         if node.kind != "comparison" or not any(child.kind == "string" for child in node.children):
             continue
@@ -113,8 +113,8 @@ def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dic
         name = next(new).ljust(stop - start, "_")
         expression = expression[:start] + name + expression[stop:]
         holds = _ORDERS[_MIRRORED.get(sign.text, sign.text) if mirrored else sign.text]
-        found[name] = _TextComparison(column.children[0].text, holds, unescaped(text.children[0].text[1:-1]))
-    return expression, found
+        comparisons[name] = _TextComparison(column.children[0].text, holds, unescaped(text.children[0].text[1:-1]))
+    return expression, comparisons
 
 
 class Condition:
@@ -176,14 +176,14 @@ class Condition:
         """
         if not block.rows:
             return block
-        found = [np.empty(block.rows)]
+        results = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
         values |= {name: comparison.truths(block, columns) for name, comparison in self._comparisons.items()}
         if isinstance(self._program, compile.RowByRowProgram):
-            for i, error in self._program.failures(values, found):
+            for i, error in self._program.failures(values, results):
                 error.about(f"{block.where} {block.lines[i]}: {setting('where')}")
                 raise error
         else:
-            self._program.run(values, found)
-        keep = (found[0] != 0) & ~np.isnan(found[0])
+            self._program.run(values, results)
+        keep = (results[0] != 0) & ~np.isnan(results[0])
         return block if keep.all() else only(block, keep)

@@ -94,12 +94,12 @@ def inside(url: str) -> list[str] | None:
     with _one_error(url):
         system = _system(url)
         if has_pattern(url):
-            found = system.glob(url)
+            names = system.glob(url)
         elif system.info(url)["type"] == "directory":
-            found = system.find(url)
+            names = system.find(url)
         else:
             return None
-        return [f"{scheme}://{name}" for name in sorted(found)]
+        return [f"{scheme}://{name}" for name in sorted(names)]
 
 
 def join(folder: str, name: str) -> str:
@@ -166,10 +166,10 @@ def names(folder: str) -> list[str]:
     Raises:
         OSError: if the folder cannot be read.
     """
-    found: list[str] = []
+    paths: list[str] = []
     with _one_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
-        found = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
-    return [path.rpartition("/")[2] for path in found]
+        paths = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
+    return [path.rpartition("/")[2] for path in paths]
 
 
 def remove(path: str) -> None:
@@ -266,8 +266,8 @@ class _Remote(io.RawIOBase):
 
 
 def _scheme(url: str) -> str:
-    found = _URL.match(url)
-    scheme = found[1].lower() if found else ""
+    match = _URL.match(url)
+    scheme = match[1].lower() if match else ""
     if scheme not in _SCHEMES:
         raise UsageError(f"'{url}': unknown scheme '{scheme}'", hint=f"use one of {', '.join(f'{name}://' for name in _SCHEMES)}")
     return scheme

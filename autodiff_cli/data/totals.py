@@ -95,9 +95,9 @@ class ExactSums:
         for position in range(highest, lowest - 1, -1):
             numbers = (numbers << _BITS) + self._at(position)[groups].astype(object)
         scale, divisor_scale = 1 << max(lowest * _BITS, 0), 1 << max(-lowest * _BITS, 0)
-        found = _quotients(numbers * scale, divisors.astype(object) * divisor_scale).astype(np.float64)
+        sums = _quotients(numbers * scale, divisors.astype(object) * divisor_scale).astype(np.float64)
         others = self.others[groups]
-        return np.where(others == 0, found, others)
+        return np.where(others == 0, sums, others)
 
     def _at(self, position: int) -> NDArray[np.int64]:
         """Return the sums of the digits at a position."""
@@ -183,14 +183,14 @@ class Totals:
     def from_block(cls, block: Block, results: Results) -> Totals:
         """Return the totals of the rows of a block."""
         codes, keys = _grouped(block)
-        made = cls(0)
-        made._places = {key: i for i, key in enumerate(keys)}
-        made.rows = np.bincount(codes, minlength=len(keys)).astype(np.int64)
+        totals = cls(0)
+        totals._places = {key: i for i, key in enumerate(keys)}
+        totals.rows = np.bincount(codes, minlength=len(keys)).astype(np.int64)
         for values in results:
-            made.sums.append(ExactSums(len(keys)))
-            made.sums[-1].add(values, codes)
-        made.firsts = [_first_rows(block, codes, len(keys)) if block.columns else Block(1, {}, {}, None, block.where, [0])]
-        return made
+            totals.sums.append(ExactSums(len(keys)))
+            totals.sums[-1].add(values, codes)
+        totals.firsts = [_first_rows(block, codes, len(keys)) if block.columns else Block(1, {}, {}, None, block.where, [0])]
+        return totals
 
     def add(self, more: Totals) -> None:
         """Add the totals of later rows."""

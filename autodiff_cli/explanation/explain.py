@@ -160,14 +160,16 @@ class _Explainer:
             )
         visits: list[Visit] = []
         with observing(visits.append):
-            found = grad(evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True)
+            gradients = grad(
+                evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True
+            )
         for visit in visits:
             for i, gradient in enumerate(visit.gradients):
                 if gradient is not None and gradient._edge is not None:
                     self.meanings.setdefault(gradient._edge, self.names.of_edge((visit.node, i)))
             for tensor in (*visit.gradients, *visit.parts):
                 self.names.keep_tensor(tensor)
-        return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, found, strict=True)}
+        return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, gradients, strict=True)}
 
     def second(self, variable: str, gradient: Tensor, hessian: dict[str, Array]) -> SecondDerivatives:
         """Return the derivatives of one gradient with respect to each variable.
@@ -199,8 +201,8 @@ class _Explainer:
             visits: list[Visit] = []
             with observing(visits.append):
                 unit = tensor_on(start[()], None)
-                found = grad(gradient, list(self.leaves.values()), unit, retain_graph=True, allow_unused=True)
-            row = {n: self.zeros[n] if g is None else g._data for n, g in zip(self.leaves, found, strict=True)}
+                gradients = grad(gradient, list(self.leaves.values()), unit, retain_graph=True, allow_unused=True)
+            row = {n: self.zeros[n] if g is None else g._data for n, g in zip(self.leaves, gradients, strict=True)}
             for other, value in row.items():
                 hessian[other][element] = value
             second.sweeps.append(self.followed(Sweep(symbol, start[()], element), gradient, visits, row))
@@ -221,8 +223,8 @@ class _Explainer:
             n: [("", sweep.start)] if leaf is output else [] for n, leaf in self.leaves.items()
         }
         for step in sweep.steps:
-            for made in step.contributions:
-                if made.to_leaf and made.to in parts:
-                    parts[made.to].append((step.names[0], made.value))
+            for contribution in step.contributions:
+                if contribution.to_leaf and contribution.to in parts:
+                    parts[contribution.to].append((step.names[0], contribution.value))
         sweep.accumulated = [AccumulatedGradient(n, parts[n], found[n]) for n in self.leaves]
         return sweep

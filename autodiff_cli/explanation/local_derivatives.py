@@ -177,15 +177,15 @@ def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax |
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
     """Return a formula with its parameters replaced by operands, and with constants folded."""
-    made: dict[Syntax, Syntax] = {}
+    trees: dict[Syntax, Syntax] = {}
     for part in postorder([tree], lambda part: part.children):
         if part.kind == "name":
-            made[part] = operands.get(part.children[0].text, part)
+            trees[part] = operands.get(part.children[0].text, part)
         elif not part.children or part.kind == "number":
-            made[part] = part
+            trees[part] = part
         else:
-            made[part] = _shorter(part.with_children([made[child] for child in part.children]))
-    return made[tree]
+            trees[part] = _shorter(part.with_children([trees[child] for child in part.children]))
+    return trees[tree]
 
 
 def _shorter(tree: Syntax) -> Syntax:

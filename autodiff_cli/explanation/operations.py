@@ -250,8 +250,8 @@ class NodeOperations:
                 rest = np.asarray(result - known)
             else:
                 rest = np.asarray(result + known if is_first else known - result)
-        found = float(f"{float(rest.flat[0]):.12g}")
-        return number(found) if np.all(np.isclose(rest, found, rtol=1e-9, atol=1e-9)) else name_tree(UNKNOWN)
+        rounded = float(f"{float(rest.flat[0]):.12g}")
+        return number(rounded) if np.all(np.isclose(rest, rounded, rtol=1e-9, atol=1e-9)) else name_tree(UNKNOWN)
 
 
 def is_unknown(tree: Syntax) -> bool:

@@ -60,9 +60,9 @@ class Steps:
         step.selects = node.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
             if edge is not None and part is not None:
-                made = self._contribution(visit, i, edge, part._data)
-                step.contributions.append(made)
-                self._arrived[edge] = made.total
+                contribution = self._contribution(visit, i, edge, part._data)
+                step.contributions.append(contribution)
+                self._arrived[edge] = contribution.total
         return step
 
     def _contribution(self, visit: Visit, i: int, edge: Edge, part: Array) -> CotangentContribution:
@@ -72,14 +72,16 @@ class Steps:
         shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
         same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
         place = same.index(i) + 1 if len(same) > 1 else None
-        made = CotangentContribution(self.names.of_edge(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge))
-        made.to_leaf = not edge[0].sequence_nr
+        contribution = CotangentContribution(
+            self.names.of_edge(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge)
+        )
+        contribution.to_leaf = not edge[0].sequence_nr
         formula = None
         if primitive is not None and not primitive.of_sequence:
             formula = of_node(node).get(primitive.parameters[primitive.differentiable_args[i]])
-        if not self._as_factor(made, visit, i, formula):
-            self._as_rule(made, visit, i, formula)
-        return made
+        if not self._as_factor(contribution, visit, i, formula):
+            self._as_rule(contribution, visit, i, formula)
+        return contribution
 
     def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> bool:
         """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""

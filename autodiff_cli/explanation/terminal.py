@@ -156,9 +156,9 @@ def equation(said: EquationText, indent: int, left: int, width: int) -> list[Tex
 
 
 def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[Renderable]:
-    found = [accumulated(pattern.format(one.name), sweep.target, one, notation, none) for one in sweep.accumulated]
-    left = max(len(said.left) for said in found)
-    return [line for said in found for line in equation(said, 2, left, width)]
+    equations = [accumulated(pattern.format(one.name), sweep.target, one, notation, none) for one in sweep.accumulated]
+    left = max(len(said.left) for said in equations)
+    return [line for said in equations for line in equation(said, 2, left, width)]
 
 
 def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[Renderable]:

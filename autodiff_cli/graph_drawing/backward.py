@@ -57,11 +57,11 @@ def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
         raise UnknownName(f"cannot differentiate with respect to '{name}', which is not a variable", hint=hint)
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        (found,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
-    assert isinstance(found, Tensor)
-    if not found.requires_grad:
+        (gradient,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
+    assert isinstance(gradient, Tensor)
+    if not gradient.requires_grad:
         raise GraphError(f"the gradient with respect to {name} does not have a graph, because it does not depend on any variable")
-    return found
+    return gradient
 
 
 def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) -> Graph:
@@ -95,8 +95,8 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
     for node in nodes:
         if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
             arrived[node] = node.variable.grad._data
-    made = _drawn(nodes, names, arrived, _calls(evaluation, nodes), kept)
-    return Graph(made, evaluation.expression, "backward", evaluated=True, memory=memory)
+    drawn = _drawn(nodes, names, arrived, _calls(evaluation, nodes), kept)
+    return Graph(drawn, evaluation.expression, "backward", evaluated=True, memory=memory)
 
 
 def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
@@ -120,23 +120,23 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
     root = get_gradient_edge(output).node
     nodes = _nodes(root)
     named = [(tensor, name, name) for name, tensor in names.items()]
-    found = _names(nodes, named)
+    texts = _names(nodes, named)
     leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
-    memory, kept = _memory(root, named, found, leaves.values()) if saved else (None, {})
+    memory, kept = _memory(root, named, texts, leaves.values()) if saved else (None, {})
     arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
-    made = _drawn(nodes, found, arrived, {}, kept)
-    for drawn, node in zip(made, nodes, strict=True):
+    graph_nodes = _drawn(nodes, texts, arrived, {}, kept)
+    for drawn, node in zip(graph_nodes, nodes, strict=True):
         drawn.value = leaves[node]._data if node in leaves else None
         drawn.hooks = _hooks(node)
-    return Graph(made, found.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
+    return Graph(graph_nodes, texts.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
 
 
 def _hooks(node: Node) -> int:
     """Return the number of hooks that a backward pass calls at a node: those of the node, and those of the tensors it computes."""
     extra = node.variable._extra if isinstance(node, AccumulateGrad) else None
     own = node._hooks
-    found = [] if own is None else [own.before, own.after, *own.tensor.values()]
-    return sum(map(len, found if extra is None else [*found, extra.hooks, extra.after or {}]))
+    hooks = [] if own is None else [own.before, own.after, *own.tensor.values()]
+    return sum(map(len, hooks if extra is None else [*hooks, extra.hooks, extra.after or {}]))
 
 
 def _nodes(root: Node) -> list[Node]:
@@ -153,11 +153,11 @@ def _drawn(
 ) -> list[GraphNode]:
     """Return the nodes of the drawing."""
     at = {node: i for i, node in enumerate(nodes)}
-    made = []
+    drawn = []
     for node in nodes:
         name, text = names.get(node, ("", ""))
         leaf = isinstance(node, AccumulateGrad)
-        made.append(
+        drawn.append(
             GraphNode(
                 "variable" if leaf else "named" if name.isidentifier() else "operation",
                 type(node).__name__,
@@ -170,21 +170,21 @@ def _drawn(
                 saved=kept.get(node),
             )
         )
-    if made[-1].kind != "variable":
-        made[-1].kind = "output"
-    return made
+    if drawn[-1].kind != "variable":
+        drawn[-1].kind = "output"
+    return drawn
 
 
 def _as_drawn(root: Node) -> list[Node]:
     """Return the nodes behind a node in the order of the lines of a tree."""
-    found: dict[Node, None] = {}
+    order: dict[Node, None] = {}
     stack = [root]
     while stack:
         node = stack.pop()
-        if node not in found:
-            found[node] = None
+        if node not in order:
+            order[node] = None
             stack += reversed(_inputs(node))
-    return list(found)
+    return list(order)
 
 
 def _memory(
@@ -233,12 +233,12 @@ def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | N
 
     A step recorded all nodes after the nodes of earlier steps, up to the node of its result.
     """
-    found: dict[Node, Call | None] = {}
+    calls: dict[Node, Call | None] = {}
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)
     for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
         edge = step.result._edge if isinstance(step.result, Tensor) else None
         while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
-            found[node] = call
+            calls[node] = call
             node = next(waiting, None)
-    return found
+    return calls

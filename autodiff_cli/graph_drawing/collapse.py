@@ -118,7 +118,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
         )
     order = sorted(counts)
     at = {head: i for i, head in enumerate(order)}
-    made = []
+    merged = []
     for head in order:
         node = graph.nodes[head]
         alone = counts[head] == node.count and head not in labels
@@ -129,8 +129,8 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
             new.label = labels.get(head, new.expression or new.label)
             new.expression = new.expression if node.call is None or head not in labels else new.label
             new.kind = "group" if new.kind == "operation" else new.kind
-        made.append(new)
-    return replace(graph, nodes=made)
+        merged.append(new)
+    return replace(graph, nodes=merged)
 
 
 def cut(graph: Graph, depth: int) -> Graph:
@@ -143,13 +143,13 @@ def cut(graph: Graph, depth: int) -> Graph:
     for i in range(len(graph.nodes) - 1, -1, -1):
         if levels[i] == depth:
             hidden[i] = _claim(graph, i, levels, depth, owner)
-    made: list[GraphNode] = []
+    shown: list[GraphNode] = []
     at: dict[int, int] = {}
     stubs: dict[int, int] = {}
     for i, count in hidden.items():
         if count:
-            stubs[i] = len(made)
-            made.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
+            stubs[i] = len(shown)
+            shown.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue
@@ -159,9 +159,9 @@ def cut(graph: Graph, depth: int) -> Graph:
                 inputs.append(None if given is None else at[given])
             elif stubs[owner[given]] not in inputs:
                 inputs.append(stubs[owner[given]])
-        at[i] = len(made)
-        made.append(replace(node, inputs=inputs))
-    return replace(graph, nodes=made, hidden=graph.hidden + sum(hidden.values()))
+        at[i] = len(shown)
+        shown.append(replace(node, inputs=inputs))
+    return replace(graph, nodes=shown, hidden=graph.hidden + sum(hidden.values()))
 
 
 def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:

@@ -78,26 +78,26 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         return shown if known else [*shown, LabelLine(f"= {brief(node.value, precision)}", "value")]
     backward = graph.direction == "backward"
     named = node.has_name and not backward
-    found = [LabelLine(fitted(node.name if named else node.label), "title")]
+    label = [LabelLine(fitted(node.name if named else node.label), "title")]
     if backward and node.name:
         named = (node.has_name or graph.memory is not None) and node.name != node.expression
         stands_for = f"{node.name} = {node.expression}" if named else node.expression
-        found.append(LabelLine(fitted(stands_for), "detail"))
-    elif node.expression not in ("", found[0].text) and (named or len(node.expression) <= WIDEST):
-        found.append(LabelLine(fitted(node.expression), "detail"))
+        label.append(LabelLine(fitted(stands_for), "detail"))
+    elif node.expression not in ("", label[0].text) and (named or len(node.expression) <= WIDEST):
+        label.append(LabelLine(fitted(node.expression), "detail"))
     if node.count > 1:
-        found.append(LabelLine(f"{node.count:,} nodes", "detail"))
+        label.append(LabelLine(f"{node.count:,} nodes", "detail"))
     if node.hooks:
-        found.append(LabelLine(plural(node.hooks, "hook"), "detail"))
+        label.append(LabelLine(plural(node.hooks, "hook"), "detail"))
     if node.value is not None:
-        found.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
+        label.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
     if node.grad is not None:
-        found.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
+        label.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
     for value in node.saved or ():
         if value.text():
             size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
-            found.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
-    return found
+            label.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
+    return label
 
 
 def printable(text: str) -> str:

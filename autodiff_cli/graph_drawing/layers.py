@@ -62,18 +62,18 @@ class Layers:
 
     def _ordered(self) -> list[list[list[int]]]:
         """Return the orders with the fewest crossings, found from several initial orders."""
-        found: list[list[list[int]]] = []
+        best: list[list[list[int]]] = []
         fewest, work = -1, 0
         for start in range(_STARTS):
             rows, crossings, passes = self._improved(self._walked(start))
             if fewest < 0 or crossings < fewest:
-                found, fewest = [], crossings
-            if crossings == fewest and rows not in found:
-                found.append(rows)
+                best, fewest = [], crossings
+            if crossings == fewest and rows not in best:
+                best.append(rows)
             work += (passes + _SHIFTS) * len(self.layer)
             if work > _WORK:
                 break
-        return found
+        return best
 
     def _walked(self, start: int) -> list[list[int]]:
         """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross."""
@@ -190,10 +190,10 @@ def components(count: int, edges: Edges) -> list[list[int]]:
     for a, b in edges:
         low, high = sorted((root(a), root(b)))
         parent[high] = low
-    found: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = {}
     for i in range(count):
-        found.setdefault(root(i), []).append(i)
-    return list(found.values())
+        members.setdefault(root(i), []).append(i)
+    return list(members.values())
 
 
 def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:

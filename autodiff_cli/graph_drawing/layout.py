@@ -90,13 +90,13 @@ def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layou
     upside_down = [-i for i in layer]
     ends, starts = len({a for a, _ in edges}), len({b for _, b in edges})
     if (lines_needed(turned, upside_down), ends) < (lines_needed(edges, layer), starts):
-        found = _downward(sizes, flats, turned, [max(layer) - i for i in layer])
-        high = found.height
+        layout = _downward(sizes, flats, turned, [max(layer) - i for i in layer])
+        high = layout.height
         return Layout(
-            found.width,
+            layout.width,
             high,
-            [(x, high - y) for x, y in found.centers],
-            [[(x, high - y) for x, y in reversed(curve)] for curve in found.curves],
+            [(x, high - y) for x, y in layout.centers],
+            [[(x, high - y) for x, y in reversed(curve)] for curve in layout.curves],
         )
     return _downward(sizes, flats, edges, layer)
 

@@ -50,7 +50,7 @@ class Numbers:
             "grad_fn": step.grad_fn,
             "selects": step.selects,
             "gradients": [self.number(gradient) for gradient in step.gradients],
-            "contributions": [self.contribution(made) for made in step.contributions],
+            "contributions": [self.contribution(contribution) for contribution in step.contributions],
         }
 
     def contribution(self, made: CotangentContribution) -> dict[str, object]:

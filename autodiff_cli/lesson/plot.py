@@ -123,7 +123,7 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
     """Return the data of curves; points are in units of the axes."""
     several = len(plot.source.programs) > 1
     count = _orders(plot) + 1
-    found = marks(plot)
+    shown = marks(plot)
     return {
         "orders": count,
         "curves": [
@@ -135,10 +135,10 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
         "panels": [list(panel.curves) for panel in panels(plot)],
         "circles": [
             {"curve": one.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
-            for one in found
+            for one in shown
             for circle in circles(one)
         ],
-        "lines": [one.at for one in found if vertical(one)],
+        "lines": [one.at for one in shown if vertical(one)],
         "samples": None if source else {"x": plot.samples.xs.tolist(), "curves": plot.samples.ys.tolist()},
     }
 

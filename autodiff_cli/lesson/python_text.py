@@ -60,7 +60,7 @@ class PythonText:
         Raises:
             SyntaxError: if the text is not a Python program.
         """
-        found: dict[int, Statement] = {}
+        statements: dict[int, Statement] = {}
         for statement, loops in _statements(ast.parse(self.source)):
             compound = isinstance(getattr(statement, "body", None), list)
             first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
@@ -72,13 +72,13 @@ class PythonText:
             else:
                 last = statement.end_lineno or first
                 span = self._place(first, statement.col_offset), self._place(last, statement.end_col_offset or 0)
-            before = found.get(first)
+            before = statements.get(first)
             if before is not None and not compound:
                 span = min(before.tree.span[0], span[0]), span[1]
             tree = self.tree(span) if not compound else Syntax(_kind(statement), [], "", span)
             quiet = _is_quiet(statement) and (before is None or before.quiet)
-            found.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, loops, isinstance(statement, _LOOPS))))
-        return found
+            statements.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, loops, isinstance(statement, _LOOPS))))
+        return statements
 
     def span(self, code: CodeType, instruction: int) -> Span:
         """Return the place of an instruction of the program, by its offset in bytes."""

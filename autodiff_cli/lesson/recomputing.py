@@ -140,18 +140,20 @@ class _Tracing:
         """Return the elements of the local derivative and of the value of each contribution."""
         output = as_operands(self.evaluator.names[self.result.output])
         total = self.sum([self.tape.call("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
-        parts = [(self.arrived(step, made), step, made) for step in sweep.steps for made in step.contributions]
+        parts = [
+            (self.arrived(step, contribution), step, contribution) for step in sweep.steps for contribution in step.contributions
+        ]
         wrt = [operand for uses, _, _ in parts for use in uses for operand in use.flat]
         if any(type(operand) is not Instruction for operand in wrt):
             raise _unknown(self.result.expression)
         slopes = iter(gradient(total, [operand for operand in wrt if type(operand) is Instruction]))
         self.evaluator.uses = None
         results: list[Operand] = []
-        for uses, step, made in parts:
-            if made.local is not None:
-                results += self.local(step, made, np.shape(made.local))
-            found = [[next(slopes) for _ in use.flat] for use in uses]
-            results += [self.sum(each) for each in zip(*found, strict=True)]
+        for uses, step, contribution in parts:
+            if contribution.local is not None:
+                results += self.local(step, contribution, np.shape(contribution.local))
+            parts_of_uses = [[next(slopes) for _ in use.flat] for use in uses]
+            results += [self.sum(each) for each in zip(*parts_of_uses, strict=True)]
         return results
 
     def arrived(self, step: ExplainedStep, made: CotangentContribution) -> list[Operands]:
@@ -184,9 +186,9 @@ def _used(tape: Tape, operand: Operand) -> Operand:
     """Append an instruction with the value of an operand, which may be a constant, for one use of it."""
     if type(operand) is not float and (type(operand) is not Instruction or operand.dtype.kind != "f"):
         return operand
-    made = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))
-    tape.instructions.append(made)
-    return made
+    use = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))
+    tape.instructions.append(use)
+    return use
 
 
 def _unknown(operation: str) -> NotRecordable:

@@ -134,18 +134,18 @@ class Recording(ABC):
 
     def _stored(self) -> list[StoredGradient]:
         """Return the gradients that the backward passes of this statement stored, and remember all gradients."""
-        found = []
+        gradients = []
         for name, tensor in self._tensors.items() if self._visited or self._parts else ():
             if not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
                 continue
             before, after = self._gradients.get(name), np.array(tensor.grad._data)
             reached = name in self._parts and (self._accumulates or tensor.retains_grad)
             if reached or before is None or not np.array_equal(before, after, equal_nan=True):
-                found.append(StoredGradient(name, tensor.is_leaf, before, after))
+                gradients.append(StoredGradient(name, tensor.is_leaf, before, after))
             self._gradients[name] = after
         for name, row in self._state.items():
             self._gradients[self.called[name]] = row.grad
-        return found
+        return gradients
 
     def _happened(self, event: Event) -> None:
         self.cut = self.cut or (len(self.events) >= MOST_EVENTS and not lifted())
@@ -162,9 +162,9 @@ class Recording(ABC):
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
         new, named = self._made(tree), self._named()
         bound = {id(tensor): name for name, tensor in reversed(named)}
-        for made in new:
-            if not self._known.of_tensor(made.tensor):
-                self._add(made, bound.get(id(made.tensor), ""))
+        for result in new:
+            if not self._known.of_tensor(result.tensor):
+                self._add(result, bound.get(id(result.tensor), ""))
         for name, tensor in named:
             changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)
             if changed or not self._known.of_tensor(tensor):
@@ -233,8 +233,8 @@ class Recording(ABC):
 
     def _new_nodes(self, node: Node) -> list[Node]:
         """Return the nodes behind a node, with the node, that do not have names yet, oldest first."""
-        found = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of_edge((each, 0))])
-        return sorted((one for one in found if one.sequence_nr), key=lambda one: one.sequence_nr)
+        behind = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of_edge((each, 0))])
+        return sorted((one for one in behind if one.sequence_nr), key=lambda one: one.sequence_nr)
 
     def _new_name(self, label: str) -> str:
         if label:

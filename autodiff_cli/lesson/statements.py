@@ -75,13 +75,13 @@ class Recorder(Interpreter, Recording):
         return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
 
     def _made(self, tree: Syntax) -> list[ProgramTensor]:
-        steps, made = self.tensors.steps or [], self.tensors.made
+        steps, results = self.tensors.steps or [], self.tensors.made
         places: dict[int, Span] = {}
         for step in steps[self._marks[0] :]:
             self._known.add_step(step)
             places.update({id(result): step.tree.span for result in step.results})
-        new = made[self._marks[1] :]
-        self._marks = [len(steps), len(made)]
+        new = results[self._marks[1] :]
+        self._marks = [len(steps), len(results)]
         return [self._of_step(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
 
     def _of_step(self, tensor: Tensor, expression: str, span: Span) -> ProgramTensor:

@@ -82,12 +82,12 @@ class _Frame:
 
     def turn(self, statement: Statement) -> str:
         """Return the indices of the loops around a statement, or the number of the pass of a loop without a number as index."""
-        found: list[tuple[str, object]] = []
+        indices: list[tuple[str, object]] = []
         for line, names in statement.loops.items():
             values = {name: self.frame.f_locals.get(name) for name in names}
             shown = [(name, value) for name, value in values.items() if isinstance(value, (int, float, str))]
-            found += shown or [("pass", self.passes.get(line, 1))]
-        return ", ".join(f"{name} = {value}" for name, value in found)
+            indices += shown or [("pass", self.passes.get(line, 1))]
+        return ", ".join(f"{name} = {value}" for name, value in indices)
 
 
 class PythonRecorder(Recording):
@@ -243,8 +243,8 @@ class PythonRecorder(Recording):
         return [*named.items()]
 
     def _made(self, tree: Syntax) -> list[ProgramTensor]:
-        made, self._new = self._new, []
-        return made
+        results, self._new = self._new, []
+        return results
 
     def _span(self, frame: FrameType) -> Span:
         return self._text.span(frame.f_code, frame.f_lasti)
@@ -282,14 +282,14 @@ def _message(problem: BaseException) -> str:
 
 def _held(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors in a list, a dictionary or an object of the program, with the expressions that read them."""
-    found: list[tuple[str, object]] = []
+    members: list[tuple[str, object]] = []
     if isinstance(value, (list, tuple)):
-        found = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
+        members = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
     elif isinstance(value, dict):
-        found = [(f"{name}[{key!r}]", one) for key, one in [*value.items()][:_MOST_HELD]]
+        members = [(f"{name}[{key!r}]", one) for key, one in [*value.items()][:_MOST_HELD]]
     elif type(value).__module__ == "__main__":
-        found = [(f"{name}.{key}", one) for key, one in [*getattr(value, "__dict__", {}).items()][:_MOST_HELD]]
-    yield from ((each, one) for each, one in found if isinstance(one, Tensor))
+        members = [(f"{name}.{key}", one) for key, one in [*getattr(value, "__dict__", {}).items()][:_MOST_HELD]]
+    yield from ((each, one) for each, one in members if isinstance(one, Tensor))
 
 
 def _called(tree: Syntax) -> str:
@@ -314,15 +314,15 @@ def _without_modules(tree: Syntax, frame: FrameType) -> Syntax:
 
 def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping[Span, Tensor]) -> dict[int, Tensor | float]:
     """Return the values of the operands of an operation that have values, by the ``id`` of their trees."""
-    found: dict[int, Tensor | float] = {}
+    values: dict[int, Tensor | float] = {}
     parts = tree.children[:]
     for part in parts:
         value = results.get(text.with_modules(part)) if part.kind in _COMPUTED else _value(part, frame)
         if isinstance(value, (Tensor, int, float)) and not isinstance(value, bool):
-            found[id(part)] = value
+            values[id(part)] = value
         else:
             parts += part.children
-    return found
+    return values
 
 
 def _value(tree: Syntax, frame: FrameType) -> object:

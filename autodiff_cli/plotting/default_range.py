@@ -49,7 +49,7 @@ def default_range(function: Curves) -> tuple[float, float]:
 
 def _events(points: Floats, curves: Floats) -> list[float]:
     """Return the places at which the value or a derivative changes its sign."""
-    found: set[float] = set()
+    places: set[float] = set()
     slope = np.abs(curves[0]) + np.abs(points * curves[1])
     outwards = np.argsort(np.abs(points), kind="stable")
     inner = np.empty_like(slope)
@@ -61,8 +61,8 @@ def _events(points: Floats, curves: Floats) -> list[float]:
         turns = np.flatnonzero(sign[known][1:] != sign[known][:-1])
         for first, last in zip(known[turns], known[turns + 1], strict=True):
             a, b = float(points[first]), float(points[last])
-            found.add(0.0 if a <= 0 <= b else (a + b) / 2)
-    return list(found)
+            places.add(0.0 if a <= 0 <= b else (a + b) / 2)
+    return list(places)
 
 
 def _end(function: Curves, points: Floats, last: float, step: int) -> float:

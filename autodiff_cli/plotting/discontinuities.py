@@ -122,7 +122,7 @@ def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
         A number for each curve and interval, ``(shown, n - 1)``; ``inf`` if exactly one end of the interval is finite.
     """
     steps = np.diff(xs, axis=0)
-    found = np.empty((shown, *steps.shape))
+    differences = np.empty((shown, *steps.shape))
     with np.errstate(all="ignore"):
         for k in range(shown):
             rise = np.diff(ys[k], axis=0)
@@ -134,8 +134,8 @@ def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
                 fitted = rise[1:-1] - steps[1:-1] * (slopes[:-2] + slopes[2:]) / 2
                 rise[1:-1] = np.where(np.isfinite(fitted), fitted, rise[1:-1])
             finite = np.isfinite(ys[k])
-            found[k] = np.where(finite[:-1] & finite[1:], np.abs(rise), np.where(finite[:-1] | finite[1:], np.inf, 0.0))
-    return found
+            differences[k] = np.where(finite[:-1] & finite[1:], np.abs(rise), np.where(finite[:-1] | finite[1:], np.inf, 0.0))
+    return differences
 
 
 def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, shown: int, resolution: float) -> tuple[Floats, Floats]:
@@ -167,12 +167,12 @@ def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
 
     Only the slope reveals a pole between samples with equal values.
     """
-    found = mismatch(ends, values, shown)[:, 0]
+    roughness = mismatch(ends, values, shown)[:, 0]
     with np.errstate(all="ignore"):
         for k in range(min(shown, len(values) - 1)):
             turn = (ends[1] - ends[0]) * np.abs(values[k + 1, 1] - values[k + 1, 0])
-            found[k] += np.where(np.isfinite(turn), turn, 0.0)
-    return found
+            roughness[k] += np.where(np.isfinite(turn), turn, 0.0)
+    return roughness
 
 
 def _rougher(first: Floats, second: Floats) -> Mask:

@@ -63,10 +63,10 @@ def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> Indice
 
 def _cells(field: Field, columns: int, rows: int, levels: list[float], colorless: bool) -> list[list[str]]:
     if colorless:
-        found = _bands(field, columns, rows, levels)
-        return [[_shade(band, levels) for band in row] for row in found.tolist()]
-    found = _bands(field, columns, 2 * rows, levels).tolist()
-    return [[_halves(a, b, levels) for a, b in zip(found[2 * i], found[2 * i + 1], strict=True)] for i in range(rows)]
+        bands = _bands(field, columns, rows, levels)
+        return [[_shade(band, levels) for band in row] for row in bands.tolist()]
+    bands = _bands(field, columns, 2 * rows, levels).tolist()
+    return [[_halves(a, b, levels) for a, b in zip(bands[2 * i], bands[2 * i + 1], strict=True)] for i in range(rows)]
 
 
 def _shade(band: int, levels: list[float]) -> str:

@@ -80,8 +80,8 @@ class FittedPlot:
 
 
 def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
-    found = values[np.isfinite(values)]
-    low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     wide = (high - low) or abs(low) or 1.0
     return low - share * wide, high + share * wide
 
@@ -92,7 +92,7 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     columns, rows = size(None, None)
     left, right, low, high = plot.window
     x, y, _, residuals = plot.thinned()
-    found = [f"   {visible(shortened(plot.title, columns - 6))}"]
+    lines = [f"   {visible(shortened(plot.title, columns - 6))}"]
     bottom, top = _margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
     margin = max(
         len(label) for ends in ((low, high, most_y_ticks(rows)), (bottom, top, most_y_ticks(LOWER))) for label in ticks(*ends)[1]
@@ -107,13 +107,13 @@ def on_terminal(plot: FittedPlot, color: str) -> str:
     curve = figure.signal(plot.curve[0].tolist(), plot.curve[1].tolist(), marker=plotext.marker("braille", COLORS[0]))
     figure.draw(curve.lines())
     figure.draw(figure.signal(x.tolist(), y.tolist(), marker=plotext.marker("●", COLORS[1])))
-    found += lines_of(figure, colorless)
-    found.append("   residuals in standard deviations")
+    lines += lines_of(figure, colorless)
+    lines.append("   residuals in standard deviations")
     plotext, figure = cleared(columns, LOWER, (left, right), (bottom, top), margin=margin)
     figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(DIM))
     figure.draw(figure.signal(x.tolist(), residuals.tolist(), marker=plotext.marker("●", COLORS[1])))
-    found += lines_of(figure, colorless)
-    return "\n".join(line.rstrip() for line in found) + "\n"
+    lines += lines_of(figure, colorless)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:

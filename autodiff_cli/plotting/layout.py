@@ -34,15 +34,15 @@ def panels(plot: Plot) -> list[Panel]:
     everything = tuple(range(len(plot.columns)))
     if plot.looks.y_range is not None:
         return [Panel(everything, *plot.scale.up(plot.looks.y_range))]
-    found: list[Panel] = []
+    groups: list[Panel] = []
     for k in everything:
-        if found:
-            wider = _panel(plot, (*found[-1].curves, k))
+        if groups:
+            wider = _panel(plot, (*groups[-1].curves, k))
             if all(_legible(plot.samples.evenly[i], wider) for i in wider.curves):
-                found[-1] = wider
+                groups[-1] = wider
                 continue
-        found.append(_panel(plot, (k,)))
-    return found
+        groups.append(_panel(plot, (k,)))
+    return groups
 
 
 def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:

@@ -177,8 +177,12 @@ class Plot(CommandResult):
     def content(self) -> Record:
         several = self.order + 1 < len(self.curves)
         marks = [
-            {"kind": found.kind, "at": self.scale.moved(found).at, **({"curve": self.columns[found.curve]} if several else {})}
-            for found in self.samples.discontinuities
+            {
+                "kind": discontinuity.kind,
+                "at": self.scale.moved(discontinuity).at,
+                **({"curve": self.columns[discontinuity.curve]} if several else {}),
+            }
+            for discontinuity in self.samples.discontinuities
         ]
         return {**_content(self, [self.over]), "marks": marks, "notes": self.notes}
 

@@ -106,9 +106,9 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
     looks = plot.looks
     width, height = looks.width or WIDTH, looks.height or HEIGHT
     if isinstance(plot, Plot):
-        found = panels(plot)
-        height = looks.height or HEIGHT + MORE * (len(found) - 1)
-        return rendered(kind, looks, (width, height), lambda figure, colors: _curves(figure, plot, found, colors))
+        shown = panels(plot)
+        height = looks.height or HEIGHT + MORE * (len(shown) - 1)
+        return rendered(kind, looks, (width, height), lambda figure, colors: _curves(figure, plot, shown, colors))
     alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
     height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
     return rendered(kind, looks, (width, height), lambda figure, colors: _field(figure, plot, alike, colors))
@@ -227,10 +227,10 @@ def _path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -
 def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
     """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
     shown = marks(plot)
-    for found in shown:
-        if vertical(found):
-            axes.axvline(found.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    drawn = [(circle, colors.curves[found.curve]) for found in shown if found.curve in panel.curves for circle in circles(found)]
+    for mark in shown:
+        if vertical(mark):
+            axes.axvline(mark.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
+    drawn = [(circle, colors.curves[mark.curve]) for mark in shown if mark.curve in panel.curves for circle in circles(mark)]
     if drawn:
         x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
         edges = [color for _, color in drawn]

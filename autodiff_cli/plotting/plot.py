@@ -92,12 +92,12 @@ def plot(
         number = count(str(samples), "samples")
         given = [replace(each, samples=each.samples or number) for each in given]
     shown = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
-    found = sampled(expression, given, at, const, order, path, log)
+    result = sampled(expression, given, at, const, order, path, log)
     if levels is not None:
-        found = with_levels(found, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
-    if shown is not None and isinstance(found, Plot):
-        found.scale.up(shown)  # the values of a logarithmic axis are positive
-    return replace(found, looks=Looks(shown, width, height, theme))
+        result = with_levels(result, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
+    if shown is not None and isinstance(result, Plot):
+        result.scale.up(shown)  # the values of a logarithmic axis are positive
+    return replace(result, looks=Looks(shown, width, height, theme))
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:

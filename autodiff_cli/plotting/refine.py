@@ -81,16 +81,16 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
         if coarse:
             break
         doubtful |= mismatched
-    found: list[Discontinuity] = []
+    discontinuities: list[Discontinuity] = []
     rough = np.flatnonzero(doubtful)
     if len(rough):
-        found, near, at_near = _searched(function, xs, rough, extent, shown)
-        xs, ys = _interrupted(*_with(xs, ys, near, at_near), found, shown)
-    free = [any(b.unbounded(k) for b in found) for k in range(shown)]
+        discontinuities, near, at_near = _searched(function, xs, rough, extent, shown)
+        xs, ys = _interrupted(*_with(xs, ys, near, at_near), discontinuities, shown)
+    free = [any(b.unbounded(k) for b in discontinuities) for k in range(shown)]
     windows = np.array([window(evenly[k] if free[k] else ys[k], free[k]) for k in range(shown)])
     # The ends of the plotted interval are not ends of the domain.
-    inner = [b for b in found if b.left > xs[0] and b.right < xs[-1]]
-    told = [b for b in found if b.kind and (b in inner or b.unbounded(0))]
+    inner = [b for b in discontinuities if b.left > xs[0] and b.right < xs[-1]]
+    told = [b for b in discontinuities if b.kind and (b in inner or b.unbounded(0))]
     return Samples(xs, ys[:shown], evenly[:shown], told, windows, coarse)
 
 
@@ -100,9 +100,9 @@ def merged(parts: Sequence[Samples]) -> Samples:
     ys = np.stack([np.interp(xs, part.xs, part.ys[0], math.nan, math.nan) for part in parts])
     for k, part in enumerate(parts):
         ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # interpolation next to nan is nan
-    found = [replace(one, curve=k) for k, part in enumerate(parts) for one in part.discontinuities]
+    discontinuities = [replace(one, curve=k) for k, part in enumerate(parts) for one in part.discontinuities]
     evenly, windows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("evenly", "windows"))
-    return Samples(xs, ys, evenly, sorted(found, key=lambda one: one.at), windows, any(part.coarse for part in parts))
+    return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda one: one.at), windows, any(part.coarse for part in parts))
 
 
 def window(y: Floats, unbounded: bool) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def _searched(
     at_middle = np.asarray(function(middle))[0]
     exact = np.array([_exact(*place) for place in zip(left, right, middle, strict=True)])
     values_there = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
-    found = []
+    discontinuities = []
     half = before.shape[1]
     digits = max(0, int(-math.log10(16 * resolution)))
     for i in range(len(left)):
@@ -169,10 +169,12 @@ def _searched(
             kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
-            found.append(Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through, float(values_there[i])))
+            discontinuities.append(
+                Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through, float(values_there[i]))
+            )
     far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= CLOSEST * (high - low)
     kept = far & (near > low) & (near < high)
-    return found, near[kept], values[:, kept]
+    return discontinuities, near[kept], values[:, kept]
 
 
 def _exact(left: float, right: float, middle: float) -> float:

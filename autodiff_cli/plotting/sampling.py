@@ -157,12 +157,12 @@ def _default_ranges(outputs: Sequence[_Output], names: Sequence[str], fixed: Map
         return [Range(name, -3.0, 3.0) for name in names]
     if "x" in log:
         return [Range(names[0], 0.01, 100.0)]
-    name, found = names[0], []
+    name, ends = names[0], []
     wanted = [output_name((name,) * k) for k in range(3)]
     for output in outputs:
         program = _compiled(output.program, [Range(name, -1, 1)], fixed, 2)
-        found.append(default_range(partial(_at, program, name, wanted)))
-    return [Range(name, min(low for low, _ in found), max(high for _, high in found))]
+        ends.append(default_range(partial(_at, program, name, wanted)))
+    return [Range(name, min(low for low, _ in ends), max(high for _, high in ends))]
 
 
 def _at(program: Compiled, name: str, wanted: Sequence[str], x: Floats) -> Floats:
@@ -209,9 +209,9 @@ def _plot(
                 samples = sample(function, scale.axis(points), 1 if log else order + 1, most)
                 parts.append(replace(samples, discontinuities=[each for each in samples.discontinuities if scale.seen(each)]))
     for k, part in enumerate(parts):
-        found = [scale.moved(one) for one in part.discontinuities]
+        marks = [scale.moved(one) for one in part.discontinuities]
         named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
-        notes += described(over.name, found if k < len(outputs) else [], named)
+        notes += described(over.name, marks if k < len(outputs) else [], named)
     samples = parts[0] if len(parts) == 1 else merged(parts)
     if samples.coarse:
         hint = f"use {10 * len(points)} samples or a shorter range"
@@ -257,8 +257,8 @@ def _defined(curves: Floats) -> Floats:
 def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[str]) -> Floats:
     """Return the results of a program for columns of points, ``(k, n)``; derivatives with respect to unused variables are 0."""
     points = next(iter(columns.values()))
-    found = program(**{name: column for name, column in columns.items() if name in program.variables})
-    return np.stack([np.broadcast_to(found.get(name, 0.0), points.shape) for name in wanted])
+    results = program(**{name: column for name, column in columns.items() if name in program.variables})
+    return np.stack([np.broadcast_to(results.get(name, 0.0), points.shape) for name in wanted])
 
 
 def _check(
@@ -301,13 +301,13 @@ def described(name: str, found: Sequence[Discontinuity], named: str = "") -> lis
 
 def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
     """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
-    found = np.zeros(value.shape, bool)
+    marks = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):
-        return found, False
+        return marks, False
     low, high = np.percentile(finite, CENTRAL)
     span = (high - low) or np.ptp(finite) or 1.0
-    for values, slopes, points, marked in ((value, gradient[0], x, found), (value.T, gradient[1].T, y, found.T)):
+    for values, slopes, points, marked in ((value, gradient[0], x, marks), (value.T, gradient[1].T, y, marks.T)):
         expected = np.diff(points) * (slopes[:, 1:] + slopes[:, :-1]) / 2
         marked[:, :-1] |= np.abs(np.diff(values) - expected) > np.maximum(span / 10, 0.6 * np.abs(expected))
-    return found, bool((found & (np.abs(value - np.median(finite)) > 3 * span)).any())
+    return marks, bool((marks & (np.abs(value - np.median(finite)) > 3 * span)).any())

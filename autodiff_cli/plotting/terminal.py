@@ -48,10 +48,10 @@ def drawn(plot: Plot, width: int | None, height: int | None, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = not is_colored(color)
     columns, rows = size(width, height)
-    found = panels(plot)
-    each = max(8, rows // len(found)) if len(found) > 1 else rows
+    shown = panels(plot)
+    each = max(8, rows // len(shown)) if len(shown) > 1 else rows
     lines: list[str] = []
-    for panel in found:
+    for panel in shown:
         lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, each, colorless)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -78,15 +78,15 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
     dim = plotext.pixel(DIM)
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
         figure.line(0, "horizontal", style="dotted", pixel=dim)
-    for found in marks(plot):
-        if vertical(found) and low < found.at < high:
-            figure.line(found.at, "vertical", style="dotted", pixel=dim)
+    for mark in marks(plot):
+        if vertical(mark) and low < mark.at < high:
+            figure.line(mark.at, "vertical", style="dotted", pixel=dim)
     for k in reversed(panel.curves):
         _draw_curve(plotext, plot, panel, k, inner)
-    for found in marks(plot):
-        for x, y, filled in circles(found) if found.curve in panel.curves else ():
+    for mark in marks(plot):
+        for x, y, filled in circles(mark) if mark.curve in panel.curves else ():
             if panel.low <= y <= panel.high:
-                figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[found.curve])))
+                figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[mark.curve])))
     if 0 in panel.curves:
         for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.placed(plot.path).T, strict=True):
             if low <= x <= high and panel.low <= y <= panel.high:

@@ -27,8 +27,8 @@ def _private(place: Path) -> bool:
     """Return whether only this user can write to a folder; on Windows, the profile of a user is private."""
     if not hasattr(os, "getuid"):
         return True
-    found = place.stat()
-    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+    status = place.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def read(key: str) -> bytes | None:

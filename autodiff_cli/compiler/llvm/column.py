@@ -53,11 +53,11 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
         """Append the instructions of a NumPy or SciPy function of columns and numbers."""
         if method != "__call__" or ufunc.nout != 1 or not set(options) <= {"out", "where"}:
             raise Unknown(ufunc.__name__)
-        found = applied(self.value.builder, ufunc, inputs)
+        result = applied(self.value.builder, ufunc, inputs)
         if "where" in options:
             (before,) = options["out"]
-            found = chosen(self.value.builder, options["where"], found, before)
-        return found
+            result = chosen(self.value.builder, options["where"], result, before)
+        return result
 
     def __array_function__(self, function: Callable[..., Any], _: object, given: Sequence[Any], options: dict[str, Any]) -> Any:
         """Append the instructions of other functions of NumPy."""
@@ -109,13 +109,13 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     Raises:
         Unknown: if a kernel cannot compute the function.
     """
-    *types, made = _types(ufunc, tuple(map(_type, inputs)))
+    *types, result = _types(ufunc, tuple(map(_type, inputs)))
     values = [vector(builder, one, dtype) for one, dtype in zip(inputs, types, strict=True)]
     rule = rule_of(ufunc)
-    if rule is None or made.name not in KINDS:
+    if rule is None or result.name not in KINDS:
         raise Unknown(ufunc.__name__)
     try:
-        return KernelColumn(rule(builder, *values), made)
+        return KernelColumn(rule(builder, *values), result)
     except UnknownFunction as error:
         raise Unknown(str(error)) from None
 

@@ -104,16 +104,16 @@ def erf(x: Value) -> Value:
 
 def erfc(x: Value) -> Value:
     """Return the complementary error function, at most 1 ulp from the exact value."""
-    found = _of_absolute(x)
-    return where(x < 0, 2 - found, found)
+    result = _of_absolute(x)
+    return where(x < 0, 2 - result, result)
 
 
 def ndtr(x: Value) -> Value:
     """Return the distribution function of the normal distribution, erfc(-x/sqrt(2))/2, at most 1 ulp from the exact value."""
     size = at_most(abs(x), _LARGEST / math.sqrt(0.5))
     squared = square(size)
-    found = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), 0.5)
-    return where(x > 0, 1 - found, found)
+    result = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), 0.5)
+    return where(x > 0, 1 - result, result)
 
 
 def bell(x: Value, scale: float) -> Value:

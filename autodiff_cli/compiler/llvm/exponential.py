@@ -124,8 +124,8 @@ def tanh(x: Value) -> Value:
     parts = _reduced(2 * at_most(abs(x), 20))
     power = power_of_two(parts.n)
     growth, one = parts.growth.scaled(power), x.builder.constant(1)
-    found = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
-    return with_sign(found.rounded, x)
+    result = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
+    return with_sign(result.rounded, x)
 
 
 def sinh(x: Value) -> Value:

@@ -70,8 +70,8 @@ def atan2(y: Value, x: Value) -> Value:
     angle = _angle(above * scale, below * scale)
     left = builder.bits(x, "i64") < 0
     opposite = fast_sum(2 * _HALF_PI[0], -angle.high).with_rest(2 * _HALF_PI[1] - angle.low)
-    found = with_sign(where(left, opposite.rounded, angle.rounded), y)
-    return where(builder.compare("uno", x, y), x + y, found)
+    result = with_sign(where(left, opposite.rounded, angle.rounded), y)
+    return where(builder.compare("uno", x, y), x + y, result)
 
 
 def _angle(y: Value, x: Value) -> Pair:

@@ -151,9 +151,9 @@ class Builder:
 
     def special(self, name: str, address: int, operands: Sequence[Value]) -> Value:
         """Append a call of a special function in double precision, by its name in SciPy; see ``ops.scipy_addresses``."""
-        found = self.of_vectors(name, operands)
-        if found is not None:
-            return found
+        result = self.of_vectors(name, operands)
+        if result is not None:
+            return result
         self.imports[f"scipy.{name}"] = address
         return self.each_lane(f"scipy.{name}", operands, "i32 0")
 
@@ -206,8 +206,8 @@ class Builder:
             kinds: the kinds of the results.
         """
         call, results = self._call(name, function, operands, kinds)
-        made = self.append(call, results)
-        return [self.append(f"extractvalue {results} {made.text}, {i}", kind) for i, kind in enumerate(kinds)]
+        record = self.append(call, results)
+        return [self.append(f"extractvalue {results} {record.text}, {i}", kind) for i, kind in enumerate(kinds)]
 
     def replaced(self, usual: Sequence[Value], rare: Value, name: str, function: Vectors, x: Value, other: float) -> list[Value]:
         """Replace some lanes of vectors by the results of a subroutine, which is called only if any lane needs it.
@@ -253,11 +253,11 @@ class Builder:
         if name not in self.definitions:
             inner = Builder(self.width)
             given = [Value(inner, f"%x{i}", operand.kind) for i, operand in enumerate(operands)]
-            made = "poison"
+            record = "poison"
             for i, one in enumerate(function(*given)):
-                made = inner.append(f"insertvalue {results} {made}, {inner.type(one.kind)} {one.text}, {i}", results).text
+                record = inner.append(f"insertvalue {results} {record}, {inner.type(one.kind)} {one.text}, {i}", results).text
             parameters = ", ".join(f"{inner.type(one.kind)} {one.text}" for one in given)
-            body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {results} {made}"])
+            body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {results} {record}"])
             self.declared |= inner.declared
             self.definitions |= inner.definitions
             self.definitions[name] = f"define internal {results} @{name}({parameters}) {_ATTRIBUTES} {{\n{body}\n}}"
@@ -270,8 +270,8 @@ class Builder:
         vector, pointers, mask = self.type("i64"), f"<{self.width} x ptr>", self.type("i1")
         gather = f"llvm.masked.gather.v{self.width}i64.v{self.width}p0"
         self.declared[gather] = f"declare {vector} @{gather}({pointers}, i32, {mask}, {vector})"
-        found = self.append(f"getelementptr i64, ptr @{name}, {vector} {places.text}", "i64")
-        given = f"{pointers} {found.text}, i32 8, {mask} splat (i1 true), {vector} poison"
+        addresses = self.append(f"getelementptr i64, ptr @{name}, {vector} {places.text}", "i64")
+        given = f"{pointers} {addresses.text}, i32 8, {mask} splat (i1 true), {vector} poison"
         return self.append(f"call {vector} @{gather}({given})", "i64")
 
     def each_lane(self, name: str, operands: Sequence[Value], *last: str) -> Value:

@@ -62,8 +62,8 @@ def kernel(
     }
     for instruction in instructions:
         known[instruction] = _computed(builder, instruction, known)
-    made = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
-    return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), made), builder.imports)
+    values = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
+    return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values), builder.imports)
 
 
 def uncomputable(library: Library | None, instructions: Iterable[Instruction]) -> set[Instruction]:
@@ -97,10 +97,10 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
     operands: list[Any] = [known[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]
     forward: Callable[..., Any] = UFUNCS.get(primitive.forward, primitive.forward)
     try:
-        found = forward(*operands, *instruction.statics)
+        result = forward(*operands, *instruction.statics)
     except FOREIGN as error:
         raise Unknown(f"{primitive.name}: {error}") from None
-    return KernelColumn(vector(builder, found, dtype), dtype)
+    return KernelColumn(vector(builder, result, dtype), dtype)
 
 
 def _module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:

@@ -112,8 +112,8 @@ def log(x: Value) -> Value:
 
 def log1p(x: Value) -> Value:
     """Return log(1 + x): the logarithm of the rounded sum, and its error divided by the sum."""
-    found = _log_of(exact_sum(1, x))
-    return where(x.equals(0), x, found)
+    result = _log_of(exact_sum(1, x))
+    return where(x.equals(0), x, result)
 
 
 def _log_of(x: Pair, doubled: Value | None = None) -> Value:
@@ -135,8 +135,8 @@ def atanh(x: Value) -> Value:
     """
     size = abs(x)
     ratio = Pair(2 * size, x.builder.constant(0)) / fast_sum(1, -size)
-    found = where(size.equals(1), math.inf, 0.5 * _log_of(_one_more(ratio)))
-    return where(size < _SMALL, x, with_sign(found, x))
+    result = where(size.equals(1), math.inf, 0.5 * _log_of(_one_more(ratio)))
+    return where(size < _SMALL, x, with_sign(result, x))
 
 
 def asinh(x: Value) -> Value:
@@ -147,8 +147,8 @@ def asinh(x: Value) -> Value:
     squared = square(small)
     rest = squared / _one_more(_one_more(squared).square_root())
     total = _one_more(exact_sum(small, rest.high).with_rest(rest.low))
-    found = _log_of(Pair(where(large, size, total.high), where(large, 0, total.low)), large)
-    return where(size < _SMALL, x, with_sign(found, x))
+    result = _log_of(Pair(where(large, size, total.high), where(large, 0, total.low)), large)
+    return where(size < _SMALL, x, with_sign(result, x))
 
 
 def acosh(x: Value) -> Value:
@@ -159,8 +159,8 @@ def acosh(x: Value) -> Value:
     less = fast_sum(squared.high, x.builder.constant(-1))
     root = fast_sum(less.high, less.low + squared.low).square_root()
     total = fast_sum(small, root.high).with_rest(root.low)
-    found = _log_of(Pair(where(large, x, total.high), where(large, 0, total.low)), large)
-    return where(x < 1, math.nan, found)
+    result = _log_of(Pair(where(large, x, total.high), where(large, 0, total.low)), large)
+    return where(x < 1, math.nan, result)
 
 
 def log2(x: Value) -> Value:
@@ -188,14 +188,14 @@ def pow(x: Value, y: Value) -> Value:  # the name in C
     rest = fma(y, high, -leading) + y * logarithm.low
     exponent = at_least(at_most(leading, 800), -800)
     rest = where(abs(leading) < 800, rest, 0)
-    found = scaled_exp(Pair(exponent, rest))
+    result = scaled_exp(Pair(exponent, rest))
     integer = builder.intrinsic("rint", y).equals(y)
     half = 0.5 * y
     odd = integer & builder.compare("one", builder.intrinsic("rint", half), half)
-    found = where(odd, with_sign(found, x), found)
-    found = where((x < 0) & (x > -math.inf) & ~integer, math.nan, found)
+    result = where(odd, with_sign(result, x), result)
+    result = where((x < 0) & (x > -math.inf) & ~integer, math.nan, result)
     one = y.equals(0) | x.equals(1) | (x.equals(-1) & abs(y).equals(math.inf))
-    return where(one, 1, found)
+    return where(one, 1, result)
 
 
 def _accurate_log(x: Value) -> Pair:

@@ -187,8 +187,8 @@ def _logarithm_of_sum(power: str, base: float) -> Rule:
         equal = x.equals(y)
         high = builder.select(x > y, x, y)
         part = _library("log1p")(builder, _library(power)(builder, -abs(x - y)))
-        found = builder.select(equal, x + math.log(2) / math.log(base), high + part * (1 / math.log(base)))
-        return builder.select(_nan(builder, x - y) & ~equal, x + y, found)
+        result = builder.select(equal, x + math.log(2) / math.log(base), high + part * (1 / math.log(base)))
+        return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
 
     return rule
 
@@ -280,5 +280,5 @@ def rule_of(ufunc: np.ufunc) -> Rule | None:
     if ufunc in _NUMPY:
         return _NUMPY[ufunc]
     name = ufunc.__name__
-    found = address(name, ufunc.nin)
-    return None if found is None else _in_double(lambda builder, *operands: builder.special(name, found, operands))
+    place = address(name, ufunc.nin)
+    return None if place is None else _in_double(lambda builder, *operands: builder.special(name, place, operands))

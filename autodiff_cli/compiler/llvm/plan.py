@@ -175,8 +175,8 @@ def _called(instruction: Instruction, values: Mapping[Instruction, Any], constan
         (values[one] if one in values else constants[one]) if type(one) is Instruction else one
         for one in map(resolved, instruction.operands)
     ]
-    made = primitive.forward(*operands, *instruction.statics)
-    return np.ascontiguousarray(np.broadcast_to(made, rows), instruction.dtype)
+    result = primitive.forward(*operands, *instruction.statics)
+    return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)
 
 
 def _addresses(arrays: Sequence[Array]) -> Any:

@@ -43,8 +43,8 @@ def cbrt(x: Value) -> Value:
     squared = square(y)
     cube = squared.high * y
     e = ((cube - m) + fma(squared.low, y, fma(squared.high, y, -cube))) / m
-    found = fma(y, e * polynomial(e, (-14 / 81, 2 / 9, -1 / 3)), y) * power_of_two(q)
-    return where((size > 0) & (size < math.inf), with_sign(found, x), x)
+    result = fma(y, e * polynomial(e, (-14 / 81, 2 / 9, -1 / 3)), y) * power_of_two(q)
+    return where((size > 0) & (size < math.inf), with_sign(result, x), x)
 
 
 def hypot(x: Value, y: Value) -> Value:
@@ -55,5 +55,5 @@ def hypot(x: Value, y: Value) -> Value:
     up, down = (large < 1 / _LARGE), (large > _LARGE)
     scale = where(up, _SCALE, where(down, 1 / _SCALE, 1))
     inverse = where(up, 1 / _SCALE, where(down, _SCALE, 1))
-    found = (square(large * scale) + square(small * scale)).square_root().rounded * inverse
-    return where(x.equals(math.inf) | y.equals(math.inf), math.inf, found)
+    result = (square(large * scale) + square(small * scale)).square_root().rounded * inverse
+    return where(x.equals(math.inf) | y.equals(math.inf), math.inf, result)

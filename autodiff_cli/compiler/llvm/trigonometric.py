@@ -125,9 +125,9 @@ def _wave(x: Value, quarters: int) -> Value:
     if quarters:
         n = n + quarters
     odd = builder.compare("ne", n & 1, 0)
-    found = where(odd, _cosine(r).rounded, _sine(r).rounded)
+    result = where(odd, _cosine(r).rounded, _sine(r).rounded)
     sign = (n & 2) << 62
-    return builder.bits(builder.bits(found, "i64") ^ sign, "f64")
+    return builder.bits(builder.bits(result, "i64") ^ sign, "f64")
 
 
 def sin(x: Value) -> Value:

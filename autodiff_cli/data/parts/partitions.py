@@ -129,8 +129,8 @@ def plan(source: Inputs, most: int, scans: Callable[[Sequence[Range]], Iterable[
         the partitions, in row order.
     """
     cuts = for_each(lambda path: _cut(source, path, most), list(map(str, source.paths)))
-    found = iter(scans([part for cut in cuts if isinstance(cut, _TextFile) for part in cut.ranges]))
-    return [part for cut in cuts for part in (cut.partitions(found) if isinstance(cut, _TextFile) else cut)]
+    results = iter(scans([part for cut in cuts if isinstance(cut, _TextFile) for part in cut.ranges]))
+    return [part for cut in cuts for part in (cut.partitions(results) if isinstance(cut, _TextFile) else cut)]
 
 
 def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
@@ -201,10 +201,10 @@ class _TextFile:
         """Split the file at the first line of each range; return one partition if the file cannot be split."""
         own, whole = [next(scans) for _ in self.ranges], self.whole
         cuts, number = [(0, 1)], 1
-        for found in own:
-            if isinstance(found, str):
+        for scanned in own:
+            if isinstance(scanned, str):
                 return [whole]
-            begin, lines = found or (0, 0)
+            begin, lines = scanned or (0, 0)
             # The first partition contains the header, or the first object.
             if begin and begin < whole.size and number >= self.line:
                 cuts.append((begin, number))

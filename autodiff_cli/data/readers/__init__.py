@@ -16,5 +16,5 @@ def reader(file: InputFile) -> Reader:
         MissingPackage: if the format needs a package that is not installed.
     """
     module, _, name = file.format.reader.partition(".")
-    made: Reader = getattr(import_module(f"{__name__}.{module}"), name)(file)
-    return made
+    result: Reader = getattr(import_module(f"{__name__}.{module}"), name)(file)
+    return result

@@ -223,5 +223,5 @@ class ArrowReader(Reader):
         with library_errors(f"{self.name}: column '{name}' contains {kind}, which cannot be converted to float64"):
             if not types.is_float64(kind):
                 column = column.cast(self._arrow.float64(), safe=False)
-            found: Floats = column.to_numpy(zero_copy_only=False)
-        return found
+            numbers: Floats = column.to_numpy(zero_copy_only=False)
+        return numbers

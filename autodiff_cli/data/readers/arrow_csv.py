@@ -90,10 +90,10 @@ def parsed(
         rows = table.num_rows
         if rows != lines_in(data):
             return None
-        found = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
-        numbers = {n: _cast(found[n], n in truths_in) if n in both else found[n].to_numpy() for n in request.numbers}
-        passed = {name: numbers[name] if name in numbers and not request.text else found[name] for name in kept}
-        texts = {name: found[name] for name in request.texts}
+        read = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
+        numbers = {n: _cast(read[n], n in truths_in) if n in both else read[n].to_numpy() for n in request.numbers}
+        passed = {name: numbers[name] if name in numbers and not request.text else read[name] for name in kept}
+        texts = {name: read[name] for name in request.texts}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     raw = data if request.raw == delimiter else None
@@ -105,5 +105,5 @@ def _cast(cells: ArrowArray, are_truths: bool) -> Floats:
     from pyarrow import compute
 
     trimmed = compute.ascii_trim(cells, " \t")
-    found: Floats = truths(trimmed, [*TRUTHS]) if are_truths else compute.cast(trimmed, "float64").to_numpy()
-    return found
+    numbers: Floats = truths(trimmed, [*TRUTHS]) if are_truths else compute.cast(trimmed, "float64").to_numpy()
+    return numbers

@@ -89,11 +89,11 @@ def _of_same_keys(data: bytes, request: ReadRequest) -> tuple[dict[str, Floats],
 
 def _begins(line: bytes) -> dict[str, str]:
     """Return the text before each value of a line, by its key, as if no value contained a comma; empty if two keys are equal."""
-    found = [_BEGIN.match(cell) for cell in line.decode(errors="replace").split(",")]
-    if not all(found):
+    matches = [_BEGIN.match(cell) for cell in line.decode(errors="replace").split(",")]
+    if not all(matches):
         return {}
-    begins = {match[1]: match[0] for match in found if match}
-    return begins if len(begins) == len(found) else {}
+    begins = {match[1]: match[0] for match in matches if match}
+    return begins if len(begins) == len(matches) else {}
 
 
 def _values(cells: ArrowArray, begin: str, is_last: bool) -> ArrowArray:
@@ -126,8 +126,8 @@ def _converted(values: ArrowArray) -> Floats:
     exponents = np.flatnonzero((characters | 32) == ord("e"))
     if not (is_digit[firsts] & is_digit[ends - 1] & ~has_zero).all() or not is_digit[exponents - 1].all():
         raise pa.ArrowInvalid("not numbers of JSON")
-    found: Floats = values.cast(pa.float64()).to_numpy()
-    return found
+    numbers: Floats = values.cast(pa.float64()).to_numpy()
+    return numbers
 
 
 def _are_simple(values: ArrowArray) -> bool:

@@ -36,10 +36,10 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
 
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
     """
-    found = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
-    texts = {text for row in found for text in row.items()}
+    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
+    texts = {text for row in rows for text in row.items()}
     others = {key for key, text in texts if text != _NULL and not _is_int32(text)}
-    return [{unquote(key): _value(text, key not in others) for key, text in row.items()} for row in found]
+    return [{unquote(key): _value(text, key not in others) for key, text in row.items()} for row in rows]
 
 
 def _is_int32(text: str) -> bool:

@@ -87,10 +87,10 @@ class TextReader(Reader):
         yield from self._chunks
 
     def _check_text(self, start: bytes) -> None:
-        found = of_first_bytes(start)
-        if found is not None:
-            article = "an" if found[0] in "an" else "a"
-            raise DataError(f"{self.name} is {article} {found} file, not text", hint=f"set {setting('input_format', found)}")
+        style = of_first_bytes(start)
+        if style is not None:
+            article = "an" if style[0] in "an" else "a"
+            raise DataError(f"{self.name} is {article} {style} file, not text", hint=f"set {setting('input_format', style)}")
 
     def put_back(self, data: bytes) -> None:
         """Prepend lines to the next chunk.

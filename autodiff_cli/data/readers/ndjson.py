@@ -81,10 +81,10 @@ class NdjsonReader(TextReader):
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        found = list(map(_object, raws))
+        objects = list(map(_object, raws))
         if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
-            found = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in found]
-        rows = self._checked(found, lines, request, bad)
+            objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
+        rows = self._checked(objects, lines, request, bad)
         numbers = {name: _numbers(name, self._cells(name, rows), lines, bad) for name in request.numbers}
         raw = raws if request.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (request.kept if raw is None else ())}

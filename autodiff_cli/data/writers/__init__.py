@@ -14,9 +14,9 @@ def writer(style: OutputStyle) -> Writer:
         MissingPackage: if the format needs a package that is not installed.
     """
     module, _, name = style.format.writer.partition(".")
-    made: Writer = getattr(import_module(f"{__name__}.{module}"), name)(style)
+    result: Writer = getattr(import_module(f"{__name__}.{module}"), name)(style)
     if not style.total:
-        return made
+        return result
     from autodiff_cli.data.writers.totals import TotalsWriter
 
-    return TotalsWriter(style, made)
+    return TotalsWriter(style, result)
