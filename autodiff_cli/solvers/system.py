@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class System:
         self.evaluations += points.shape[1]
         begun = time.thread_time()
         try:
-            program = self._program(kind, extra)
+            program = self.program(kind, extra)
             if program is None:
                 with np.errstate(all="ignore"):
                     return np.stack([self._eager(kind, point, **extra) for point in points.T], axis=1)
@@ -144,12 +145,6 @@ class System:
             return out
         finally:
             self.seconds += time.thread_time() - begun
-
-    def settle(self, kind: str, rows: float) -> None:
-        """Choose the engine of a kind of results for a number of points; see ``Compiled.settle``."""
-        program = self._program(kind, {})
-        if program is not None:
-            program.settle(rows)
 
     def evaluation(self, i: int, x: Vector) -> Evaluation:
         """Return the eager evaluation of a program at a point, with the trace that explains a value that is not finite."""
@@ -206,8 +201,11 @@ class System:
             raise
         return tape if len(tape[1]) == self.count else None  # the shape of a result depends on a condition
 
-    def _program(self, kind: str, extra: Mapping[str, Vector]) -> Program | None:
-        """Return the Program of a kind of results; ``None`` if the programs cannot be traced."""
+    def program(self, kind: str, extra: Mapping[str, Vector] = MappingProxyType({})) -> Program | None:
+        """Return the Program of a kind of results, see ``columns``; ``None`` if the programs cannot be traced.
+
+        The first call for a kind appends to the tape, which several threads must not do at the same time.
+        """
         if self.tape is not None and kind not in self._programs:
             by, of = self.tape
             try:

@@ -89,11 +89,16 @@ class RootProgram(Compiled):
         rest = {name: value for name, value in const.items() if name not in self._same}
         columns: dict[str, Value] = {**start, **dict.fromkeys(found, 1.0), **self._same}
         self._system = System(expression, trees, columns, rest, active=len(self.labels))
-        self._is_traced = self._system.tape is not None and self._system.count == len(self.labels)
+        # Blocks of rows are solved by several threads, which must not append to the tape.
+        self._programs = [self._system.program(kind) for kind in ("linear", "values", *["whole_jacobian"] * bool(sensitivity))]
+        enclosed = self._system.enclosure is not None and self._system.slopes is not None
+        self._is_traced = enclosed and self._system.tape is not None and self._system.count == len(self.labels)
 
     def settle(self, rows: float) -> None:
         """Choose the engine of the residuals for a number of rows; see ``Compiled.settle``."""
-        self._system.settle("linear", rows)
+        for program in self._programs:
+            if program is not None:
+                program.settle(rows)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Solve all rows; a row without a verified root has nan as its solution, and 0 as ``converged``."""
