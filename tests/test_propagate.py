@@ -44,13 +44,13 @@ AT = {"L": "0.994(1)", "T": "2.001(2)"}
 def test_a_quantity(text: str | tuple[float, float], value: float, u: float, kind: str) -> None:
     found = quantities({"x": text}, {}, {})
     assert found.values["x"] == pytest.approx(value, rel=1e-15)
-    assert found.spreads["x"].u == pytest.approx(u, rel=1e-15)
-    assert found.spreads["x"].kind == kind
+    assert found.distributions["x"].u == pytest.approx(u, rel=1e-15)
+    assert found.distributions["x"].kind == kind
 
 
 def test_quantities_of_a_vector() -> None:
     found = quantities({"x": "[1.0(1), 2.0(2), 3]", "v": "[1, 2]", "w": [["1(2)", 5.0]]}, {"v": "[1, 2] rect"}, {})
-    assert {label: spread.u for label, spread in found.spreads.items()} == pytest.approx(
+    assert {label: spread.u for label, spread in found.distributions.items()} == pytest.approx(
         {"x[0]": 0.1, "x[1]": 0.2, "v[0]": 1 / math.sqrt(3), "v[1]": 2 / math.sqrt(3), "w[0, 0]": 2}
     )
     assert found.values["x"].tolist() == [1, 2, 3]
@@ -226,7 +226,7 @@ def test_a_result_as_it_should_be_written(value: float, u: float, text: str) -> 
     if u:
         again = quantities({"x": text}, {}, {})
         assert abs(again.values["x"] - value) <= tolerance(u)
-        assert abs(again.spreads["x"].u - u) <= tolerance(u)
+        assert abs(again.distributions["x"].u - u) <= tolerance(u)
 
 
 @pytest.mark.parametrize(

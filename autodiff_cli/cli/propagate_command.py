@@ -161,7 +161,7 @@ def _over_rows(
         on_error=reading.on_error,
         strict=strict,
         u=value_texts(inputs.u, "u"),
-        spreads=known.spreads,
+        distributions=known.distributions,
         corr=correlations(inputs.corr),
         propagation_order=order,
     )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.solvers.minima.problem import Problem
+from autodiff_cli.solvers.minima.problem import MinimumProblem
 from tests.benchmarks.problems import hs, mgh_minima
 
 TOLERANCE = 1e-5
@@ -76,7 +76,7 @@ def _scipy(case: Case) -> tuple[float, bool]:
     """Return the value that SciPy's default method finds, and whether it reports success."""
     from scipy.optimize import Bounds, minimize
 
-    problem = Problem(case.objective, case.at, None, case.subject, case.bounds)
+    problem = MinimumProblem(case.objective, case.at, None, case.subject, case.bounds)
     constraints = [
         {
             "type": "eq" if each.equality else "ineq",

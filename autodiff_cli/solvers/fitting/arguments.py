@@ -18,7 +18,7 @@ from autodiff_cli.solvers.bounds import check_names, intervals, pairs
 from autodiff_cli.solvers.equations import Equations
 from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
-from autodiff_cli.solvers.fitting.problem import Problem, parsed, unknown_names
+from autodiff_cli.solvers.fitting.problem import FitProblem, parse_model, unknown_names
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -50,7 +50,7 @@ def problem_of(
     by: str | None = None,
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
     where: str | None = None,
-) -> Problem:
+) -> FitProblem:
     """Return the problem that the arguments of ``fit`` describe; see there."""
     if sigma is not None and weights is not None:
         raise UsageError(
@@ -76,7 +76,7 @@ def problem_of(
                     hint="give the parameter another name in the model",
                 )
         _check_ties(ties, columns, {*starts, *ranges, *constants})
-        statements = parsed(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
+        statements = parse_model(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         hidden = next(
             (name for name in free_names(model, (), columns) if name in CONSTANTS and name in columns and name not in lets), None
@@ -107,7 +107,7 @@ def problem_of(
     scale = None if spread is None else scale_of(spread, sigma is not None, table, constants)
     if spreads and loss is not None:
         raise UsageError(f"{setting('loss')} and {setting('sigma_x')} exclude each other", hint="use one of them")
-    return Problem(
+    return FitProblem(
         expression=expression,
         statements=statements,
         data=table,
@@ -250,7 +250,7 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
     name = name or ("sigma" if absolute else "weights")
-    others = unknown_names(parsed(text, {}, set(table.columns)), set(table.columns), set(constants))
+    others = unknown_names(parse_model(text, {}, set(table.columns)), set(table.columns), set(constants))
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
     model = Model(text, parse(text), (), table.columns, constants)

@@ -13,11 +13,11 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, 
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.engine.minimize import MOST, Minimization, Minimizer, Step
-from autodiff_cli.solvers.fitting.inference import derived, predicted, profiles
-from autodiff_cli.solvers.fitting.problem import Problem
-from autodiff_cli.solvers.fitting.result import Fit, described, judge
-from autodiff_cli.solvers.fitting.starts import started
+from autodiff_cli.solvers.fitting.engine.minimize import MOST, FitStep, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.inference import derived_quantities, predict_with_bands, profiles
+from autodiff_cli.solvers.fitting.problem import FitProblem
+from autodiff_cli.solvers.fitting.result import Fit, fit_at, judge
+from autodiff_cli.solvers.fitting.starts import with_starts
 
 if TYPE_CHECKING:
     from autodiff_cli.data.columns import Data
@@ -132,11 +132,11 @@ def fit(
         if shared:
             return fit_shared(problem, shared, level=level, max_steps=max_steps, derive=tuple(derive))
         return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip", derive=tuple(derive))
-    result = solved(problem, level=level, max_steps=max_steps, trace=trace)
+    result = solve(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:
-        result.derived = derived(result, derive)
+        result.derived = derived_quantities(result, derive)
         result.profiles = profiles(result) if profile else {}
-        result.prediction = None if predict is None else predicted(result, predict)
+        result.prediction = None if predict is None else predict_with_bands(result, predict)
     return result
 
 
@@ -147,7 +147,7 @@ def _refuse(name: str, **others: object) -> None:
             raise UsageError(f"{setting(other)} and {setting(name)} exclude each other", hint="fit the rows of one group")
 
 
-def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS, trace: bool = False) -> Fit:
+def solve(problem: FitProblem, *, level: float = 0.95, max_steps: int = MOST_STEPS, trace: bool = False) -> Fit:
     """Solve a problem, and verify the solution.
 
     Args:
@@ -156,14 +156,14 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
         max_steps: the maximum number of steps.
         trace: whether to record every step.
     """
-    problem = started(problem)
+    problem = with_starts(problem)
     problem.check()
     if problem.model.reason is not None:
         max_steps = min(max_steps, max(FEW_STEPS, max_steps // (SLOW * problem.data.rows)))
-    steps: list[Step] = []
+    steps: list[FitStep] = []
     with np.errstate(all="ignore"):  # a trial point may be anywhere
         outcome = _minimized(problem, max_steps, steps.append if trace else None)
-        result = described(problem, outcome.point[0], level)
+        result = fit_at(problem, outcome.point[0], level)
     result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
     judge(result, outcome.ended[0] == MOST, max_steps)
     if trace:
@@ -181,7 +181,7 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     return result
 
 
-def _minimized(problem: Problem, most: int, watch: Callable[[Step], None] | None) -> Minimization:
+def _minimized(problem: FitProblem, most: int, watch: Callable[[FitStep], None] | None) -> Minimization:
     """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several."""
     first = Minimizer(problem.objective, problem.first[None], problem.box, most, watch).run()
     if not problem.errors:

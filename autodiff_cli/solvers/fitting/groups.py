@@ -12,11 +12,11 @@ from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
+from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import MOST, NOT_FINITE, Minimizer, optimality
 from autodiff_cli.solvers.fitting.inference import derived_in_groups
 from autodiff_cli.solvers.fitting.result import notes_on_problem
-from autodiff_cli.solvers.fitting.starts import started
+from autodiff_cli.solvers.fitting.starts import with_starts
 from autodiff_cli.solvers.fitting.statistics import covariances, squares
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import plural
@@ -24,7 +24,7 @@ from autodiff_cli.wording import plural
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
     from autodiff_cli.command_result import Named, Record
-    from autodiff_cli.solvers.fitting.problem import Problem
+    from autodiff_cli.solvers.fitting.problem import FitProblem
 
 CHUNK = 1 << 15
 """The number of rows that one thread computes at a time."""
@@ -67,7 +67,7 @@ class Minima(NamedTuple):
         return "not_converged" if self.ended[i] == MOST or self.positive[i] else "saddle"
 
 
-class Blocks:
+class GroupRows:
     """The rows of a problem, group by group.
 
     Args:
@@ -79,7 +79,7 @@ class Blocks:
         sizes: the number of rows of each group.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FitProblem) -> None:
         groups = problem.data.groups
         assert groups is not None
         self.problem = problem
@@ -87,14 +87,14 @@ class Blocks:
         self.labels = [groups.labels[i] for i in present.tolist()]
         self.order = np.argsort(groups.codes, kind="stable")
 
-    def batch(self, least: int) -> tuple[LeastSquares, Indices]:
+    def batch(self, least: int) -> tuple[SumOfSquares, Indices]:
         """Return the problems of the groups with at least a number of rows, and the numbers of these groups."""
         kept = np.flatnonzero(self.sizes >= least)
         rows = self.order[np.repeat(self.sizes >= least, self.sizes)]
         problem = self.problem
-        model = problem.model.on({name: column[rows] for name, column in problem.data.columns.items()})
+        model = problem.model.with_columns({name: column[rows] for name, column in problem.data.columns.items()})
         scale = None if problem.scale is None else problem.scale[rows]
-        return LeastSquares(model, scale, problem.loss, self.sizes[kept]), kept
+        return SumOfSquares(model, scale, problem.loss, self.sizes[kept]), kept
 
     def rows(self, group: int) -> Indices:
         """Return the row numbers of a group, in increasing order."""
@@ -102,7 +102,7 @@ class Blocks:
         return self.order[start : start + int(self.sizes[group])]
 
 
-def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: bool, derive: Sequence[str] = ()) -> GroupFit:
+def fit_groups(problem: FitProblem, *, level: float, max_steps: int, forgiving: bool, derive: Sequence[str] = ()) -> GroupFit:
     """Fit every group of rows separately.
 
     Args:
@@ -112,8 +112,8 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
         forgiving: whether groups that cannot be fitted are only noted.
         derive: expressions of the parameters that are computed for each group.
     """
-    problem = started(problem)
-    blocks = Blocks(problem)
+    problem = with_starts(problem)
+    blocks = GroupRows(problem)
     n = len(problem.free)
     batch, kept = blocks.batch(max(n, 1))
     result = GroupFit(problem, blocks.labels, level)
@@ -156,7 +156,7 @@ def _facts(dof: int, rows: int, verdict: str, rss: float = np.nan) -> Record:
     return {"std": std, "rss": rss if good else np.nan, "dof": max(dof, 0), "rows": rows, "converged": good, "verdict": verdict}
 
 
-def _best(batch: LeastSquares, problem: Problem, most: int) -> Minima:
+def _best(batch: SumOfSquares, problem: FitProblem, most: int) -> Minima:
     """Return the minima of all groups."""
     first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem, most)
     solved = np.flatnonzero(first.converged)
@@ -172,7 +172,7 @@ def _best(batch: LeastSquares, problem: Problem, most: int) -> Minima:
     return minima._replace(evaluations=first.evaluations + second.evaluations)
 
 
-def _minima(batch: LeastSquares, start: Matrix, problem: Problem, most: int) -> Minima:
+def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem, most: int) -> Minima:
     """Return the minima of all groups from their starts, of shape (G, n)."""
     ends = np.cumsum(batch.sizes)
     cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
@@ -201,7 +201,7 @@ def _minima(batch: LeastSquares, start: Matrix, problem: Problem, most: int) -> 
     return Minima(*map(np.concatenate, zip(*ordered(work, parts, problem.threads or processors()), strict=True)))
 
 
-def _reason(blocks: Blocks, group: int, verdict: str) -> str:
+def _reason(blocks: GroupRows, group: int, verdict: str) -> str:
     """Return why a group has no fit; the message for a point that is not finite names the row and the operation."""
     if verdict == "not_finite":
         try:
@@ -235,7 +235,7 @@ class GroupFit(Solution):
 
     groups: list[Record]
 
-    def __init__(self, problem: Problem, labels: list[Any], level: float) -> None:
+    def __init__(self, problem: FitProblem, labels: list[Any], level: float) -> None:
         super().__init__(expression=problem.expression)
         assert problem.data.groups is not None
         for name in problem.start:
@@ -294,7 +294,7 @@ class SharedFit(GroupFit):
     correlation: dict[str, dict[str, float]]
     residual: Record
 
-    def __init__(self, problem: Problem, labels: list[Any], level: float, shared: Sequence[str]) -> None:
+    def __init__(self, problem: FitProblem, labels: list[Any], level: float, shared: Sequence[str]) -> None:
         super().__init__(problem, labels, level)
         self.shared = tuple(shared)
         self.parameters: dict[str, Record] = {}

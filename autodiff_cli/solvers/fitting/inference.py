@@ -33,7 +33,7 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Stack, Vector
     from autodiff_cli.data.columns import Data
-    from autodiff_cli.solvers.fitting.problem import Problem
+    from autodiff_cli.solvers.fitting.problem import FitProblem
     from autodiff_cli.solvers.fitting.result import Fit
 
 SAMPLES = 11
@@ -72,7 +72,7 @@ class Prediction(NamedTuple):
         return [dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)]
 
 
-def predicted(fit: Fit, where: Data) -> Prediction:
+def predict_with_bands(fit: Fit, where: Data) -> Prediction:
     """Return the predictions of a fit.
 
     Args:
@@ -110,7 +110,7 @@ def is_range(text: str) -> bool:
     return bool(equals) and name.strip().isidentifier() and ":" in rest
 
 
-def _rows(problem: Problem, where: Data, needed: list[str]) -> Dataset:
+def _rows(problem: FitProblem, where: Data, needed: list[str]) -> Dataset:
     """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
     if isinstance(where, str) and is_range(where):
         (each,) = ranges([where], "predict")
@@ -169,7 +169,7 @@ def drawing(fit: Fit) -> FittedPlot:
     residuals = (observed - value) * scale / unit
     if len(needed) == 1:
         x = problem.data.columns[needed[0]]
-        found = predicted(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
+        found = predict_with_bands(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
         curve = np.stack([found.columns[needed[0]], found.value])
         across, mean, new = needed[0], found.mean, found.new
     else:
@@ -188,7 +188,7 @@ EQUALS_FIRST_ORDER = 0.1
 """The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""
 
 
-def derived(fit: Fit, texts: Iterable[str]) -> list[Record]:
+def derived_quantities(fit: Fit, texts: Iterable[str]) -> list[Record]:
     """Return quantities with their standard errors and intervals: ``expression``, ``value``, ``std_error``, ``interval``.
 
     Args:
@@ -222,7 +222,7 @@ def _derived(fit: Fit, text: str) -> Record:
     }
 
 
-def derived_in_groups(problem: Problem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
+def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
     """Return the values of a quantity in G groups, and their standard errors.
 
     Args:
@@ -242,7 +242,7 @@ def derived_in_groups(problem: Problem, text: str, points: Matrix, matrices: Sta
     return results[-1], errors
 
 
-def _quantity(problem: Problem, text: str, groups: int) -> Model:
+def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
     """Return a quantity with the definitions of the model as a model with a row for each group."""
     constants = {**problem.constants, **{name: problem.start[name] for name in problem.fixed}}
     known = {*constants, *problem.free}

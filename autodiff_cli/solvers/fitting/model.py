@@ -85,14 +85,14 @@ class Model:
             )
         self._by, self._of = by[: len(self.parameters)], of[0]
 
-    def on(self, columns: Mapping[str, Vector]) -> Model:
+    def with_columns(self, columns: Mapping[str, Vector]) -> Model:
         """Return the same model on other rows; it is not traced again."""
         found = copy(self)
         found.columns = dict(columns)
         found.rows = len(next(iter(columns.values())))
         return found
 
-    def of(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
+    def retraced(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
         """Return the same function of other parameters and columns; it is traced again."""
         return Model(self.source, self.tree, parameters, columns, self.constants, self._threads)
 

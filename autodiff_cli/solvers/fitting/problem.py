@@ -14,7 +14,7 @@ from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, se
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
-from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares, Loss
+from autodiff_cli.solvers.fitting.engine.least_squares import Loss, SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.wording import listed, plural
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FitProblem:
     """A model, its data and its parameters.
 
     Attributes:
@@ -84,7 +84,7 @@ class Problem:
         ends = [self.bounds.get(name, (-np.inf, np.inf)) for name in self.free]
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
 
-    def only(self, rows: NDArray[np.intp], start: Mapping[str, float] | None = None) -> Problem:
+    def only(self, rows: NDArray[np.intp], start: Mapping[str, float] | None = None) -> FitProblem:
         """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again.
 
         Args:
@@ -94,7 +94,7 @@ class Problem:
         scale = None if self.scale is None else self.scale[rows]
         errors = {name: spread[rows] for name, spread in self.errors.items()}
         found = replace(self, data=self.data.only(rows), start={**self.start, **(start or {})}, scale=scale, errors=errors)
-        found.__dict__["model"] = self.model.on(found.data.columns)
+        found.__dict__["model"] = self.model.with_columns(found.data.columns)
         return found
 
     @property
@@ -118,13 +118,13 @@ class Problem:
         return Model(self.statements.source, self.statements.program(tree), self.free, columns, given, self.threads)
 
     @cached_property
-    def objective(self) -> LeastSquares:
+    def objective(self) -> SumOfSquares:
         """Half the sum of the squares of the scaled residuals, or its robust replacement."""
         if self.errors:
             from autodiff_cli.solvers.fitting.engine.reduced import errors_in_columns
 
             return errors_in_columns(self.model, self.scale, self.errors)
-        return LeastSquares(self.model, self.scale, self.loss)
+        return SumOfSquares(self.model, self.scale, self.loss)
 
     @cached_property
     def response(self) -> Vector | None:
@@ -191,7 +191,7 @@ class Problem:
         return error if not found or found[0]["span"] is None else error.at(found[0]["span"], self.statements.source)  # type: ignore[return-value]
 
 
-def parsed(expression: str, ties: Mapping[str, str], known: set[str]) -> Equations:
+def parse_model(expression: str, ties: Mapping[str, str], known: set[str]) -> Equations:
     """Parse a model, with the definitions of tied parameters first.
 
     Args:

@@ -14,9 +14,17 @@ from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.phrasing import Note, note
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.minimize import Optimality, determined, optimality
-from autodiff_cli.solvers.fitting.inference import derived
-from autodiff_cli.solvers.fitting.problem import Problem
-from autodiff_cli.solvers.fitting.statistics import Curvature, covariances, curvature, noisy, quantile, refined, residual_statistics
+from autodiff_cli.solvers.fitting.inference import derived_quantities
+from autodiff_cli.solvers.fitting.problem import FitProblem
+from autodiff_cli.solvers.fitting.statistics import (
+    Curvature,
+    covariances,
+    curvature,
+    noisy,
+    quantile,
+    refined_solution,
+    residual_statistics,
+)
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed, plural
 
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
+    from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
     from autodiff_cli.solvers.fitting.inference import Ends, Prediction
 
 
@@ -70,7 +78,7 @@ class Fit(Solution):
     scaled: str
     curvature: Curvature | None
 
-    def __init__(self, problem: Problem, point: Vector, optimality: Optimality, level: float) -> None:
+    def __init__(self, problem: FitProblem, point: Vector, optimality: Optimality, level: float) -> None:
         super().__init__(expression=problem.expression)
         self.problem, self.point, self.optimality, self.level = problem, point, optimality, level
         self.trace: list[Record] | None = None
@@ -163,13 +171,13 @@ OUTLIERS = 3
 """The number of residuals that the report lists."""
 
 
-def described(problem: Problem, point: Vector, level: float) -> Fit:
+def fit_at(problem: FitProblem, point: Vector, level: float) -> Fit:
     """Return the result at a point, with its statistics and its verification computed at this point."""
     rows = np.array([problem.data.rows])
     facts = optimality(problem.objective, point[None], problem.box, rows, PATTERNS if problem.data.rows <= SHORT else 1)
     free = facts.free[0]
     if not len(facts.null) and not problem.errors and noisy(problem, float(facts.quadratic.value[0])):
-        better = refined(problem, point, free)
+        better = refined_solution(problem, point, free)
         if better is not None:
             point, linear = better
             facts = facts._replace(linear=linear)
@@ -190,7 +198,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    for name, record in zip(problem.ties, derived(found, problem.ties), strict=True):
+    for name, record in zip(problem.ties, derived_quantities(found, problem.ties), strict=True):
         error = np.nan if record["std_error"] is None else record["std_error"]
         found.values[name], found.errors[name] = record["value"], error
         found.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
@@ -209,7 +217,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     return found
 
 
-def notes_on_problem(problem: Problem) -> list[Note]:
+def notes_on_problem(problem: FitProblem) -> list[Note]:
     """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
     data = problem.data
     found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
@@ -264,7 +272,7 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
 
 
-def _total(problem: Problem) -> float | None:
+def _total(problem: FitProblem) -> float | None:
     """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
     y = problem.response
     if y is None or problem.errors:
@@ -273,7 +281,7 @@ def _total(problem: Problem) -> float | None:
     return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
 
 
-def _curvature(problem: Problem, point: Vector, facts: Optimality) -> Curvature | None:
+def _curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvature | None:
     """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
     n = int(facts.free.sum())
     dof = problem.data.rows - n
@@ -287,7 +295,7 @@ def _curvature(problem: Problem, point: Vector, facts: Optimality) -> Curvature 
     return curvature(problem.objective.second(point[None]), facts.linear.factor[0], radius)
 
 
-def _outliers(problem: Problem, point: Vector, unit: float | None) -> list[dict[str, object]]:
+def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[dict[str, object]]:
     """Return the largest residuals in units of their standard deviation."""
     u = problem.objective.residuals(point[None])
     if not unit or not np.isfinite(u).all():
@@ -314,7 +322,7 @@ _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], 
 """Combinations of two parameters, each with a movement that does not change the combination."""
 
 
-def undetermined(objective: LeastSquares, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
+def undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
     """Return a sentence that names what the data do not determine.
 
     A pair of parameters that occurs only as a product, quotient, sum or difference is recognised by moving along it: the
@@ -340,13 +348,13 @@ def undetermined(objective: LeastSquares, point: Vector, names: tuple[str, ...],
     return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
 
 
-def all_determined(objective: LeastSquares, point: Vector) -> bool:
+def all_determined(objective: SumOfSquares, point: Vector) -> bool:
     """Return whether the data determine all parameters near a point, such as the start, to first order."""
     linear = objective.linear(point[None])
     return bool(linear.finite[0] and determined(linear)[0])
 
 
-def _unmoved(objective: LeastSquares, point: Vector, moves: dict[int, float]) -> bool:
+def _unmoved(objective: SumOfSquares, point: Vector, moves: dict[int, float]) -> bool:
     """Return whether the objective keeps its value when parameters move."""
     moved = point[None].copy()
     for i, value in moves.items():

@@ -12,18 +12,18 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
-from autodiff_cli.solvers.fitting.groups import Blocks, SharedFit
+from autodiff_cli.solvers.fitting.groups import GroupRows, SharedFit
 from autodiff_cli.solvers.fitting.result import PATTERNS, by_names, estimate, notes_on_problem
-from autodiff_cli.solvers.fitting.starts import started
+from autodiff_cli.solvers.fitting.starts import with_starts
 from autodiff_cli.solvers.fitting.statistics import covariances, quantile
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Stack
-    from autodiff_cli.solvers.fitting.problem import Problem
+    from autodiff_cli.solvers.fitting.problem import FitProblem
 
 
-class Joint:
+class SharedObjective:
     """The sum of squares of all groups.
 
     Args:
@@ -39,18 +39,18 @@ class Joint:
         rows: the number of rows of these groups.
     """
 
-    def __init__(self, problem: Problem, shared: Sequence[str]) -> None:
+    def __init__(self, problem: FitProblem, shared: Sequence[str]) -> None:
         self.problem, self.shared = problem, tuple(shared)
         self.own = tuple(name for name in problem.free if name not in shared)
-        self.blocks = Blocks(problem)
+        self.blocks = GroupRows(problem)
         batch, self.kept = self.blocks.batch(max(len(self.own), 1))
         if not len(self.kept):
             raise DataError(f"no group has enough rows for {plural(len(self.own), 'parameter')}: {listed(self.own)}")
         self.rows = int(batch.sizes.sum())
         columns = batch.model.columns
         values = {name: np.zeros(self.rows) for name in shared}
-        every = problem.model.of([*self.own, *shared], columns)
-        alone = problem.model.of(self.own, {**columns, **values})
+        every = problem.model.retraced([*self.own, *shared], columns)
+        alone = problem.model.retraced(self.own, {**columns, **values})
         start = np.tile([problem.start[name] for name in self.own], (len(self.kept), 1))
         self.objective = Reduced(every, alone, batch.sizes, start, self._box(self.own), batch.scale)
         self.box = self._box(self.shared)
@@ -60,7 +60,9 @@ class Joint:
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
 
 
-def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_steps: int, derive: Sequence[str] = ()) -> SharedFit:
+def fit_shared(
+    problem: FitProblem, shared: Sequence[str], *, level: float, max_steps: int, derive: Sequence[str] = ()
+) -> SharedFit:
     """Fit all groups together.
 
     Args:
@@ -77,9 +79,9 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
         )
     if not problem.loss.plain:
         raise UsageError(f"{setting('loss')} and {setting('share')} exclude each other", hint="use one of them")
-    problem = started(problem)
+    problem = with_starts(problem)
     problem.check()
-    joint = Joint(problem, shared)
+    joint = SharedObjective(problem, shared)
     first = np.array([problem.start[name] for name in shared])
     with np.errstate(all="ignore"):
         end = Minimizer(joint.objective, first[None], joint.box, max_steps).run()
@@ -88,7 +90,7 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
     return result
 
 
-def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str]) -> SharedFit:
+def _described(joint: SharedObjective, point: Matrix, level: float, derive: Sequence[str]) -> SharedFit:
     """Return the result at a point, with its statistics and its verification computed at this point."""
     problem = joint.problem
     own = joint.objective.own(point)
@@ -142,7 +144,7 @@ def _described(joint: Joint, point: Matrix, level: float, derive: Sequence[str])
     return result
 
 
-def _covariances(joint: Joint, point: Matrix, free: Mask, matrix: Matrix, variance: float) -> Stack:
+def _covariances(joint: SharedObjective, point: Matrix, free: Mask, matrix: Matrix, variance: float) -> Stack:
     """Return the covariance matrices of the own and the shared parameters of the groups, of shape (B, k + s, k + s)."""
     parts = joint.objective.eliminated(point)
     k, s = parts.across.shape[1:]
@@ -159,14 +161,14 @@ def _covariances(joint: Joint, point: Matrix, free: Mask, matrix: Matrix, varian
     return np.where(every[:, :, None] & every[:, None, :], found, np.nan)
 
 
-def _undetermined(joint: Joint, point: Matrix) -> int | None:
+def _undetermined(joint: SharedObjective, point: Matrix) -> int | None:
     """Return the number of the first group whose rows do not determine its own parameters; ``None`` if there is none."""
     linear = joint.objective.own_linear(point)
     bad = np.flatnonzero(~determined(linear))
     return int(joint.kept[bad[0]]) if len(bad) else None
 
 
-def _judge(result: SharedFit, joint: Joint, facts: Optimality, single: int | None) -> None:
+def _judge(result: SharedFit, joint: SharedObjective, facts: Optimality, single: int | None) -> None:
     """Set the verdict of a result from the facts about its point."""
     if facts.is_minimum[0] and single is None:
         result.converged, result.verdict = True, "minimum"

@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.errors import NotSolved, setting
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer
-from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ DECADES = 2.0
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 
 
-def started(problem: Problem) -> Problem:
+def with_starts(problem: FitProblem) -> FitProblem:
     """Return the problem with a start for every parameter.
 
     Raises:
@@ -80,7 +80,7 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _points(problem: Problem, wanted: list[str]) -> list[Vector]:
+def _points(problem: FitProblem, wanted: list[str]) -> list[Vector]:
     """Return the points to try: those of the sequence, with the linear parameters solved for."""
     linear = _linear(problem, wanted)
     others = [i for i, name in enumerate(problem.free) if name in wanted and not linear[i]]
@@ -101,7 +101,7 @@ def _points(problem: Problem, wanted: list[str]) -> list[Vector]:
     return found
 
 
-def _linear(problem: Problem, wanted: list[str]) -> Mask:
+def _linear(problem: FitProblem, wanted: list[str]) -> Mask:
     """Return which parameters without a range the model is linear in, all of them together."""
     zero = problem.model.mixed_zero()
     found = np.zeros(len(problem.free), bool)
@@ -111,7 +111,7 @@ def _linear(problem: Problem, wanted: list[str]) -> Mask:
     return found
 
 
-def _solved_for(problem: Problem, point: Vector, linear: Mask) -> Vector:
+def _solved_for(problem: FitProblem, point: Vector, linear: Mask) -> Vector:
     """Return the point with the best values of the parameters that the model is linear in."""
     point = point.copy()
     point[linear] = 0.0

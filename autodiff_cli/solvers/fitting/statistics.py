@@ -14,10 +14,10 @@ from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.precise.arithmetic import Arithmetic
 from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
 from autodiff_cli.precise.reference import in_time
-from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
+from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import EPSILON, Optimality, determined
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle
-from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.solvers.fitting.problem import FitProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
 
 
-def covariances(objective: LeastSquares, point: Matrix, facts: Optimality, rows: Indices, absolute: bool) -> Stack:
+def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, rows: Indices, absolute: bool) -> Stack:
     """Return the covariance matrices of the parameters of B problems, of shape (B, n, n).
 
     They are nan in the rows of parameters held at a bound, and everywhere if the point is not a minimum.  A matrix is the inverse
@@ -55,7 +55,7 @@ def covariances(objective: LeastSquares, point: Matrix, facts: Optimality, rows:
     return np.where(pairs, matrices * scale[:, None, None], np.nan)
 
 
-def squares(objective: LeastSquares, point: Matrix, facts: Optimality) -> Vector:
+def squares(objective: SumOfSquares, point: Matrix, facts: Optimality) -> Vector:
     """Return the sums of the squares of the weighted residuals of B problems."""
     if not objective.loss.plain:
         return objective.squares(point)
@@ -79,7 +79,7 @@ def robust_scale(residuals: Vector, dof: int) -> float:
     return spread * math.sqrt(len(residuals) / dof)
 
 
-def residual_statistics(problem: Problem, point: Vector, facts: Optimality, total: float | None) -> tuple[Record, Record]:
+def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality, total: float | None) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
     Args:
@@ -183,7 +183,7 @@ NOISE = 1e-8
 """The size of rounding errors, relative to the residuals, that standard errors do not show."""
 
 
-def noisy(problem: Problem, value: float) -> bool:
+def noisy(problem: FitProblem, value: float) -> bool:
     """Return whether rounding errors are a visible part of the residuals.
 
     Args:
@@ -197,7 +197,7 @@ def noisy(problem: Problem, value: float) -> bool:
     return math.sqrt(2 * value) * NOISE < EPSILON * size
 
 
-def refined(problem: Problem, point: Vector, free: Mask) -> tuple[Vector, Linear] | None:
+def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Vector, Linear] | None:
     """Improve a solution with residuals of many digits.
 
     Returns:
@@ -221,7 +221,7 @@ def refined(problem: Problem, point: Vector, free: Mask) -> tuple[Vector, Linear
     return (point, linear) if linear.finite[0] and determined(linear)[0] else None
 
 
-def precise_residuals(problem: Problem, point: Vector) -> Vector:
+def precise_residuals(problem: FitProblem, point: Vector) -> Vector:
     """Return the residuals at a point, computed with ``DIGITS`` digits and rounded at the end.
 
     A number of the data is the shortest decimal number that rounds to its float64, which is the number in a text file.

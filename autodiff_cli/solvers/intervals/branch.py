@@ -35,7 +35,7 @@ _NARROWEST = 2e-15
 _EPS = float(np.finfo(float).eps)
 
 
-class Found(NamedTuple):
+class BranchResult(NamedTuple):
     """The result of a branch and bound.
 
     Attributes:
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     left: list[Boxes]
 
 
-def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes, pieces: int, seconds: float) -> Found:
+def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes, pieces: int, seconds: float) -> BranchResult:
     """Find all roots in a box.
 
     Args:
@@ -64,7 +64,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
     cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
     waiting = [np.array([[cut[k + side] for cut, k in zip(cuts, grid, strict=True)] for side in (0, 1)])]
-    found = Found([], [], [])
+    found = BranchResult([], [], [])
     examined = 0
     while waiting:
         boxes = waiting.pop()

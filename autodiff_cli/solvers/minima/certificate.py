@@ -16,7 +16,7 @@ from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 
 _MOST_WALLS = 10
@@ -86,20 +86,20 @@ class Certificate(NamedTuple):
         return float(np.linalg.norm(np.where(self.active.fixed, 0.0, self.reduced)))
 
 
-def violations(problem: Problem, x: Vector) -> Vector:
+def violations(problem: MinimumProblem, x: Vector) -> Vector:
     """Return the distance of each constraint function from its allowed range."""
     c = problem.values(x)[1]
     return np.where(problem.equality, np.abs(c), np.maximum(-c, 0.0))
 
 
-def allowance(problem: Problem, x: Vector, typical: Vector) -> Vector:
+def allowance(problem: MinimumProblem, x: Vector, typical: Vector) -> Vector:
     """Return the rounding error of each constraint function, estimated from the sizes of its terms."""
     _, jacobian = problem.slopes(x)
     constant = np.abs(problem.values(x)[1] - jacobian @ x)
     return _ROUNDINGS * EPS * (np.abs(jacobian) @ np.maximum(np.abs(x), typical) + constant)
 
 
-def _regular(problem: Problem, x: Vector, active: Active, errors: Vector) -> bool:
+def _regular(problem: MinimumProblem, x: Vector, active: Active, errors: Vector) -> bool:
     """Return whether the rounding errors of the active constraints are too small to change the gradients of these constraints."""
     jacobian = np.where(active.fixed, 0.0, problem.slopes(x)[1])
     for i in np.flatnonzero(active.constraints):
@@ -113,7 +113,7 @@ def _regular(problem: Problem, x: Vector, active: Active, errors: Vector) -> boo
     return True
 
 
-def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Certificate:
+def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector) -> Certificate:
     """Return what is true at a point.
 
     Args:
@@ -193,7 +193,7 @@ def _scale(hessian: Matrix) -> Vector:
     return np.where(roots > EPS * largest, roots, max(largest, 1e-150))
 
 
-def _multipliers(problem: Problem, gradient: Vector, jacobian: Matrix, active: Active) -> Vector:
+def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, active: Active) -> Vector:
     """Return the multipliers for which the gradient of the Lagrangian is smallest; if they are not unique, with the right signs."""
     multipliers = np.zeros(len(jacobian))
     rows = active.constraints
@@ -209,14 +209,14 @@ def _multipliers(problem: Problem, gradient: Vector, jacobian: Matrix, active: A
     return multipliers
 
 
-def _signs(problem: Problem, x: Vector, multipliers: Vector, reduced: Vector, active: Active, rounding: Vector) -> bool:
+def _signs(problem: MinimumProblem, x: Vector, multipliers: Vector, reduced: Vector, active: Active, rounding: Vector) -> bool:
     inequalities = multipliers[active.constraints & ~problem.equality]
     at_low, at_high = active.fixed & (x <= problem.low), active.fixed & (x >= problem.high)
     bounds = ((reduced < -rounding) & at_low & ~at_high).any() or ((reduced > rounding) & at_high & ~at_low).any()
     return bool((inequalities >= -_weak(multipliers)).all() and not bounds)
 
 
-def _walls(problem: Problem, x: Vector, jacobian: Matrix, active: Active, strong: Mask, inner: Mask) -> Matrix:
+def _walls(problem: MinimumProblem, x: Vector, jacobian: Matrix, active: Active, strong: Mask, inner: Mask) -> Matrix:
     """Return the rows whose product with a direction of the inner variables is not negative if the direction is feasible."""
     fixed = active.fixed[inner]
     low, high = (x <= problem.low)[inner], (x >= problem.high)[inner]
@@ -270,7 +270,14 @@ def _newton(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) 
 
 
 def _kind(
-    problem: Problem, x: Vector, multipliers: Vector, curvatures: Matrix, basis: Matrix, scale: Vector, inner: Mask, step: Vector
+    problem: MinimumProblem,
+    x: Vector,
+    multipliers: Vector,
+    curvatures: Matrix,
+    basis: Matrix,
+    scale: Vector,
+    inner: Mask,
+    step: Vector,
 ) -> tuple[str, Vector]:
     """Return the definiteness of the Hessian matrix on the tangent space, and the direction of its lowest eigenvalue."""
     direction = np.zeros(len(x))
@@ -293,7 +300,7 @@ def _kind(
     return "positive", direction
 
 
-def refine(problem: Problem, x: Vector, active: Active, most: int = 20) -> Vector:
+def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -> Vector:
     """Return a point that satisfies the first-order conditions for given active constraints better, by Newton's method.
 
     Args:

@@ -14,7 +14,7 @@ from autodiff_cli.solvers.minima.steps import EPS
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.certificate import Certificate
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _HIGHEST = 12
 """The highest order of derivative that is examined."""
@@ -41,7 +41,7 @@ class Probe(NamedTuple):
     direction: Vector
 
 
-def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
+def probe(problem: MinimumProblem, found: Certificate, typical: Vector) -> Probe:
     """Examine the surroundings of a degenerate point without active constraints, between the bounds.
 
     Args:
@@ -82,7 +82,7 @@ def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
     return Probe(lowest[1], rises, order, flat)
 
 
-def has_hidden_slope(problem: Problem, x: Vector) -> bool:
+def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
     """Return whether the exact gradient at a point is not zero, and rounding errors hide it, as for ``exp(-x**2)`` at 40.
 
     A gradient that the rounding of the point itself explains counts as zero.
@@ -111,7 +111,7 @@ def has_hidden_slope(problem: Problem, x: Vector) -> bool:
         return False
 
 
-def is_curved(problem: Problem, x: Vector) -> bool:
+def is_curved(problem: MinimumProblem, x: Vector) -> bool:
     """Return whether the Hessian matrix of f is positive definite in spite of rounding errors, unless these cannot be enclosed."""
     enclosure = problem.system.curvatures if len(x) <= _MOST_ENCLOSED else None
     if enclosure is None:
@@ -125,7 +125,7 @@ def is_curved(problem: Problem, x: Vector) -> bool:
     return bool(least > np.linalg.norm((high - low) / 2 / np.outer(size, size), 2))
 
 
-def _settled(problem: Problem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:
+def _settled(problem: MinimumProblem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:
     """Return a point that is moved along the null space and then minimized across it, because a valley may be curved."""
     point = np.clip(x + moved, problem.low, problem.high)
     none = np.zeros(len(problem.constraints))
@@ -138,7 +138,7 @@ def _settled(problem: Problem, x: Vector, moved: Vector, across: Vector, size: V
     return point
 
 
-def _first_derivative(problem: Problem, x: Vector, size: float) -> tuple[int, float]:
+def _first_derivative(problem: MinimumProblem, x: Vector, size: float) -> tuple[int, float]:
     """Return the order and the sign of the first derivative that is not zero, of a function of one variable; 0 if there is none."""
     system = problem.system
     try:
@@ -177,7 +177,7 @@ class Kink(NamedTuple):
     norm: float = 0.0
 
 
-def settle(problem: Problem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
+def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
     """Return the minimum at a kink near a point, or ``None``.
 
     Args:
@@ -193,7 +193,7 @@ def settle(problem: Problem, x: Vector, typical: Vector, moves: bool) -> Kink | 
     return _single(problem, x, float(size[0])) if len(x) == 1 else _sampled(problem, x, size, moves)
 
 
-def _single(problem: Problem, x: Vector, size: float) -> Kink | None:
+def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     """Enclose the jump of the derivative of a function of one variable between neighbouring floating-point numbers."""
 
     def slope(point: float) -> float:
@@ -230,7 +230,7 @@ def _single(problem: Problem, x: Vector, size: float) -> Kink | None:
     return Kink(np.array([best]), f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
 
 
-def _sampled(problem: Problem, x: Vector, size: Vector, moves: bool) -> Kink | None:
+def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> Kink | None:
     """Run gradient sampling from a point."""
     random = np.random.default_rng(0)
     left = _MOST_STEPS
@@ -252,7 +252,7 @@ def _sampled(problem: Problem, x: Vector, size: Vector, moves: bool) -> Kink | N
     return None
 
 
-def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
+def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
     """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn."""
     last = np.inf
     for _ in range(_MOST_POLISHES):
@@ -294,7 +294,7 @@ def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Gener
     return x
 
 
-def _crossed(problem: Problem, x: Vector, direction: Vector) -> Vector:
+def _crossed(problem: MinimumProblem, x: Vector, direction: Vector) -> Vector:
     """Return the point on a line through x at which the slope changes its sign from minus to plus, if there is one near x."""
 
     def slope(length: float) -> float:
@@ -313,7 +313,7 @@ def _crossed(problem: Problem, x: Vector, direction: Vector) -> Vector:
     return min([x, *ends], key=lambda point: problem.values(point)[0])
 
 
-def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> str:
+def _proof(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.Generator) -> str:
     """Return the proof of a minimum at a kink, or an empty text."""
     shortest, largest = _shortest(problem, x, size, _RADII[-2], random)
     if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
@@ -335,14 +335,16 @@ def _directions(count: int, random: np.random.Generator) -> Vector:
     return np.vstack([units, -units, random.uniform(-1, 1, (count + 2, count))])
 
 
-def _around(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> list[Vector]:
+def _around(problem: MinimumProblem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> list[Vector]:
     """Return the gradients, scaled by the sizes of the variables, at points within a radius."""
     points = np.vstack([x, *(x + radius * size * each for each in _directions(len(x), random))])
     gradients = [problem.slopes(np.clip(point, problem.low, problem.high))[0] * size for point in points]
     return [each for each in gradients if np.isfinite(each).all()]
 
 
-def _shortest(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> tuple[Vector | None, float]:
+def _shortest(
+    problem: MinimumProblem, x: Vector, size: Vector, radius: float, random: np.random.Generator
+) -> tuple[Vector | None, float]:
     """Return the shortest convex combination of the gradients around a point, and the norm of the longest gradient."""
     gradients = np.array(_around(problem, x, size, radius, random))
     if not len(gradients):
@@ -357,7 +359,7 @@ def _shortest(problem: Problem, x: Vector, size: Vector, radius: float, random: 
     return gradients.T @ (weights / weights.sum()), largest
 
 
-def _searched(problem: Problem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
+def _searched(problem: MinimumProblem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
     """Return a point along a direction with a sufficiently lower value, or ``None``."""
     value = problem.values(x)[0]
     length = 1.0

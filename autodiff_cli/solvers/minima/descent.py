@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
     from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.multipliers import Augmented
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
@@ -275,7 +275,7 @@ class _Descender:
 class Objective:
     """The objective of a problem as a function between bounds."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: MinimumProblem) -> None:
         self.problem, self.low, self.high = problem, problem.low, problem.high
         self._none = np.zeros(len(problem.constraints))
 
@@ -292,7 +292,7 @@ class Objective:
         return self.problem.product(x, direction, self._none)
 
 
-def least_slope(problem: Problem, x: Vector, most: int) -> tuple[Vector, int]:
+def least_slope(problem: MinimumProblem, x: Vector, most: int) -> tuple[Vector, int]:
     """Return a point near x at which the norm of the gradient is least, and the number of steps to it."""
     end = library("scipy.optimize", "minimize").least_squares(
         lambda x: problem.slopes(x)[0],

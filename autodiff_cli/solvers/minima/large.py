@@ -14,7 +14,7 @@ from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.solvers.minima.descent import Objective, Report
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
     from autodiff_cli.solvers.minima.steps import Product
 
 _MEMORY = 20
@@ -42,7 +42,7 @@ def descend_large(function: Objective, x: Vector, most: int, tolerance: float = 
     return ended._replace(steps=ended.steps + int(done.nit))
 
 
-def certify_large(problem: Problem, x: Vector, typical: Vector) -> Certificate:
+def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate:
     """Return what is true at a point, with the extreme eigenvalues of the Hessian matrix by the Lanczos method.
 
     Args:

@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
 from autodiff_cli.solvers.minima.descent import DENSE
-from autodiff_cli.solvers.minima.problem import Problem, check_start, no_variables
+from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start, no_variables
 from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.solvers.system import System
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.minima.certificate import Certificate
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _MOST_NAMED = 5
 MOST_STEPS = 1_000
@@ -151,14 +151,14 @@ def minimize(
     subject = [subject] if isinstance(subject, str) else list(subject)
     if max_steps < 1:
         raise UsageError(f"{setting('max_steps')} must be at least 1, not {max_steps}", hint="leave it out for the default")
-    whole = Problem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
+    whole = MinimumProblem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
     used = {node.text for tree in whole.system.programs for node in walk(tree) if node.kind == "NAME"}
     idle = [name for name in whole.system.names if name not in used]
     problem = whole
     if idle:
         kept = {name: value for name, value in at.items() if name not in idle}
         ends = {name: ends for name, ends in intervals(bounds, "bounds").items() if name not in idle}
-        problem = Problem(expression, kept, const, subject, ends, maximize)
+        problem = MinimumProblem(expression, kept, const, subject, ends, maximize)
     if not problem.size:
         raise no_variables()
     unread = [name for name in (const or {}) if name not in used]
@@ -204,14 +204,14 @@ def minimize(
     return result
 
 
-def _at_bound(problem: Problem, x: Vector) -> dict[str, list[str]]:
+def _at_bound(problem: MinimumProblem, x: Vector) -> dict[str, list[str]]:
     """Return ``low``, ``high`` or an empty text for each element of each variable."""
     ends = np.where(x <= problem.low, "low", np.where(x >= problem.high, "high", ""))
     names = [label.partition("[")[0] for label in problem.system.labels]
     return {one: [str(end) for name, end in zip(names, ends, strict=True) if name == one] for one in problem.system.names}
 
 
-def _multipliers(problem: Problem, certificate: Certificate | None) -> dict[str, float]:
+def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> dict[str, float]:
     """Return the multipliers of the constraints and of the active bounds, by their texts."""
     if certificate is None:
         return {}
@@ -242,7 +242,7 @@ def check(names: Sequence[str], const: Mapping[str, Value]) -> None:
 
 
 def sensitivities(
-    problem: Problem, found: Certificate, const: Mapping[str, Value], names: Sequence[str]
+    problem: MinimumProblem, found: Certificate, const: Mapping[str, Value], names: Sequence[str]
 ) -> dict[str, dict[str, Vector | float]]:
     """Return the derivative of each element of the solution and of the value with respect to each constant.
 

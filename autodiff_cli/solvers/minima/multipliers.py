@@ -16,7 +16,7 @@ from autodiff_cli.solvers.minima.descent import descend
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
     from autodiff_cli.solvers.minima.descent import Descent, Report
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _FACTORS = (1.0, 100.0, 1e4)
 """The factors of the first penalty in successive attempts."""
@@ -48,7 +48,9 @@ class Augmented:
     With ``feasibility``, only r @ r / 2.
     """
 
-    def __init__(self, problem: Problem, scale: Vector, multipliers: Vector, penalty: float, feasibility: bool = False) -> None:
+    def __init__(
+        self, problem: MinimumProblem, scale: Vector, multipliers: Vector, penalty: float, feasibility: bool = False
+    ) -> None:
         self.problem, self.scale, self.multipliers, self.penalty = problem, scale, multipliers, penalty
         self.weight = 0.0 if feasibility else 1.0
         self.slack = np.flatnonzero(~problem.equality)
@@ -63,7 +65,7 @@ class Augmented:
         residual[self.slack] -= z[self.problem.size :]
         return x, residual
 
-    def started(self, x: Vector) -> Vector:
+    def with_slacks(self, x: Vector) -> Vector:
         """Return x with the best slacks."""
         c = self.problem.values(x)[1] * self.scale
         return np.concatenate([x, np.maximum(0.0, c - self.multipliers / self.penalty)[self.slack]])
@@ -116,7 +118,9 @@ class Unbounded(Exception):
         self.x = x
 
 
-def constrained(problem: Problem, most: int, report: Report | None, leaves: bool = True) -> tuple[Certificate | None, Vector, int]:
+def minimize_constrained(
+    problem: MinimumProblem, most: int, report: Report | None, leaves: bool = True
+) -> tuple[Certificate | None, Vector, int]:
     """Find a minimum of a problem with constraints.
 
     Args:
@@ -159,30 +163,30 @@ def constrained(problem: Problem, most: int, report: Report | None, leaves: bool
     return found, x, steps
 
 
-def _beside(problem: Problem, found: Certificate) -> Vector:
+def _beside(problem: MinimumProblem, found: Certificate) -> Vector:
     """Return the lower of two points beside a saddle point, in the direction of the lowest curvature."""
     size = max(1.0, float(np.max(np.abs(found.x)))) / max(float(np.max(np.abs(found.direction))), 1e-300)
     points = [np.clip(found.x + sign * 0.1 * size * found.direction, problem.low, problem.high) for sign in (1, -1)]
     return min(points, key=lambda point: problem.values(point)[0])
 
 
-def _scales(problem: Problem, x: Vector) -> Vector:
+def _scales(problem: MinimumProblem, x: Vector) -> Vector:
     """Return factors with which no constraint has a large gradient."""
     sizes = np.max(np.abs(problem.slopes(x)[1]), axis=1, initial=0.0)
     with np.errstate(all="ignore"):
         return np.where(np.isfinite(sizes), 1 / np.maximum(1.0, sizes / 10), 1.0)
 
 
-def _restored(problem: Problem, x: Vector, budget: _Budget) -> tuple[Vector, int]:
+def _restored(problem: MinimumProblem, x: Vector, budget: _Budget) -> tuple[Vector, int]:
     """Return the nearest point that a minimization of the violation reaches, and the number of its steps."""
     scale = _scales(problem, x)
     function = Augmented(problem, scale, np.zeros(len(scale)), 1.0, feasibility=True)
-    done = budget.spent(descend(function, function.started(x), budget.share))
+    done = budget.spent(descend(function, function.with_slacks(x), budget.share))
     return done.x[: problem.size], done.steps
 
 
 def _multiplied(
-    problem: Problem, x: Vector, factor: float, budget: _Budget, report: Report | None
+    problem: MinimumProblem, x: Vector, factor: float, budget: _Budget, report: Report | None
 ) -> tuple[Certificate | None, Vector, int]:
     """Run the method of multipliers from a point."""
     scale = _scales(problem, x)
@@ -203,7 +207,7 @@ def _multiplied(
         function = Augmented(problem, scale, multipliers, penalty)
         if not budget.share:
             break
-        done = budget.spent(descend(function, function.started(x), budget.share, accuracy, shown))
+        done = budget.spent(descend(function, function.with_slacks(x), budget.share, accuracy, shown))
         steps += done.steps
         x, residual = function.split(done.x)
         if done.ending == "unbounded" or not np.isfinite(residual).all():
@@ -219,7 +223,7 @@ def _multiplied(
         typical = np.maximum(typical, np.abs(x))
         slack = np.ones(len(multipliers), bool)
         slack[function.slack] = done.x[problem.size :] <= 0
-        found = finished(problem, x, slack, typical)
+        found = solve_active_set(problem, x, slack, typical)
         if found is not None and (found.is_minimum or (critical and found.is_critical and found.curvature == "semidefinite")):
             return found, found.x, steps + 1
         critical = found is not None and found.is_critical
@@ -235,7 +239,7 @@ def _multiplied(
     return found, x if found is None else found.x, steps
 
 
-def finished(problem: Problem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
+def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
     """Return the certificate of the point that Newton's method finds with an active set, which is corrected by the signs.
 
     Args:

@@ -46,7 +46,7 @@ class _Parsed(NamedTuple):
     equality: bool
 
 
-class Problem:
+class MinimumProblem:
     """Minimize f(x) subject to c(x) = 0 or c(x) >= 0 and to bounds of x.
 
     Args:
@@ -233,7 +233,7 @@ def no_variables() -> UsageError:
     return UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
 
 
-def check_start(problem: Problem) -> None:
+def check_start(problem: MinimumProblem) -> None:
     """Raise an error unless all functions and their gradients are finite at the start.
 
     Raises:

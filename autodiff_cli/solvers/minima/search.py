@@ -10,16 +10,16 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, probe, settle
+from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descent, Objective, descend, least_slope
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
-from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
+from autodiff_cli.solvers.minima.multipliers import Unbounded, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
-    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""
@@ -48,7 +48,7 @@ class Search:
         trace: one record for each step.
     """
 
-    def __init__(self, problem: Problem, stationary: bool, most: int) -> None:
+    def __init__(self, problem: MinimumProblem, stationary: bool, most: int) -> None:
         self.problem, self.stationary, self.most = problem, stationary, most
         self.x = problem.start
         self.typical = np.abs(self.x)
@@ -188,7 +188,7 @@ class Search:
             return None
         if around.lower is not None:
             self._saddle(found)
-        elif around.rises and not around.order and settle(self.problem, self.x, self.typical, moves=False) is not None:
+        elif around.rises and not around.order and kink_near(self.problem, self.x, self.typical, moves=False) is not None:
             self._kink(done)
         elif around.rises and around.order:
             self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
@@ -224,7 +224,7 @@ class Search:
         if not np.isfinite(problem.hessian(self.x, np.zeros(0))).all():
             return None
         value = problem.values(self.x)[0]
-        found = finished(problem, self.x, none, self.typical)
+        found = solve_active_set(problem, self.x, none, self.typical)
         near = np.sqrt(EPS) * np.maximum(self.typical, 1.0)
         if found is not None and (np.abs(found.x - self.x) <= near).all() and found.value <= value + 1e-8 * abs(value):
             return found
@@ -233,7 +233,7 @@ class Search:
 
     def _constrained(self) -> None:
         try:
-            found, self.x, self.steps = constrained(self.problem, self.most, self._report, not self.stationary)
+            found, self.x, self.steps = minimize_constrained(self.problem, self.most, self._report, not self.stationary)
         except Unbounded as error:
             self.x = error.x
             self._unbounded()
@@ -336,7 +336,7 @@ class Search:
 
     def _kink(self, done: Descent) -> None:
         """Set the verdict on a point at which a descent ended although the gradient is not zero."""
-        kink = settle(self.problem, self.x, self.typical, moves=True) if self.problem.size <= DENSE else None
+        kink = kink_near(self.problem, self.x, self.typical, moves=True) if self.problem.size <= DENSE else None
         if kink is not None:
             self.x, self.verdict, self.certificate, self.converged = kink.x, "kink", None, True
             self._kink_norm = kink.norm

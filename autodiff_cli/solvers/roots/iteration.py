@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.roots.problem import Point, Problem, newton, norm
-from autodiff_cli.solvers.roots.verification import Check, verified
+from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm
+from autodiff_cli.solvers.roots.verification import Verification, verify
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
@@ -34,7 +34,7 @@ _VANISHING = 1e-20
 """A part of the magnitude of the unknowns below which they are 0 to rounding: steps to a multiple root at 0 do not end."""
 
 
-class Step(NamedTuple):
+class RootStep(NamedTuple):
     """A step of an iteration.
 
     Attributes:
@@ -62,9 +62,9 @@ class Walk:
         steps: the accepted steps.
     """
 
-    def __init__(self, problem: Problem, most: int, seconds: float) -> None:
+    def __init__(self, problem: RootProblem, most: int, seconds: float) -> None:
         self.problem = problem
-        self.steps: list[Step] = []
+        self.steps: list[RootStep] = []
         self.most = most
         self._end = time.thread_time() + seconds
         self._left = most
@@ -78,12 +78,12 @@ class Walk:
         """Begin at a start, and return its point."""
         self._left = self.most
         point = self.problem.at(x)
-        self.steps.append(Step(x, norm(point.f), 0.0, done))
+        self.steps.append(RootStep(x, norm(point.f), 0.0, done))
         return point
 
     def take(self, point: Point, length: float, done: str) -> bool:
         """Record an accepted step; return whether more steps are allowed."""
-        self.steps.append(Step(point.x, norm(point.f), length, done))
+        self.steps.append(RootStep(point.x, norm(point.f), length, done))
         self._left -= 1
         return self._left > 0 and not self.expired
 
@@ -139,7 +139,9 @@ def _scale(x: Vector) -> Vector:
     return np.maximum(size, 1e-3 * float(np.max(size, initial=0.0)) or 1e-3)
 
 
-def _shortened(problem: Problem, point: Point, step: Vector, scale: Vector, factor: float) -> tuple[Point, Vector, float] | None:
+def _shortened(
+    problem: RootProblem, point: Point, step: Vector, scale: Vector, factor: float
+) -> tuple[Point, Vector, float] | None:
     """Return the first point along a step at which the simplified Newton step is shorter, that step, and the part of the step."""
     length = norm(step / scale)
     raised = False
@@ -201,7 +203,7 @@ MOST_STARTS = 30
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
 
-class Found:
+class SearchResult:
     """The result of a search.
 
     Attributes:
@@ -210,13 +212,13 @@ class Found:
         starts: the number of starts that were tried.
     """
 
-    def __init__(self, check: Check, steps: list[Step], starts: int) -> None:
+    def __init__(self, check: Verification, steps: list[RootStep], starts: int) -> None:
         self.check = check
         self.steps = steps
         self.starts = starts
 
 
-def search(problem: Problem, start: Vector, most: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> Found:
+def search(problem: RootProblem, start: Vector, most: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> SearchResult:
     """Look for a root from a start, and from further starts if the iterations end at a minimum of the norm.
 
     Args:
@@ -229,17 +231,17 @@ def search(problem: Problem, start: Vector, most: int = MOST_STEPS, seconds: flo
         return _search(problem, start, Walk(problem, most, seconds))
 
 
-def _search(problem: Problem, start: Vector, walk: Walk) -> Found:
-    best: Found | None = None
+def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
+    best: SearchResult | None = None
     for number, x in enumerate(starts(start)):
         for iterate in (newton_iteration, trust_region):
             first = len(walk.steps)
             point = walk.begin(x)
             if not point.finite:
                 break
-            check = verified(problem, _polished(problem, iterate(walk, point)).x)
+            check = verify(problem, _polished(problem, iterate(walk, point)).x)
             if best is None or (_RANK[check.verdict], norm(check.point.f)) < (_RANK[best.check.verdict], norm(best.check.point.f)):
-                best = Found(check, walk.steps[first:], number + 1)
+                best = SearchResult(check, walk.steps[first:], number + 1)
             if check.converged:
                 return best
             if walk.expired:
@@ -247,12 +249,12 @@ def _search(problem: Problem, start: Vector, walk: Walk) -> Found:
         if walk.expired or number + 1 >= MOST_STARTS:
             break
     if best is None:
-        best = Found(verified(problem, start), walk.steps, 1)
+        best = SearchResult(verify(problem, start), walk.steps, 1)
     best.starts = number + 1
     return best
 
 
-def _polished(problem: Problem, point: Point) -> Point:
+def _polished(problem: RootProblem, point: Point) -> Point:
     """Return the point after further Newton steps, as long as they decrease the residuals."""
     for _ in range(10):
         if not point.finite or not point.f.any():

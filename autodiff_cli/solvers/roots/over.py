@@ -11,8 +11,8 @@ import numpy as np
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.intervals.branch import branch
 from autodiff_cli.solvers.roots.iteration import Walk, newton_iteration
-from autodiff_cli.solvers.roots.problem import EPS, Problem
-from autodiff_cli.solvers.roots.verification import Check, krawczyk, verified
+from autodiff_cli.solvers.roots.problem import EPS, RootProblem
+from autodiff_cli.solvers.roots.verification import Verification, krawczyk, verify
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
@@ -48,14 +48,14 @@ class Roots:
         broken: where the residuals come close to 0, but jump or are not defined.
     """
 
-    checks: list[Check] = field(default_factory=list)
+    checks: list[Verification] = field(default_factory=list)
     complete: bool = True
     undefined: list[Vector] = field(default_factory=list)
     unresolved: list[Vector] = field(default_factory=list)
     broken: list[Discontinuity] = field(default_factory=list)
 
 
-def roots_over(problem: Problem, low: Vector, high: Vector, most: int) -> Roots:
+def roots_over(problem: RootProblem, low: Vector, high: Vector, most: int) -> Roots:
     """Find all roots in a box.
 
     Args:
@@ -74,7 +74,7 @@ def roots_over(problem: Problem, low: Vector, high: Vector, most: int) -> Roots:
     return found
 
 
-def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
+def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
     assert problem.enclosure is not None
     pad = 1e-9 * (high - low)
     parts = branch(problem.enclosure, problem.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
@@ -106,7 +106,7 @@ def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
 
 
-def _not_continuous(problem: Problem, boxes: Vector) -> list[Discontinuity]:
+def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
     """Return where an equation in one unknown is not continuous, at most once in each of the largest groups of close intervals."""
     boxes = boxes[np.argsort(boxes[:, 0])]
     wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
@@ -116,7 +116,7 @@ def _not_continuous(problem: Problem, boxes: Vector) -> list[Discontinuity]:
     return [one for one in found if one is not None]
 
 
-def _note_excluded(problem: Problem, found: Roots, box: Vector, low: Vector, high: Vector) -> None:
+def _note_excluded(problem: RootProblem, found: Roots, box: Vector, low: Vector, high: Vector) -> None:
     """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
     if problem.system.tape is None:  # the formula of a function of arrays may have a pole where the function has none
         return
@@ -139,7 +139,7 @@ def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
     return np.concatenate(parts)
 
 
-def _refined(problem: Problem, bounds: Vector) -> Check:
+def _refined(problem: RootProblem, bounds: Vector) -> Verification:
     """Return the verification of the only root in a box."""
     x = bounds.mean(axis=0)
     radius = (bounds[1] - bounds[0]) / 2
@@ -150,13 +150,13 @@ def _refined(problem: Problem, bounds: Vector) -> Check:
         if np.all(np.abs(reached - x) <= EPS * np.abs(x)):
             break
         x = reached
-    check = verified(problem, x)
+    check = verify(problem, x)
     if check.verdict == "root" and np.all(check.error <= 2 * radius + EPS * np.abs(x)):
         return check
     return check._replace(verdict="root", proof="interval Newton", error=2 * radius)
 
 
-def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vector, found: Roots) -> Vector:
+def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high: Vector, found: Roots) -> Vector:
     """Examine a small box in which nothing is proven; return the bounds of the place that was examined."""
     middle = box.mean(axis=0)
     reach = 8 * (box[1] - box[0]) + 1e-13 * (high - low)
@@ -165,7 +165,7 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     if np.all(np.abs(point.x - middle) <= 1e3 * reach + 1e-4 * (high - low)):
         candidates.insert(0, point.x)
     for x in candidates:
-        check = verified(problem, x)
+        check = verify(problem, x)
         near = check.error + reach
         if check.broken is not None:
             found.broken.append(check.broken)
@@ -173,7 +173,7 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
         if not check.converged or np.any(check.point.x < low - near) or np.any(check.point.x > high + near):
             continue
         x = np.clip(check.point.x, low, high)
-        check = check if np.all(x == check.point.x) else verified(problem, x)
+        check = check if np.all(x == check.point.x) else verify(problem, x)
         if check.converged:
             check = _centered(problem, walk, check)
             wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
@@ -198,7 +198,7 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     crossing = _crossing(problem, middle - reach, middle + reach)
     if crossing is not None:  # so steeply that the residual is not small at any float
         error = crossing[1] - crossing[0]
-        _add(found, verified(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
+        _add(found, verify(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
         return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
     regular = problem.enclosure is not None and problem.enclosure.is_regular(middle - reach, middle + reach)
@@ -208,12 +208,12 @@ def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vec
     return np.stack([middle - reach, middle + reach])
 
 
-def _is_within(one: Check, other: Check) -> bool:
+def _is_within(one: Verification, other: Verification) -> bool:
     """Return whether a root is within the error of another."""
     return bool(np.all(np.abs(one.point.x - other.point.x) <= other.error))
 
 
-def _alone(problem: Problem, check: Check, box: Vector) -> Vector:
+def _alone(problem: RootProblem, check: Verification, box: Vector) -> Vector:
     """Return how far around a simple root others do not exist, or its error."""
     wide = 4 * check.error
     if problem.system.count > 1:
@@ -221,7 +221,7 @@ def _alone(problem: Problem, check: Check, box: Vector) -> Vector:
     return check.error if krawczyk(problem, check.point, wide) is None else wide
 
 
-def _apart(problem: Problem, walk: Walk, check: Check, wide: Vector) -> Vector:
+def _apart(problem: RootProblem, walk: Walk, check: Verification, wide: Vector) -> Vector:
     """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
     x, error = check.point.x, check.error
     assert problem.enclosure is not None
@@ -234,16 +234,16 @@ def _apart(problem: Problem, walk: Walk, check: Check, wide: Vector) -> Vector:
     return wide
 
 
-def _centered(problem: Problem, walk: Walk, check: Check) -> Check:
+def _centered(problem: RootProblem, walk: Walk, check: Verification) -> Verification:
     """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
     if check.multiplicity > 1 and np.isfinite(check.error).all():
-        again = verified(problem, newton_iteration(walk, walk.begin(check.point.x + 30 * check.error)).x)
+        again = verify(problem, newton_iteration(walk, walk.begin(check.point.x + 30 * check.error)).x)
         if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
             return again
     return check
 
 
-def _signed(problem: Problem, check: Check) -> Check:
+def _signed(problem: RootProblem, check: Verification) -> Verification:
     """Replace the proof of a root in one unknown with the change of sign, or say that the residual only touches 0."""
     if len(check.error) > 1 or check.proof == "interval Newton" or problem.enclosure is None:
         return check
@@ -255,7 +255,7 @@ def _signed(problem: Problem, check: Check) -> Check:
     return check._replace(proof="touching") if same else check
 
 
-def _crosses(problem: Problem, low: Vector, high: Vector) -> bool:
+def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
     """Return whether an equation in one unknown is continuous and has different signs at two bounds, by enclosures."""
     enclosure = problem.enclosure
     if enclosure is None or problem.system.count != 1 or len(low) != 1 or not enclosure.is_regular(low, high):
@@ -264,10 +264,10 @@ def _crosses(problem: Problem, low: Vector, high: Vector) -> bool:
     return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
 
 
-def _add_crossings(problem: Problem, low: float, high: float, found: Roots) -> None:
+def _add_crossings(problem: RootProblem, low: float, high: float, found: Roots) -> None:
     """Add the roots of an equation in one unknown where it changes its sign on a grid."""
     for x in map(np.atleast_1d, _sign_changes(problem, low, high)):
-        check = verified(problem, x)
+        check = verify(problem, x)
         ends = None if check.converged or check.broken is not None else _crossing(problem, x, np.nextafter(x, np.inf))
         if ends is not None:
             check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
@@ -275,7 +275,7 @@ def _add_crossings(problem: Problem, low: float, high: float, found: Roots) -> N
             _add(found, _signed(problem, check))
 
 
-def _crossing(problem: Problem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
+def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
     """Return two neighbouring floats between which an equation in one unknown is continuous and changes its sign, or ``None``."""
     if problem.system.count != 1 or len(low) != 1:
         return None
@@ -287,7 +287,7 @@ def _crossing(problem: Problem, low: Vector, high: Vector) -> tuple[Vector, Vect
     return (low, high) if _crosses(problem, low, high) else None
 
 
-def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
+def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
     """Return whether the residuals tend to 0 at a place where they may be undefined or jump, or are not defined around it."""
     for sign in (1.0, -1.0):
         sizes = []
@@ -299,7 +299,7 @@ def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
     return False
 
 
-def _add(found: Roots, check: Check) -> None:
+def _add(found: Roots, check: Verification) -> None:
     """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
     for i, one in enumerate(found.checks):
         apart = np.abs(one.point.x - check.point.x)
@@ -310,7 +310,7 @@ def _add(found: Roots, check: Check) -> None:
     found.checks.append(check)
 
 
-def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Roots, starts: list[Vector] | None = None) -> None:
+def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots, starts: list[Vector] | None = None) -> None:
     """Look for roots from many starts; this proves nothing about the rest of the range."""
     found.complete = False
     end = time.thread_time() + MOST_SECONDS / 2
@@ -326,12 +326,12 @@ def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Root
         begin = walk.begin(start)
         if not begin.finite:
             continue
-        check = verified(problem, newton_iteration(walk, begin).x)
+        check = verify(problem, newton_iteration(walk, begin).x)
         if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
             _add(found, check)
 
 
-def _sign_changes(problem: Problem, low: float, high: float) -> list[float]:
+def _sign_changes(problem: RootProblem, low: float, high: float) -> list[float]:
     """Return where an equation in one unknown changes its sign between neighbours of a grid, by bisection."""
     end = time.thread_time() + MOST_SECONDS / 2
     grid = np.linspace(low, high, _SAMPLES)

@@ -59,7 +59,7 @@ def _without_unknowns(expression: str, const: Mapping[str, Value]) -> AutodiffEr
     return UsageError("the unknowns are not given", hint=f"give each unknown a start with {start}, or a range with {search}")
 
 
-class Problem:
+class RootProblem:
     """Equations in n unknowns.
 
     Args:
@@ -185,7 +185,7 @@ def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> No
             raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)
 
 
-def sensitivities(problem: Problem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:
+def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:
     """Return the derivatives of a root.
 
     With fewer equations than unknowns, the result is the shortest change of the unknowns.

@@ -14,10 +14,10 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import Interval, intervals
-from autodiff_cli.solvers.roots.iteration import MOST_STEPS, Found, search
+from autodiff_cli.solvers.roots.iteration import MOST_STEPS, SearchResult, search
 from autodiff_cli.solvers.roots.over import Roots, roots_over
-from autodiff_cli.solvers.roots.problem import Problem, check_constants, norm, sensitivities
-from autodiff_cli.solvers.roots.verification import PROVEN, Check
+from autodiff_cli.solvers.roots.problem import RootProblem, check_constants, norm, sensitivities
+from autodiff_cli.solvers.roots.verification import PROVEN, Verification
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import plural
 
@@ -54,7 +54,7 @@ class Root(Solution):
     command = "root"
     tables = "autodiff_cli.solvers.roots.tables:root_tables"
 
-    def __init__(self, problem: Problem, found: Found) -> None:
+    def __init__(self, problem: RootProblem, found: SearchResult) -> None:
         super().__init__(expression=problem.expression)
         check = found.check
         self.problem = problem
@@ -93,7 +93,7 @@ class Root(Solution):
         self.others = 0
         self._explain(problem, found)
 
-    def _explain(self, problem: Problem, found: Found) -> None:
+    def _explain(self, problem: RootProblem, found: SearchResult) -> None:
         """Set the reason of a failure, and add notes about the root."""
         check = found.check
         place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, found.check.point.x, strict=True))
@@ -190,7 +190,7 @@ class Root(Solution):
         return found
 
 
-def _order(lengths: list[float], check: Check) -> float | None:
+def _order(lengths: list[float], check: Verification) -> float | None:
     """Return the order of convergence of the last full steps above rounding; ``None`` if there are fewer than three."""
     size = norm(check.point.x) or 1.0
     steps = [length for length in lengths if length > 1e-14 * size]
@@ -282,7 +282,7 @@ def root(
     if ranges:
         result = _over(expression, values, constants, ranges, all, max_steps)
     else:
-        problem = Problem(expression, values, constants)
+        problem = RootProblem(expression, values, constants)
         problem.check_finite(problem.start)
         result = Root(problem, search(problem, problem.start, max_steps))
     result.traced = trace
@@ -311,7 +311,7 @@ def _over(
                 f"the range of '{name}' in {setting('over')} is not finite", hint=f"write {setting('over', f'{name}=-1e6:1e6')}"
             )
     middle = {name: low + (high - low) / 2 for name, (low, high) in ranges.items()}
-    problem = Problem(expression, middle, constants)
+    problem = RootProblem(expression, middle, constants)
     n, m = len(problem.start), problem.system.count
     if m < n:
         raise UsageError(
@@ -320,13 +320,13 @@ def _over(
         )
     bounds = np.array([ranges[name] for name in problem.system.names]).T
     found = roots_over(problem, bounds[0], bounds[1], max_steps)
-    made = [Root(problem, Found(check, [], 1)) for check in found.checks]
+    made = [Root(problem, SearchResult(check, [], 1)) for check in found.checks]
     if made:
         result = min(
             zip(made, found.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
         )[0]
     else:
-        result = Root(problem, Found(_absent(problem, found.complete), [], 1))
+        result = Root(problem, SearchResult(_absent(problem, found.complete), [], 1))
         where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
         proven = "{} does not contain a root, which is proven with interval arithmetic"
         result.reason = (proven if found.complete else "no root was found in {}, but roots may exist there").format(where)
@@ -342,13 +342,13 @@ def _over(
     return result
 
 
-def _absent(problem: Problem, complete: bool) -> Check:
+def _absent(problem: RootProblem, complete: bool) -> Verification:
     """Return the check that states that no root was found."""
     nothing = np.full(len(problem.start), np.nan)
-    return Check(problem.at(nothing), "no_root" if complete else "not_converged", "", nothing, nothing, np.nan, nothing)
+    return Verification(problem.at(nothing), "no_root" if complete else "not_converged", "", nothing, nothing, np.nan, nothing)
 
 
-def _remarks(problem: Problem, found: Roots) -> list[Record]:
+def _remarks(problem: RootProblem, found: Roots) -> list[Record]:
     """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
 
     def places(points: Sequence[Vector]) -> str:

@@ -25,7 +25,7 @@ from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.roots.iteration import search, starts
-from autodiff_cli.solvers.roots.problem import EPS, Problem, check_constants, sensitivities
+from autodiff_cli.solvers.roots.problem import EPS, RootProblem, check_constants, sensitivities
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class RootProgram(Compiled):
         trees = [parsed.program(each.residual) for each in parsed.equations]
         found = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
         check_no_module(found, parsed.source, names)
-        self._problem = Problem(expression, at, {**const, **dict.fromkeys(found, 1.0)})
+        self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(found, 1.0)})
         self._arguments = (expression, dict(at), dict(const), max_steps)
         self.labels = self._problem.labels
         check_constants(sensitivity, {**const, **dict.fromkeys(found, 1.0)})
@@ -127,10 +127,10 @@ class RootProgram(Compiled):
         found[:, rows] = slopes_of.reshape(n * m, -1)
         return found
 
-    def _alone(self, given: Vector) -> Problem:
+    def _alone(self, given: Vector) -> RootProblem:
         """Return the equations of one row."""
         expression, at, const, _ = self._arguments
-        return Problem(expression, at, {**const, **dict(zip([*self.variables, *self._same], given.tolist(), strict=True))})
+        return RootProblem(expression, at, {**const, **dict(zip([*self.variables, *self._same], given.tolist(), strict=True))})
 
     def _solved(self, given: Vector) -> tuple[Vector, Vector, Mask]:
         """Return the solutions of shape (n, rows), the largest residual of each row, and whether the row is solved."""

@@ -14,14 +14,14 @@ import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.solvers.discontinuity import discontinuity
-from autodiff_cli.solvers.roots.problem import EPS, Point, Problem, newton, norm, scaled, slope
+from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm, scaled, slope
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.solvers.intervals.interval import Interval
-    from autodiff_cli.solvers.roots.problem import Problem
+    from autodiff_cli.solvers.roots.problem import RootProblem
 
 PROVEN = ("interval Newton", "sign change")
 """The proofs of existence by interval arithmetic."""
@@ -36,7 +36,7 @@ _MOST_DIRECTIONS = 8
 """The maximum number of singular directions in which the residuals are examined."""
 
 
-class Check(NamedTuple):
+class Verification(NamedTuple):
     """What was verified at a point.
 
     Attributes:
@@ -81,7 +81,7 @@ class Check(NamedTuple):
         return int(np.clip(-np.log10(max(worst, 1e-16)), 0, 16)) if np.isfinite(worst) else 0
 
 
-def verified(problem: Problem, x: Vector) -> Check:
+def verify(problem: RootProblem, x: Vector) -> Verification:
     """Verify whether a point is a root."""
     with np.errstate(all="ignore"):
         check = _continuous(problem, _verified(problem, problem.at(x)))
@@ -94,7 +94,7 @@ def verified(problem: Problem, x: Vector) -> Check:
         return check
 
 
-def _continuous(problem: Problem, check: Check) -> Check:
+def _continuous(problem: RootProblem, check: Verification) -> Verification:
     """Return a check that is not a root if the residuals jump or are not defined within its error."""
     if not check.converged or check.proof == "interval Newton":
         return check
@@ -104,17 +104,17 @@ def _continuous(problem: Problem, check: Check) -> Check:
     return check if broken is None else check._replace(verdict=broken.kind, proof="", broken=broken)
 
 
-def _verified(problem: Problem, point: Point) -> Check:
+def _verified(problem: RootProblem, point: Point) -> Verification:
     x = point.x
     n = len(x)
     nothing = np.full(n, np.inf)
     if not np.isfinite(point.f).all():
-        return Check(point, "not_converged", "", nothing, nothing, np.inf, nothing)
+        return Verification(point, "not_converged", "", nothing, nothing, np.inf, nothing)
     noise = problem.noise(point)
     quiet = bool(np.all(np.abs(point.f) <= noise))
     if not np.isfinite(point.jacobian).all():
         if point.f.any():
-            return Check(point, "not_converged", "", nothing, nothing, np.inf, noise)
+            return Verification(point, "not_converged", "", nothing, nothing, np.inf, noise)
         return _singular(problem, point, np.zeros(n), noise)
     step, rank = newton(point.jacobian, point.f)
     condition = _condition(point.jacobian)
@@ -123,34 +123,34 @@ def _verified(problem: Problem, point: Point) -> Check:
     if quiet and full and point.jacobian.shape[0] <= n:
         proven = krawczyk(problem, point, 2 * error + 1e-100)
         if proven is not None:
-            return Check(point, "root", "interval Newton", step, proven, condition, noise)
+            return Verification(point, "root", "interval Newton", step, proven, condition, noise)
     if quiet and point.f.any() and _falls(problem, point, error):
         quiet = False
     if quiet and full and condition < 1 / EPS and _is_steady(problem, point, error):
-        return Check(point, "root", "residual and Newton step", step, error, condition, noise)
+        return Verification(point, "root", "residual and Newton step", step, error, condition, noise)
     if quiet:
         return _singular(problem, point, step, noise)
     least = slope(point) < MINIMUM or (not full and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f))
-    return Check(point, "minimum_of_norm" if least else "not_converged", "", step, nothing, condition, noise)
+    return Verification(point, "minimum_of_norm" if least else "not_converged", "", step, nothing, condition, noise)
 
 
-def _singular(problem: Problem, point: Point, step: Vector, noise: Vector) -> Check:
+def _singular(problem: RootProblem, point: Point, step: Vector, noise: Vector) -> Verification:
     """Verify a point whose residuals are rounding errors and whose Jacobian is singular or infinite."""
     reach = _reach(problem, point)
     if reach is None and _is_zero(problem, point):
-        return Check(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, 0)
+        return Verification(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, 0)
     if reach is None:
-        return Check(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
+        return Verification(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
     proof = "residual" if point.f.any() else "zero residual"
     error, growth = reach
     if point.f.any() and not _rises(problem, point, error):
-        return Check(point, "not_converged", "", step, np.full_like(step, np.inf), np.inf, noise)
+        return Verification(point, "not_converged", "", step, np.full_like(step, np.inf), np.inf, noise)
     if is_excluded(problem, point.x, error):
-        return Check(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
-    return Check(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
+        return Verification(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
+    return Verification(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
 
 
-def _is_zero(problem: Problem, point: Point) -> bool:
+def _is_zero(problem: RootProblem, point: Point) -> bool:
     """Return whether an enclosure proves that the residuals are 0 around a point."""
     away = 1e-3 * np.maximum(np.abs(point.x), 1e-300)
     return problem.enclosure is not None and all(
@@ -169,7 +169,7 @@ def _spread(jacobian: Matrix, residual: Vector) -> Vector:
     return np.asarray(np.abs(np.linalg.pinv(matrix, 1e-15) / columns[:, None]) @ (residual / rows))
 
 
-def krawczyk(problem: Problem, point: Point, radius: Vector) -> Vector | None:
+def krawczyk(problem: RootProblem, point: Point, radius: Vector) -> Vector | None:
     """Prove with the Krawczyk operator that a box around a point contains a root.
 
     With fewer equations than unknowns, the box lies in the affine space through the point in which the equations change.
@@ -215,20 +215,20 @@ def _matrix(entries: list[Interval], m: int, n: int) -> tuple[Matrix, Matrix]:
     return low / 2 + high / 2, np.nextafter(high / 2 - low / 2, np.inf)
 
 
-def _falls(problem: Problem, point: Point, error: Vector) -> bool:
+def _falls(problem: RootProblem, point: Point, error: Vector) -> bool:
     """Return whether the residuals become much smaller away from a point, as those beside a pole."""
     size = norm(point.f)
     away = 1e3 * (error + EPS * np.abs(point.x))
     return any(norm(problem.system.values(point.x + sign * away)) < 0.1 * size for sign in (1.0, -1.0))
 
 
-def _rises(problem: Problem, point: Point, error: Vector) -> bool:
+def _rises(problem: RootProblem, point: Point, error: Vector) -> bool:
     """Return whether the residuals are larger beyond the error of a root, unlike those on the steps of a jump."""
     sides = [norm(problem.system.values(point.x + sign * 10 * error)) for sign in (1.0, -1.0)]
     return not max(sides) <= 2 * norm(point.f)
 
 
-def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
+def _is_steady(problem: RootProblem, point: Point, error: Vector) -> bool:
     """Return whether the residuals are linear over the error of the root, in sampled directions."""
     inverse = np.linalg.pinv(point.jacobian)
     n = len(point.x)
@@ -242,7 +242,7 @@ def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
     return True
 
 
-def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
+def _reach(problem: RootProblem, point: Point) -> tuple[Vector, int] | None:
     """Return how far a root with a singular Jacobian may be, and its multiplicity; 0 if it is not isolated."""
     n = len(point.x)
     directions = np.eye(n)
@@ -270,7 +270,7 @@ def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
     return error, max(growths, default=1)
 
 
-def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> float | None:
+def _rise(problem: RootProblem, point: Point, direction: Vector, size: float) -> float | None:
     """Return the distance at which a residual rises above its rounding errors; ``None`` if no residual does."""
 
     def is_loud(distance: float) -> bool:
@@ -285,7 +285,7 @@ def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> flo
     return None
 
 
-def _growth(problem: Problem, point: Point, step: Vector) -> int:
+def _growth(problem: RootProblem, point: Point, step: Vector) -> int:
     """Return the power of the distance with which the residuals grow, beyond the distance at which they rise."""
     near, far = (norm(problem.system.values(point.x + times * step)) for times in (10.0, 20.0))
     ratio = float(np.log2(far / near)) if near > 0 else 1.0
@@ -299,7 +299,7 @@ _LEAST = 1e-20
 """The smallest residual, relative to the residuals at the ends of the interval, that is not taken for 0 at a kink in between."""
 
 
-def is_excluded(problem: Problem, x: Vector, error: Vector) -> bool:
+def is_excluded(problem: RootProblem, x: Vector, error: Vector) -> bool:
     """Return whether the equations do not hold anywhere within the error bound of a point."""
     if not np.isfinite(error).all():
         return False
@@ -313,7 +313,7 @@ def is_excluded(problem: Problem, x: Vector, error: Vector) -> bool:
         return False
 
 
-def _stays_away(problem: Problem, x: Vector, error: float) -> bool:
+def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
     """Return whether a residual keeps its sign within an error bound, and its least magnitude there is not 0."""
     from autodiff_cli.precise.reference import Reference, in_time
 

@@ -27,7 +27,7 @@ _SLACK = 1e-9
 _FORMS = 'a CSV table with a header of names, {"a": {"a": 1, "b": 0}, ...}, or the output of fit or propagate as JSON'
 
 
-class Known(NamedTuple):
+class Estimates(NamedTuple):
     """What is known of several quantities together.
 
     Attributes:
@@ -42,17 +42,17 @@ class Known(NamedTuple):
     values: dict[str, float]
     dof: dict[str, float]
 
-    def of(self, used: Collection[str]) -> Known:
+    def restricted(self, used: Collection[str]) -> Estimates:
         """Return the part about the quantities with the given names."""
         places = [i for i, name in enumerate(self.names) if name in used]
         values = {name: value for name, value in self.values.items() if name in used}
-        return Known([self.names[i] for i in places], self.matrix[np.ix_(places, places)], values, self.dof)
+        return Estimates([self.names[i] for i in places], self.matrix[np.ix_(places, places)], values, self.dof)
 
 
-NOTHING = Known([], np.zeros((0, 0)), {}, {})
+NOTHING = Estimates([], np.zeros((0, 0)), {}, {})
 
 
-def covariance(given: Covariance) -> Known:
+def covariance(given: Covariance) -> Estimates:
     """Return the covariance matrix in a file, an object or a result.
 
     Raises:
@@ -78,7 +78,7 @@ def covariance(given: Covariance) -> Known:
         raise DataError(f"{where} does not contain a covariance matrix with names", hint=f"use {_FORMS}") from None
 
 
-def _from_object(document: Mapping[str, Any]) -> Known:
+def _from_object(document: Mapping[str, Any]) -> Estimates:
     if "parameters" in document:
         return _from_fit(document)
     if document.get("command") == "propagate":
@@ -91,11 +91,11 @@ def _from_object(document: Mapping[str, Any]) -> Known:
     if "names" in document:
         names = [str(name) for name in document["names"]]
         values = dict(zip(names, values, strict=True)) if isinstance(values, list) else values
-        return Known(names, np.array(table, float), {name: float(value) for name, value in values.items()}, {})
+        return Estimates(names, np.array(table, float), {name: float(value) for name, value in values.items()}, {})
     return _from_table(table, {name: float(value) for name, value in values.items()}, {})
 
 
-def _from_fit(document: Mapping[str, Any]) -> Known:
+def _from_fit(document: Mapping[str, Any]) -> Estimates:
     """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out."""
     if not document.get("converged", True):
         raise NotSolved("the fit is not verified, so its covariances cannot be used", hint="run the fit alone to see the reason")
@@ -105,16 +105,16 @@ def _from_fit(document: Mapping[str, Any]) -> Known:
         for name, record in document["parameters"].items()
         if name in table or record.get("fixed") or not record.get("std_error")
     }
-    # Known standard deviations give known covariances; otherwise the residuals estimate them.
+    # Estimates standard deviations give known covariances; otherwise the residuals estimate them.
     dof = math.inf if document.get("errors_from") == "sigma" else float(document["residual"]["dof"])
     return _from_table(table, values, dict.fromkeys(table, dof))
 
 
-def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -> Known:
-    return Known([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
+def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -> Estimates:
+    return Estimates([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
 
 
-def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Known:
+def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Estimates:
     found = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
     if not found:
         raise DataError(f"{where} is empty", hint=f"use {_FORMS}")
@@ -127,10 +127,10 @@ def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Known:
         matrix = np.array([[float(cell) for cell in (row[1:] if labelled else row)] for row in body])
     except ValueError as error:
         raise DataError(f"{where} does not contain a matrix: {error}", hint=f"use {_FORMS}") from None
-    return Known(names, matrix, {}, {})
+    return Estimates(names, matrix, {}, {})
 
 
-def _checked(known: Known, where: str) -> Known:
+def _checked(known: Estimates, where: str) -> Estimates:
     """Return a covariance matrix that is square, symmetric and finite, and whose variances are not negative."""
     names, matrix = known.names, known.matrix
     if matrix.shape != (len(names), len(names)):

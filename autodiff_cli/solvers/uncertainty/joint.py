@@ -10,14 +10,14 @@ import numpy as np
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.language.tree import pieces
-from autodiff_cli.solvers.uncertainty.quantities import Spread, quantities
+from autodiff_cli.solvers.uncertainty.quantities import Distribution, quantities
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.solvers.uncertainty.covariances import Known
+    from autodiff_cli.solvers.uncertainty.covariances import Estimates
     from autodiff_cli.solvers.uncertainty.quantities import Array, Stated
 
     Correlations = Mapping[str, float] | Mapping[tuple[str, str], float]
@@ -34,20 +34,20 @@ class Joint(NamedTuple):
         values: the estimates by variable, which may be arrays.
         labels: the name of each quantity.
         x: the estimates.
-        spreads: the distribution of each quantity.
+        distributions: the distribution of each quantity.
         correlation: the correlation matrix.
     """
 
     values: dict[str, Array]
     labels: list[str]
     x: Vector
-    spreads: list[Spread]
+    distributions: list[Distribution]
     correlation: Matrix
 
     @property
     def u(self) -> Vector:
         """The standard uncertainties."""
-        return np.array([spread.u for spread in self.spreads])
+        return np.array([spread.u for spread in self.distributions])
 
     @property
     def covariance(self) -> Matrix:
@@ -59,7 +59,7 @@ class Joint(NamedTuple):
     def excess(self) -> Vector:
         """The fourth moment of each quantity divided by ``u**4``, minus 3; correlated quantities are normal."""
         alone = np.count_nonzero(self.correlation, axis=1) == 1
-        return np.where(alone, [spread.excess for spread in self.spreads], 0.0)
+        return np.where(alone, [spread.excess for spread in self.distributions], 0.0)
 
     @property
     def groups(self) -> list[list[int]]:
@@ -103,12 +103,12 @@ def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
     return found
 
 
-def joint(
+def joint_distribution(
     at: Mapping[str, Stated],
     u: Mapping[str, str | ArrayLike],
     dof: Mapping[str, str | ArrayLike],
     corr: Correlations,
-    known: Known | None,
+    known: Estimates | None,
 ) -> Joint:
     """Return the joint distribution of quantities.
 
@@ -121,7 +121,7 @@ def joint(
         UsageError: if a coefficient is not between -1 and 1, or no distribution has these correlations.
     """
     given = quantities(at, u, dof, known)
-    labels, spreads = given.labels, given.spreads
+    labels, distributions = given.labels, given.distributions
     matrix = np.eye(len(labels))
     places = [i for i, name in enumerate(known.names) if name in labels] if known is not None else []
     if known is not None and places:
@@ -130,9 +130,9 @@ def joint(
         sizes = np.sqrt(np.diag(covariances))
         scaled = np.divide(covariances, sizes[:, None] * sizes, out=np.eye(len(own)), where=sizes[:, None] * sizes > 0)
         matrix[np.ix_(own, own)] = (scaled + scaled.T) / 2
-    matrix = correlation_matrix(labels, spreads, corr, matrix)
+    matrix = correlation_matrix(labels, distributions, corr, matrix)
     x = np.concatenate([np.zeros(0), *(value.ravel() for value in given.values.values())])
-    return Joint(given.values, labels, x, [spreads.get(label, Spread()) for label in labels], matrix)
+    return Joint(given.values, labels, x, [distributions.get(label, Distribution()) for label in labels], matrix)
 
 
 def correlation_matrix(

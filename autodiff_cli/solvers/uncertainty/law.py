@@ -80,7 +80,7 @@ def effective_dof(joint: Joint, gradient: Vector) -> float:
     parts = 0.0
     for group in joint.groups:
         variance = float(gradient[group] @ covariance[np.ix_(group, group)] @ gradient[group])
-        freedoms = {joint.spreads[j].dof for j in group if gradient[j] and joint.spreads[j].size}
+        freedoms = {joint.distributions[j].dof for j in group if gradient[j] and joint.distributions[j].size}
         if len(freedoms) > 1:
             return math.nan
         parts += sum(variance**2 / dof for dof in freedoms)

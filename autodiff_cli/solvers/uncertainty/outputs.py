@@ -9,7 +9,7 @@ from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, walk
 
 
-class Output(NamedTuple):
+class ProgramOutput(NamedTuple):
     """An output.
 
     Attributes:
@@ -28,12 +28,12 @@ class Output(NamedTuple):
         return element_names(self.name if simple else f"({self.name})", shape)
 
 
-def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[Output]:
+def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutput]:
     """Return the outputs of a program: its expressions; without an expression, the names that depend on known names.
 
     A list such as ``[a, b]`` is several outputs.
     """
-    found: list[Output] = []
+    found: list[ProgramOutput] = []
     definitions: list[Syntax] = []
     for statement in tree.children:
         if statement.kind in STATEMENTS:
@@ -49,12 +49,12 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[Output]:
     return found
 
 
-def _output(name: str, definitions: list[Syntax], result: Syntax) -> Output:
+def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:
     names = _names(result)
     for definition in reversed(definitions):
         if not names.isdisjoint(_targets(definition)):
             names |= _names(definition)
-    return Output(name, Syntax("start", [*definitions, result], "", result.span), names)
+    return ProgramOutput(name, Syntax("start", [*definitions, result], "", result.span), names)
 
 
 def _targets(definition: Syntax) -> list[str]:

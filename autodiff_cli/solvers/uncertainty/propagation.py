@@ -19,8 +19,8 @@ from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.system import MOST_TRACED, System
 from autodiff_cli.solvers.uncertainty import law
 from autodiff_cli.solvers.uncertainty.covariances import covariance
-from autodiff_cli.solvers.uncertainty.joint import Joint, joint
-from autodiff_cli.solvers.uncertainty.outputs import Output, outputs
+from autodiff_cli.solvers.uncertainty.joint import Joint, joint_distribution
+from autodiff_cli.solvers.uncertainty.outputs import ProgramOutput, outputs
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation, tolerance
 from autodiff_cli.solvers.uncertainty.trials import compare, samples
 
@@ -129,7 +129,7 @@ def propagate(
         raise UsageError(message, hint="give one of them")
     tree = parse(expression)
     used = {node.text for node in walk(tree) if node.kind == "NAME"}
-    inputs = joint(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).of(used))
+    inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).restricted(used))
     found = outputs(expression, tree, inputs.values)
     system = System(expression, [output.program for output in found], inputs.values, const)
     if not inputs.u.any():
@@ -182,7 +182,7 @@ class _Width(NamedTuple):
     level: float
     k: float | None
 
-    def of(self, dof: float) -> tuple[float, float]:
+    def coverage(self, dof: float) -> tuple[float, float]:
         """Return the coverage factor and the probability for effective degrees of freedom."""
         if self.k is None:
             return law.coverage_factor(self.level, dof), self.level
@@ -197,7 +197,7 @@ class _Calculation:
         expression: str,
         system: System,
         joint: Joint,
-        outputs: Sequence[Output],
+        outputs: Sequence[ProgramOutput],
         width: _Width,
         order: int,
     ) -> None:
@@ -241,7 +241,7 @@ class _Calculation:
         """
         level = max(outcome.level for outcome in result.outputs)
         for group in self.joint.groups:
-            for label, kind in [(self.joint.labels[j], self.joint.spreads[j].kind) for j in group if len(group) > 1]:
+            for label, kind in [(self.joint.labels[j], self.joint.distributions[j].kind) for j in group if len(group) > 1]:
                 if kind not in ("normal", "t"):
                     self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
         found = samples(self.system, self.joint, count, seed, level, [outcome.u for outcome in result.outputs])
@@ -312,15 +312,15 @@ class _Calculation:
             self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
         reported = math.sqrt(total) if total >= 0 else math.nan
         center = value + second.shift if self.order == 2 else value
-        k, level = self.width.of(dof)
+        k, level = self.width.coverage(dof)
         budget: list[Record] = [
             {
                 "kind": "quantity",
                 "name": label,
                 "value": float(joint.x[j]),
                 "u": float(joint.u[j]),
-                "distribution": joint.spreads[j].kind,
-                "dof": joint.spreads[j].dof,
+                "distribution": joint.distributions[j].kind,
+                "dof": joint.distributions[j].dof,
                 "sensitivity": float(gradient[j]),
                 "contribution": float(contributions[j]),
                 "share": float(contributions[j] ** 2 / total) if total > 0 else 0.0,

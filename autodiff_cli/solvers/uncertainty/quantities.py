@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.bindings import constant, from_file
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names
-from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Known
+from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Estimates
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -40,11 +40,11 @@ class Quantities(NamedTuple):
 
     Attributes:
         values: the value of each variable, which may be an array.
-        spreads: the distribution of each element with an uncertainty, by its name, such as ``x`` or ``v[0]``.
+        distributions: the distribution of each element with an uncertainty, by its name, such as ``x`` or ``v[0]``.
     """
 
     values: dict[str, Array]
-    spreads: dict[str, Spread]
+    distributions: dict[str, Distribution]
 
     @property
     def labels(self) -> list[str]:
@@ -56,14 +56,14 @@ class _Part(NamedTuple):
     """A value, and the distribution of each of its elements in row-major order; ``None`` for no uncertainty."""
 
     value: Array
-    spreads: list[Spread | None]
+    distributions: list[Distribution | None]
 
 
 def quantities(
     at: Mapping[str, Stated],
     u: Mapping[str, str | ArrayLike],
     dof: Mapping[str, str | ArrayLike],
-    known: Known | None = None,
+    known: Estimates | None = None,
 ) -> Quantities:
     """Return the quantities in values, uncertainties and degrees of freedom, each by name.
 
@@ -80,8 +80,8 @@ def quantities(
     """
     found = Quantities({}, {})
     for name, given in at.items():
-        found.values[name], spreads = _part(given, name)
-        found.spreads.update(_named(name, found.values[name], spreads))
+        found.values[name], distributions = _part(given, name)
+        found.distributions.update(_named(name, found.values[name], distributions))
     known = NOTHING if known is None else known
     for name, estimate in known.values.items():
         _require_new(name, found.values, "value", "at")
@@ -90,13 +90,13 @@ def quantities(
     for name, uncertainty in u.items():
         stated_here = _named(name, found.values[name], _uncertainty(uncertainty, name, found.values[name]))
         for label in stated_here:
-            _require_new(label, found.spreads, "uncertainty", "at", "u")
-        found.spreads.update(stated_here)
+            _require_new(label, found.distributions, "uncertainty", "at", "u")
+        found.distributions.update(stated_here)
     for label, variance in zip(known.names, np.diag(known.matrix), strict=True):
         if label in found.labels:
-            _require_new(label, found.spreads, "uncertainty", "at")
-            found.spreads[label] = _with_dof(Spread(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
-    for label, spread in found.spreads.items():
+            _require_new(label, found.distributions, "uncertainty", "at")
+            found.distributions[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
+    for label, spread in found.distributions.items():
         if not 0 <= spread.size < math.inf:
             what = "negative" if spread.size < 0 else "not finite"
             raise UsageError(f"the uncertainty of '{label}' is {what}: {spread.size}", hint="state it as a positive number")
@@ -104,17 +104,17 @@ def quantities(
     for name, freedom in dof.items():
         freedoms = _spread_over(_numbers(freedom, "dof", name), name, found.values[name])
         for label, number in zip(element_names(name, found.values[name].shape), freedoms, strict=True):
-            found.spreads[label] = _with_dof(found.spreads.get(label), label, float(number))
+            found.distributions[label] = _with_dof(found.distributions.get(label), label, float(number))
     return found
 
 
-def row_spread(given: str | float, name: str) -> tuple[Spread, bool]:
+def row_distribution(given: str | float, name: str) -> tuple[Distribution, bool]:
     """Return an uncertainty that is the same for all rows, and whether it is relative to the value, as ``1%`` is.
 
     Raises:
         UsageError: if it is not a number, or negative.
     """
-    text, kind = stated(given.strip()) if isinstance(given, str) else ("", Spread())
+    text, kind = split_distribution(given.strip()) if isinstance(given, str) else ("", Distribution())
     size = _numbers(text.removesuffix("%") if isinstance(given, str) else given, "u", name)
     if size.ndim or not 0 <= size < math.inf:
         raise UsageError(f"the uncertainty of '{name}' is not a positive number: {given}", hint="state it as a positive number")
@@ -129,9 +129,9 @@ def _require_new(label: str, stated: Mapping[str, object], what: str, first: str
         raise UsageError(message, hint="state it in one of them")
 
 
-def _named(name: str, value: Array, spreads: list[Spread | None]) -> dict[str, Spread]:
+def _named(name: str, value: Array, distributions: list[Distribution | None]) -> dict[str, Distribution]:
     labels = element_names(name, value.shape)
-    return {label: spread for label, spread in zip(labels, spreads, strict=True) if spread is not None}
+    return {label: spread for label, spread in zip(labels, distributions, strict=True) if spread is not None}
 
 
 def _part(given: Stated, name: str) -> _Part:
@@ -141,14 +141,14 @@ def _part(given: Stated, name: str) -> _Part:
         if len({part.value.shape for part in parts}) > 1:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
         value = np.stack([part.value for part in parts]) if parts else np.zeros(0)
-        return _Part(value, [spread for part in parts for spread in part.spreads])
+        return _Part(value, [spread for part in parts for spread in part.distributions])
     if isinstance(given, str):
         return _text(text, name)
     if isinstance(given, tuple):
         if len(given) not in (2, 3):
             raise UsageError(f"the value of '{name}' is a tuple of {len(given)} entries", hint="give a pair: (value, u)")
         value = _numbers(given[0], "at", name)
-        kind = stated(f"0 {given[2]}")[1] if len(given) == 3 else Spread()
+        kind = split_distribution(f"0 {given[2]}")[1] if len(given) == 3 else Distribution()
         sizes = _spread_over(_numbers(given[1], "u", name), name, value)
         return _Part(value, [replace(kind, size=float(size)) for size in sizes])
     value = _numbers(given, "at", name)
@@ -156,7 +156,7 @@ def _part(given: Stated, name: str) -> _Part:
 
 
 def _text(text: str, name: str) -> _Part:
-    body, kind = stated(text)
+    body, kind = split_distribution(text)
     digits = _DIGITS.match(body)
     if digits is not None:
         number, within, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
@@ -176,9 +176,9 @@ def _text(text: str, name: str) -> _Part:
     return _Part(value, [None] * value.size)
 
 
-def _uncertainty(given: str | ArrayLike, name: str, value: Array) -> list[Spread | None]:
+def _uncertainty(given: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
     """Return the distribution of each element of a value, as stated by a text such as ``0.002 rect``, a number or an array."""
-    text, kind = stated(given.strip()) if isinstance(given, str) else ("", Spread())
+    text, kind = split_distribution(given.strip()) if isinstance(given, str) else ("", Distribution())
     sizes = _sizes(text, name, value) if isinstance(given, str) else _numbers(given, "u", name)
     return [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)]
 
@@ -208,7 +208,7 @@ def _spread_over(sizes: Array, name: str, value: Array) -> Array:
     return np.broadcast_to(sizes, value.shape).ravel()
 
 
-def _with_dof(spread: Spread | None, label: str, dof: float) -> Spread:
+def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distribution:
     if spread is None:
         message = f"{setting('dof')} names '{label}', which has no uncertainty"
         raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")
@@ -230,7 +230,7 @@ _WORD = re.compile(r"(.*?)\s+([^\W\d_]\w*)(?::(\S+))?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Distribution:
     """A symmetric distribution about 0.
 
     Attributes:
@@ -248,10 +248,9 @@ class Spread:
     @property
     def u(self) -> float:
         """The standard uncertainty; for ``t`` the scale, as in JCGM 100, not the standard deviation."""
-        divisor = {"rect": 3, "triangle": 6, "arcsine": 2}.get(self.kind, 1)
         if self.kind == "ctrap":
             return math.hypot(self.size, self.error / math.sqrt(3)) / math.sqrt(3)
-        return self.size / math.sqrt(divisor)
+        return self.size / math.sqrt(_SHAPES[self.kind].divisor)
 
     @property
     def excess(self) -> float:
@@ -259,26 +258,37 @@ class Spread:
         if self.kind == "ctrap":
             w, d = self.size, self.error
             return (w**4 + 2 * w**2 * d**2 + d**4 / 5) / 5 / self.u**4 - 3 if self.u else 0.0
-        return {"rect": -6 / 5, "triangle": -3 / 5, "arcsine": -3 / 2}.get(self.kind, 0.0)
+        return _SHAPES[self.kind].excess
 
     def draw(self, generator: np.random.Generator, count: int) -> Vector:
         """Return random numbers from the distribution."""
-        if self.kind == "normal":
-            found = generator.standard_normal(count)
-        elif self.kind == "t":
-            found = generator.standard_t(self.dof, count)
-        elif self.kind == "rect":
-            found = generator.uniform(-1, 1, count)
-        elif self.kind == "triangle":
-            found = generator.random(count) - generator.random(count)
-        elif self.kind == "arcsine":
-            found = np.sin(2 * math.pi * generator.random(count))
-        else:
-            return (self.size + self.error * generator.uniform(-1, 1, count)) * generator.uniform(-1, 1, count)
-        return self.size * found
+        return _SHAPES[self.kind].draw(self, generator, count)
 
 
-def stated(text: str) -> tuple[str, Spread]:
+class _Shape(NamedTuple):
+    """A kind of distribution: the square of the size divided by the variance, the excess, and random numbers."""
+
+    divisor: float
+    excess: float
+    draw: Callable[[Distribution, np.random.Generator, int], Vector]
+
+
+_SHAPES = {
+    "normal": _Shape(1, 0, lambda own, generator, count: own.size * generator.standard_normal(count)),
+    "t": _Shape(1, 0, lambda own, generator, count: own.size * generator.standard_t(own.dof, count)),
+    "rect": _Shape(3, -6 / 5, lambda own, generator, count: own.size * generator.uniform(-1, 1, count)),
+    "triangle": _Shape(6, -3 / 5, lambda own, generator, count: own.size * (generator.random(count) - generator.random(count))),
+    "arcsine": _Shape(2, -3 / 2, lambda own, generator, count: own.size * np.sin(2 * math.pi * generator.random(count))),
+    "ctrap": _Shape(
+        math.nan,
+        math.nan,
+        lambda own, generator, count: (own.size + own.error * generator.uniform(-1, 1, count)) * generator.uniform(-1, 1, count),
+    ),
+}
+"""The kinds; the moments of ``ctrap`` depend on the error of its half-width."""
+
+
+def split_distribution(text: str) -> tuple[str, Distribution]:
     """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, whose size is 0.
 
     Raises:
@@ -286,7 +296,7 @@ def stated(text: str) -> tuple[str, Spread]:
     """
     found = _WORD.match(text)
     if found is None:
-        return text, Spread()
+        return text, Distribution()
     number, word, given = found.groups()
     kind = _ALIASES.get(word.lower())
     if kind is None:
@@ -295,10 +305,10 @@ def stated(text: str) -> tuple[str, Spread]:
     if kind not in _PARAMETERS:
         if given is not None:
             raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
-        return number, Spread(kind)
+        return number, Distribution(kind)
     parameter = float(constant(given, "u")) if given else math.nan
     if not parameter > 0:
         what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
         message = f"the distribution {word} needs {what}, a positive number: {text}"
         raise UsageError(message, hint=f"write {number} {word}:{_PARAMETERS[kind]}")
-    return number, Spread("t", dof=parameter) if kind == "t" else Spread(kind, error=parameter)
+    return number, Distribution("t", dof=parameter) if kind == "t" else Distribution(kind, error=parameter)

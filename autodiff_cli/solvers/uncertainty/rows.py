@@ -19,7 +19,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
 from autodiff_cli.solvers.uncertainty.law import ColumnLaw, check_order
 from autodiff_cli.solvers.uncertainty.outputs import outputs
-from autodiff_cli.solvers.uncertainty.quantities import quantities, row_spread
+from autodiff_cli.solvers.uncertainty.quantities import quantities, row_distribution
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.law import Array, Uncertain
-    from autodiff_cli.solvers.uncertainty.quantities import Spread, Stated
+    from autodiff_cli.solvers.uncertainty.quantities import Distribution, Stated
 
 PREFIX = "u_"
 """The beginning of the name of a column with standard uncertainties."""
@@ -42,14 +42,14 @@ class UncertainTask(Task):
 
     Attributes:
         u: the uncertainties that are the same in all rows, as texts such as ``0.002 rect`` and ``1%``, or numbers.
-        spreads: the distributions of the variables in ``at``.
+        distributions: the distributions of the variables in ``at``.
         corr: the correlation coefficients, which are the same in all rows.
         propagation_order: 1, or 2 to add the terms of second order.
         doubts: the place of each block's first row in which first order is not enough, and the number of these rows.
     """
 
     u: Mapping[str, str | float] = field(default_factory=dict)
-    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)
     corr: Correlations = field(default_factory=dict)
     propagation_order: int = 1
     doubts: list[tuple[str, int, int]] = field(default_factory=list)
@@ -95,18 +95,18 @@ class UncertainRows(RowMap):
             if name not in names:
                 hint = suggestion(name, names) or f"the variables: {', '.join(names)}"
                 raise UnknownName(f"{setting('u')} names '{name}', which is not a variable of the expression", hint=hint)
-            if name in self._sizes or name in task.spreads:
+            if name in self._sizes or name in task.distributions:
                 where = f"the column '{self._sizes[name]}'" if name in self._sizes else setting("at")
                 message = f"the uncertainty of '{name}' is stated twice, in {setting('u')} and in {where}"
                 raise UsageError(message, hint="state it in one of them")
-        self._given = {name: row_spread(text, name) for name, text in task.u.items()}
-        uncertain = [name for name in names if name in self._sizes or name in self._given or name in task.spreads]
+        self._given = {name: row_distribution(text, name) for name, text in task.u.items()}
+        uncertain = [name for name in names if name in self._sizes or name in self._given or name in task.distributions]
         if not uncertain:
             first = next(iter(self._columns), "x")
             message = f"{source} has no column such as '{PREFIX}{first}', so no quantity has an uncertainty"
             raise UsageError(message, hint=f"add a column, or state it for all rows: {setting('u', f'{first}=0.1')}")
         matrix = correlation_matrix(uncertain, uncertain, task.corr)
-        known = {**task.spreads, **{name: spread for name, (spread, _) in self._given.items()}}
+        known = {**task.distributions, **{name: spread for name, (spread, _) in self._given.items()}}
         excess = [known[name].excess if name in known else 0.0 for name in uncertain]
         variables = [*task.at, *task.lets, *names]
         self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
@@ -148,7 +148,7 @@ class UncertainRows(RowMap):
             spread, relative = self._given[name]
             value = block.numbers[self._columns[name]] if name in self._columns else self._scalars[name]
             return np.asarray(spread.u * abs(value), float) if relative else spread.u
-        return self.task.spreads[name].u
+        return self.task.distributions[name].u
 
 
 def propagate_columns(
@@ -169,7 +169,7 @@ def propagate_columns(
         const=const,
         keep=False,
         u={name: each if isinstance(each, str) else float(np.asarray(each, float)) for name, each in u.items()},
-        spreads=known.spreads,
+        distributions=known.distributions,
         corr=corr,
         propagation_order=order,
     )

@@ -155,13 +155,13 @@ def _blocks(joint: Joint, seed: int, size: int, count: int) -> Iterator[Matrix]:
 
 def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
     """Return deviations of a group of correlated quantities from their estimates."""
-    spreads = [joint.spreads[j] for j in group]
+    distributions = [joint.distributions[j] for j in group]
     if len(group) == 1:
-        return spreads[0].draw(generator, count)[None] if spreads[0].size else np.zeros((1, count))
+        return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))
     independent = generator.standard_normal((len(group), count))
     # einsum adds in the same order on every machine and for any number of threads.
     found: Matrix = joint.u[group, None] * np.einsum("ik,kj->ij", joint.root(group), independent)
-    freedoms = {spread.dof for spread in spreads}
+    freedoms = {spread.dof for spread in distributions}
     if len(freedoms) == 1 and math.isfinite(dof := freedoms.pop()):
         found *= np.sqrt(dof / generator.chisquare(dof, count))
     return found

@@ -35,7 +35,7 @@ class Prior(NamedTuple):
         return self.weight * (p[:, : self.target.shape[1]] - self.target)
 
 
-class LeastSquares:
+class SumOfSquares:
     """The sums of ``loss(u)`` over the rows of B problems, where ``u = scale*r`` are the weighted residuals of a model.
 
     Args:
@@ -63,14 +63,14 @@ class LeastSquares:
         self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)
         self.evaluations = 0
 
-    def only(self, problems: Indices) -> LeastSquares:
+    def only(self, problems: Indices) -> SumOfSquares:
         """Return some of the problems, given by their numbers in increasing order."""
         if len(problems) == len(self.sizes):
             return self
         rows = np.flatnonzero(np.repeat(np.isin(np.arange(len(self.sizes)), problems), self.sizes))
-        model = self.model.on({name: column[rows] for name, column in self.model.columns.items()})
+        model = self.model.with_columns({name: column[rows] for name, column in self.model.columns.items()})
         prior = self.prior and Prior(*(part[problems] for part in self.prior))
-        return LeastSquares(model, None if self.scale is None else self.scale[rows], self.loss, self.sizes[problems], prior)
+        return SumOfSquares(model, None if self.scale is None else self.scale[rows], self.loss, self.sizes[problems], prior)
 
     def value(self, p: Matrix) -> Vector:
         """Return the sums: B numbers."""

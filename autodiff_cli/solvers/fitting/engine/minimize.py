@@ -20,7 +20,7 @@ from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, lower_
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
-    from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares
+    from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 
 DAMPING = 1e-3
 """The damping of the first step, relative to the scaled normal equations."""
@@ -49,7 +49,7 @@ class Box(NamedTuple):
         return ~(((p <= self.lower) & (gradient > 0)) | ((p >= self.upper) & (gradient < 0)))
 
 
-class Step(NamedTuple):
+class FitStep(NamedTuple):
     """A step of the minimisation of one problem.
 
     Attributes:
@@ -97,7 +97,7 @@ class Minimizer:
     """
 
     def __init__(
-        self, objective: LeastSquares, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[Step], None] | None = None
+        self, objective: SumOfSquares, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[FitStep], None] | None = None
     ) -> None:
         count = len(start)
         self.objective, self.box, self.most = objective, box, most
@@ -125,7 +125,7 @@ class Minimizer:
 
     def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
         if self._watch is not None:
-            self._watch(Step(kind, point[0].copy(), float(value[0]), float(length[0]), float(damping[0])))
+            self._watch(FitStep(kind, point[0].copy(), float(value[0]), float(length[0]), float(damping[0])))
 
     def _levenberg(self, problems: Indices) -> Indices:
         """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
@@ -212,7 +212,7 @@ class Minimizer:
 
 
 def damped_steps(
-    objective: LeastSquares, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
+    objective: SumOfSquares, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
 ) -> tuple[Matrix, Vector, Mask]:
     """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
     count, n = point.shape
@@ -295,7 +295,7 @@ class Optimality(NamedTuple):
         return float(largest / least) if least > 0 else np.inf
 
 
-def optimality(objective: LeastSquares, point: Matrix, box: Box, rows: Indices, patterns: int = 1) -> Optimality:
+def optimality(objective: SumOfSquares, point: Matrix, box: Box, rows: Indices, patterns: int = 1) -> Optimality:
     """Return the facts about points.
 
     Args:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine.least_squares import LeastSquares, Prior
+from autodiff_cli.solvers.fitting.engine.least_squares import Prior, SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, SINGULAR, Box, Minimizer
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle, upper_solve
 from autodiff_cli.solvers.fitting.model import Model
@@ -42,7 +42,7 @@ class Elimination(NamedTuple):
     below: Stack
 
 
-class Reduced(LeastSquares):
+class Reduced(SumOfSquares):
     """A sum of squares as a function of the s shared parameters, at the minimum over the k parameters of each block.
 
     It is a stack of one objective, so that a point has the shape (1, s).
@@ -68,7 +68,7 @@ class Reduced(LeastSquares):
         prior: Prior | None = None,
     ) -> None:
         super().__init__(model, scale)
-        self._all = LeastSquares(model, scale, None, sizes, prior)
+        self._all = SumOfSquares(model, scale, None, sizes, prior)
         self._own_model, self._box = own, box
         self._start, self._own = start, start
         self._values = np.full(len(sizes), np.inf)
@@ -156,12 +156,12 @@ class Reduced(LeastSquares):
         below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
         return Elimination(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
 
-    def _blocks_at(self, p: Matrix) -> LeastSquares:
+    def _blocks_at(self, p: Matrix) -> SumOfSquares:
         """Return the problems of the own parameters at given shared ones."""
         names = self.model.parameters[len(self.model.parameters) - p.shape[1] :]
         shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p[0], strict=True)}
-        model = self._own_model.on({**self._own_model.columns, **shared})
-        return LeastSquares(model, self.scale, None, self._all.sizes, self._all.prior)
+        model = self._own_model.with_columns({**self._own_model.columns, **shared})
+        return SumOfSquares(model, self.scale, None, self._all.sizes, self._all.prior)
 
 
 def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, Vector]) -> Reduced:
@@ -178,8 +178,8 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
     target = np.column_stack([model.columns[name] for name in names])
     others = {name: column for name, column in model.columns.items() if name not in errors} or {"row:": np.zeros(len(target))}
     shared = {name: np.zeros(len(target)) for name in model.parameters}
-    every = model.of([*names, *model.parameters], others)
-    own = model.of(names, {**others, **shared})
+    every = model.retraced([*names, *model.parameters], others)
+    own = model.retraced(names, {**others, **shared})
     prior = Prior(target, np.column_stack([1 / spread for spread in errors.values()]))
     box = Box(np.full(len(names), -np.inf), np.full(len(names), np.inf))
     return Reduced(every, own, np.ones(len(target), np.intp), target, box, scale, prior=prior)
