@@ -66,8 +66,7 @@ class Node:
     _edges: tuple[Edge | None, ...]
     _saved: Any
     _shape: tuple[int, ...]
-    _dtype: DType | None
-    """The type of the output; ``None`` for a leaf whose gradient may have any type, see ``Tensor.grad_dtype``."""
+    _dtype: DType
     _hooks: NodeHooks | None
     sequence_nr: int
 

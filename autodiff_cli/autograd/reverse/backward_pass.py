@@ -331,15 +331,15 @@ def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | N
         part = parts[i] if i < len(parts) else None
         if edge is not None and part is not None:
             shape, dtype = edge[0].output_type(edge[1])
-            part = fit(part, shape, None if edge[0]._dtype is None else dtype)
+            part = fit(part, shape, dtype)
         result.append(None if edge is None else part)
     return result
 
 
-def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType | None) -> Cotangent:
-    """Sum and cast a contribution to the shape and the type of the value that it belongs to; ``None`` stands for any type."""
+def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
+    """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
     if part.shape != shape:
         part = sum_to(part, shape)
-    if dtype is None or (part._data if type(part) is Tensor else part).dtype is dtype:
+    if (part._data if type(part) is Tensor else part).dtype is dtype:
         return part
     return cast(part, dtype)
