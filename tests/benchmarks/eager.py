@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import in_turn, ratio, seconds
 
 try:
     import torch
@@ -24,27 +25,14 @@ except ImportError:
     torch = None  # type: ignore[assignment]
 
 
-def timed(function: Callable[[], Any], repeat: int) -> float:
-    """Return the processor time of a call in seconds, which other programs on the machine change least."""
-    start = time.process_time()
-    for _ in range(repeat):
-        function()
-    return (time.process_time() - start) / repeat
-
-
-def compare(name: str, make: Callable[[Any], Callable[[], Any]], repeat: int, target: float, rounds: int = 15) -> None:
-    """Time both in turn; the ratio is the median over the rounds."""
-    ours = make(ad)
-    timed(ours, repeat)
-    if torch is None:
-        print(f"{name:44s} {statistics.median(timed(ours, repeat) for _ in range(rounds)) * 1e6:10.1f} us")
-        return
-    theirs = make(torch)
-    timed(theirs, repeat)
-    pairs = [(timed(ours, repeat), timed(theirs, repeat)) for _ in range(rounds)]
-    ratio = statistics.median(a / b for a, b in pairs)
-    a, b = (statistics.median(column) * 1e6 for column in zip(*pairs, strict=True))
-    print(f"{name:44s} {a:10.1f} us  PyTorch {b:10.1f} us  ratio {ratio:5.2f}   target {target}")
+def compare(name: str, make: Callable[[Any], Callable[[], Any]], repeat: int, target: float) -> None:
+    """Compare the processor time of both, which other programs on the machine change least."""
+    works = {library.__name__: make(library) for library in (ad, torch) if library is not None}
+    ours, *theirs = in_turn(works, 15, repeat, clock=time.process_time).values()
+    line = f"{name:44s} {statistics.median(ours) * 1e6:10.1f} us"
+    for times in theirs:
+        line += f"  PyTorch {statistics.median(times) * 1e6:10.1f} us  ratio {ratio(ours, times):5.2f}   target {target}"
+    print(line)
 
 
 def scalar(library: Any) -> Callable[[], Any]:
@@ -169,9 +157,9 @@ def large_graphs() -> None:
 def many_sweeps(count: int = 1_000_000) -> None:
     """The memory of the process over many small backward passes."""
     run = scalar(ad)
-    timed(run, 10_000)
+    seconds(run, 10_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    timed(run, count)
+    seconds(run, count)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"\n{count:,} forward and backward passes: the process grew by {after - before:,} KiB")
 
@@ -188,7 +176,7 @@ def hessian_product(size: int = 10_000) -> None:
     def gradient() -> None:
         ad.autograd.grad(function(x), x)
 
-    one, product = timed(gradient, 100), timed(lambda: hvp(function, x, v), 100)
+    one, product = seconds(gradient, 100), seconds(lambda: hvp(function, x, v), 100)
     print(f"\nHessian times vector, {size:,} variables: {product / one:.1f} times a gradient")
 
 

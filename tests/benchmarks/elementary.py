@@ -8,7 +8,6 @@ NumPy.  ``--count 1e5`` takes fewer arguments.  The exact values are NumPy's in 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS, library
 from autodiff_cli.compiler.llvm.machine import machine
 from tests.benchmarks import libmvec
+from tests.benchmarks.timing import least
 from tests.vector_functions import BINARY, with_library
 
 Function = Callable[..., np.ndarray]
@@ -52,13 +52,7 @@ def errors(function: Function, name: str, count: int) -> tuple[float, float]:
 def nanoseconds(function: Function, name: str) -> float:
     low, high = RANGES.get(name, (0.1, 3))
     given = np.random.default_rng(1).uniform(low, high, (2 if name in BINARY else 1, 200_000))
-
-    def once() -> float:
-        begun = time.perf_counter()
-        function(*given)
-        return time.perf_counter() - begun
-
-    return min(once() for _ in range(15)) / given.shape[1] * 1e9
+    return least(lambda: function(*given)) / given.shape[1] * 1e9
 
 
 def main() -> None:

@@ -7,13 +7,13 @@ The forward pass is the same function of tensors without tangents, once without 
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import in_turn
 
 try:
     import torch
@@ -88,15 +88,8 @@ def times(library: Any, make: Callable[[Any], Case], repeat: int) -> tuple[float
         with forward_ad.dual_level():
             forward_ad.unpack_dual(function(*map(forward_ad.make_dual, inputs, vectors)))
 
-    found: list[list[float]] = [[], [], []]
-    for k in range(16):
-        for column, run in zip(found, (lambda: function(*inputs), lambda: function(*leaves), product), strict=True):
-            start = time.perf_counter()
-            for _ in range(repeat):
-                run()
-            if k:
-                column.append((time.perf_counter() - start) / repeat)
-    plain, recorded, product_time = map(statistics.median, found)
+    works = {"plain": lambda: function(*inputs), "recorded": lambda: function(*leaves), "product": product}
+    plain, recorded, product_time = map(statistics.median, in_turn(works, 15, repeat).values())
     return plain, recorded, product_time
 
 

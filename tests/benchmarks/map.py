@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import in_turn, ratio
 
 Run = Callable[[], Any]
 Peer = Callable[[dict[str, Any]], Run]
@@ -264,24 +265,15 @@ OURS = ("NumPy engine", "machine code")
 def compare(name: str, rows: int, rounds: int) -> None:
     columns = FORMULAS[name].columns(rows)
     runs = {peer: make(columns) for peer, make in peers_of(name).items()}
-    seconds: dict[str, list[float]] = {peer: [] for peer in runs}
-    gc.disable()
-    for k in range(rounds + 1):
-        for peer, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if k:  # the first round compiles and touches memory
-                seconds[peer].append(time.perf_counter() - start)
-    gc.enable()
+    seconds = in_turn(runs, rounds)
     rates = {peer: rows / statistics.median(times) / 1e6 for peer, times in seconds.items()}
     others = {peer: rate for peer, rate in rates.items() if peer not in (*OURS, "copy", "NumPy by hand")}
     print(f"{name}, {rows:,} rows:", ", ".join(f"{peer} {rate:.1f}" for peer, rate in rates.items()))
     for ours in OURS if others else ():
         if ours in rates:
             best = max(others, key=others.__getitem__)
-            ratio = statistics.median(b / a for a, b in zip(seconds[ours], seconds[best], strict=True))
-            part = statistics.median(b / a for a, b in zip(seconds[ours], seconds["copy"], strict=True))
-            print(f"    {ours}: {ratio:.2f} times as fast as {best}, {part:.0%} of a copy", flush=True)
+            times, part = ratio(seconds[best], seconds[ours]), ratio(seconds["copy"], seconds[ours])
+            print(f"    {ours}: {times:.2f} times as fast as {best}, {part:.0%} of a copy", flush=True)
 
 
 def memory(rows: int) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import in_turn, ratio, seconds
 
 D, K, N = 10, 25, 1000
 GAMMA, M = 1.0, 0
@@ -84,13 +84,6 @@ def with_hips() -> Callable[[], list[Any]]:
     return lambda: list(gradient(list(parameters.values())))
 
 
-def timed(function: Callable[[], Any], repeat: int = 5) -> float:
-    start = time.perf_counter()
-    for _ in range(repeat):
-        function()
-    return (time.perf_counter() - start) / repeat
-
-
 def main() -> None:
     ours = with_tensors(ad)
     peers: dict[str, Callable[[], list[Any]]] = {}
@@ -105,12 +98,11 @@ def main() -> None:
     expected = ours()
     for name, theirs in peers.items():
         worst = max(float(np.max(np.abs(a - b) / (np.abs(b) + 1e-9))) for a, b in zip(expected, theirs(), strict=True))
-        pairs = [(timed(ours), timed(theirs)) for _ in range(15)]
-        ratio = statistics.median(a / b for a, b in pairs)
-        a, b = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
-        print(f"gradient of the mixture: {a:.2f} ms, {name} {b:.2f} ms, ratio {ratio:.2f}, largest difference {worst:.1e}")
+        a, b = in_turn({"ours": ours, name: theirs}, 15, repeat=5).values()
+        line = f"{statistics.median(a) * 1e3:.2f} ms, {name} {statistics.median(b) * 1e3:.2f} ms, ratio {ratio(a, b):.2f}"
+        print(f"gradient of the mixture: {line}, largest difference {worst:.1e}")
     if not peers:
-        print(f"gradient of the mixture: {timed(ours, 50) * 1e3:.2f} ms")
+        print(f"gradient of the mixture: {seconds(ours, 50) * 1e3:.2f} ms")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ Run it with ``python tests/benchmarks/orders.py``.  Peers: PyTorch by gradients 
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -16,6 +14,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.derivatives.taylor import series
 from autodiff_cli.evaluation.evaluation import Evaluation
+from tests.benchmarks.timing import median
 
 EXPRESSION = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
 POINT = 0.7
@@ -25,13 +24,7 @@ MOST_SWEPT = 6
 
 def took(work: Callable[[], Any], rounds: int = 15) -> float:
     """Microseconds, the median."""
-    work()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6
+    return median(work, rounds) * 1e6
 
 
 def swept(order: int) -> Any:

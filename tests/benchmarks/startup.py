@@ -12,10 +12,11 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import autodiff_cli
+from tests.benchmarks.timing import in_turn, ratio
 
 ROUNDS = int(os.environ.get("ROUNDS", "40"))
 HERE = Path(sys.executable).parent
@@ -43,19 +44,13 @@ RATIOS = [
 def main() -> None:
     # As an installed wheel has it: pip compiles what it installs, an editable checkout may not.
     compileall.compile_dir(Path(autodiff_cli.__file__).parent, quiet=1)
-    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    for turn in range(ROUNDS + 2):
-        for name, command in COMMANDS.items():
-            start = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            if turn >= 2:
-                times[name].append(time.perf_counter() - start)
+    run = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
+    times = in_turn({name: partial(run, command) for name, command in COMMANDS.items()}, ROUNDS, warm=2)
     for name, taken in times.items():
         print(f"{name:28s} {statistics.median(taken) * 1e3:7.1f} ms   (least {min(taken) * 1e3:.1f})")
     print()
     for ours, theirs, target in RATIOS:
-        ratios = [a / b for a, b in zip(times[ours], times[theirs], strict=True)]
-        print(f"{ours:24s} / {theirs:26s} {statistics.median(ratios):5.2f}   target {target}")
+        print(f"{ours:24s} / {theirs:26s} {ratio(times[ours], times[theirs]):5.2f}   target {target}")
 
 
 if __name__ == "__main__":

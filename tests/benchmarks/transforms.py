@@ -6,23 +6,13 @@ Run it with an interpreter that has both packages: ``python tests/benchmarks/tra
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from tests.benchmarks.timing import least
+
 EXAMPLES, INPUTS, HIDDEN = 128, 20, 32
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """The shortest time of several calls."""
-    call()
-    times = []
-    for _ in range(15):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def programs(name: str) -> dict[str, Callable[[], object]]:
@@ -63,8 +53,8 @@ def main() -> None:
     theirs = programs("torch") if importlib.util.find_spec("torch") else {}
     print(f"{'':40}{'autodiff':>12}{'PyTorch':>12}{'ratio':>8}")
     for name, call in ours.items():
-        own = seconds(call)
-        other = seconds(theirs[name]) if theirs else float("nan")
+        own = least(call)
+        other = least(theirs[name]) if theirs else float("nan")
         print(f"{name:40}{own * 1e3:9.2f} ms{other * 1e3:9.2f} ms{own / other:8.2f}")
 
 

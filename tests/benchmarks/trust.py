@@ -7,12 +7,12 @@ differences have one step and tell about seven digits.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import in_turn
 
 Work = Callable[[], Any]
 
@@ -49,17 +49,10 @@ def peer(code: str, at: dict[str, Any]) -> Work | None:
     return lambda: torch.autograd.gradcheck(function, inputs, raise_exception=False)
 
 
-def took(works: list[Work], rounds: int = 9) -> list[float]:
-    """Milliseconds of each, the medians; they take turns, so that a drift of the machine falls on all."""
-    times: list[list[float]] = [[] for _ in works]
-    for work in works:
-        work()
-    for _ in range(rounds):
-        for work, found in zip(works, times, strict=True):
-            start = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - start)
-    return [statistics.median(found) * 1000 for found in times]
+def took(works: list[Work]) -> list[float]:
+    """Milliseconds of each, the medians."""
+    times = in_turn({str(i): work for i, work in enumerate(works)}, 9)
+    return [statistics.median(found) * 1000 for found in times.values()]
 
 
 def main() -> None:
