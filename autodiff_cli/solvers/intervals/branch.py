@@ -104,9 +104,9 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
         regular = np.ones(low.shape[1], bool)
         for one in values(outer_low, outer_high):
             regular &= one.regular
-        at_middle = _stacked(values(middle, middle))
+        at_middle = stacked(values(middle, middle))
         rows, columns = len(at_middle[0]), len(low)
-        matrix = _stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
+        matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
         regular &= np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
 
         # The mean value form
@@ -157,7 +157,7 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
     return np.stack([middle - step - reach, middle - step + reach]), valid & np.isfinite(reach).all(axis=0)
 
 
-def _stacked(intervals: list[Interval]) -> Boxes:
+def stacked(intervals: list[Interval]) -> Boxes:
     """Return the bounds of intervals as one array of shape (2, intervals, boxes)."""
     return np.stack([np.stack([one.low for one in intervals]), np.stack([one.high for one in intervals])])
 

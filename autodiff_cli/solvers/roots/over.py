@@ -66,7 +66,7 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector, most: int) -> Ro
     found = Roots()
     walk = Walk(problem, most, 1.25 * MOST_SECONDS)
     with np.errstate(all="ignore"):
-        if problem.enclosure is None:
+        if problem.system.enclosure is None:
             _sample(problem, walk, low, high, found)
         else:
             _branch(problem, walk, low, high, found)
@@ -75,9 +75,9 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector, most: int) -> Ro
 
 
 def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
-    assert problem.enclosure is not None
+    assert problem.system.enclosure is not None
     pad = 1e-9 * (high - low)
-    parts = branch(problem.enclosure, problem.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
+    parts = branch(problem.system.enclosure, problem.system.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
     waiting = np.array(parts.open).reshape(-1, 2, len(low))
     more = len(parts.proven) - MOST_ROOTS
     for bounds in parts.proven[:MOST_ROOTS]:
@@ -85,16 +85,16 @@ def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: 
         if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
             _add(found, check)
         around = np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)])
-        waiting = _outside(problem.enclosure, waiting, around)
+        waiting = _outside(problem.system.enclosure, waiting, around)
     for _ in range(MOST_PLACES):
         if not len(waiting) or walk.expired:
             break
         box, waiting = waiting[0], waiting[1:]
-        if problem.enclosure.excludes(*box):
+        if problem.system.enclosure.excludes(*box):
             _note_excluded(problem, found, box, low, high)
         else:
             place = _looked_at(problem, walk, box, low, high, found)
-            waiting = _outside(problem.enclosure, np.concatenate([box[None], waiting]), place)
+            waiting = _outside(problem.system.enclosure, np.concatenate([box[None], waiting]), place)
     found.unresolved += list(waiting.mean(axis=1))
     open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
     found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
@@ -112,7 +112,7 @@ def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
     wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
     groups = np.split(boxes, np.flatnonzero(boxes[1:, 0] > boxes[:-1, 1] + wide) + 1)
     ends = [(each[0, :1], each[-1, 1:]) for each in sorted(groups, key=len)[-_MOST_GROUPS:]]
-    found = [discontinuity(problem.system, problem.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
+    found = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
     return [one for one in found if one is not None]
 
 
@@ -191,7 +191,7 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
             else:
                 _add(found, check)
             return np.stack([x - wide, x + wide])
-    broken = discontinuity(problem.system, problem.enclosure, middle, reach)
+    broken = discontinuity(problem.system, problem.system.enclosure, middle, reach)
     if broken is not None:
         found.broken.append(broken)
         return np.stack([middle - reach, middle + reach])
@@ -201,7 +201,7 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
         _add(found, verify(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
         return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
-    regular = problem.enclosure is not None and problem.enclosure.is_regular(middle - reach, middle + reach)
+    regular = problem.system.enclosure is not None and problem.system.enclosure.is_regular(middle - reach, middle + reach)
     hidden = problem.system.tape is None  # beside the pole of a function of arrays, a root may be as close
     (found.unresolved if regular or hidden or _vanishes(problem, middle, reach) else found.undefined).append(place)
     found.complete = False
@@ -224,10 +224,10 @@ def _alone(problem: RootProblem, check: Verification, box: Vector) -> Vector:
 def _apart(problem: RootProblem, walk: Walk, check: Verification, wide: Vector) -> Vector:
     """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
     x, error = check.point.x, check.error
-    assert problem.enclosure is not None
+    assert problem.system.enclosure is not None
     while len(x) == 1 and error < wide and not walk.expired:
         ends = ((x - wide, x - error), (x + error, x + wide))
-        sides = [branch(problem.enclosure, problem.slopes, *side, 8, _SECONDS_APART) for side in ends]
+        sides = [branch(problem.system.enclosure, problem.system.slopes, *side, 8, _SECONDS_APART) for side in ends]
         if not any(side.proven or side.open or side.left for side in sides):
             return error
         error = 1.25 * error
@@ -245,19 +245,19 @@ def _centered(problem: RootProblem, walk: Walk, check: Verification) -> Verifica
 
 def _signed(problem: RootProblem, check: Verification) -> Verification:
     """Replace the proof of a root in one unknown with the change of sign, or say that the residual only touches 0."""
-    if len(check.error) > 1 or check.proof == "interval Newton" or problem.enclosure is None:
+    if len(check.error) > 1 or check.proof == "interval Newton" or problem.system.enclosure is None:
         return check
     x, wide = check.point.x, 3 * check.error + 1e-300
     if _crosses(problem, x - wide, x + wide):
         return check._replace(proof="sign change")
-    before, after = (problem.enclosure(end, end)[0] for end in (x - wide, x + wide))
+    before, after = (problem.system.enclosure(end, end)[0] for end in (x - wide, x + wide))
     same = bool(before.high < 0 and after.high < 0) or bool(before.low > 0 and after.low > 0)
     return check._replace(proof="touching") if same else check
 
 
 def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
     """Return whether an equation in one unknown is continuous and has different signs at two bounds, by enclosures."""
-    enclosure = problem.enclosure
+    enclosure = problem.system.enclosure
     if enclosure is None or problem.system.count != 1 or len(low) != 1 or not enclosure.is_regular(low, high):
         return False
     before, after = (enclosure(end, end)[0] for end in (low, high))

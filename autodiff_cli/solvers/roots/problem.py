@@ -19,7 +19,6 @@ from autodiff_cli.suggest import suggestion
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.intervals.enclosure import Enclosure
 
 EPS = float(np.finfo(float).eps)
 
@@ -137,8 +136,8 @@ class RootProblem:
     def _rounding(self, point: Point) -> Vector:
         """Return a bound of the rounding errors of the residuals, from intervals; an estimate for functions without a rule."""
         bound = np.full(len(point.f), np.inf)
-        if self.enclosure is not None:
-            found = self.enclosure(point.x, point.x)
+        if self.system.enclosure is not None:
+            found = self.system.enclosure(point.x, point.x)
             bound = np.array([np.maximum(one.high - f, f - one.low) for one, f in zip(found, point.f, strict=True)]).reshape(-1)
         rough = ~np.isfinite(bound)
         if rough.any():
@@ -161,16 +160,6 @@ class RootProblem:
         start = self.system.named(self.start)
         made = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
         return made if made.count == 2 * self.system.count else None
-
-    @property
-    def enclosure(self) -> Enclosure | None:
-        """The residuals over boxes; ``None`` if the equations cannot be traced."""
-        return self.system.enclosure
-
-    @property
-    def slopes(self) -> Enclosure | None:
-        """The Jacobian matrix over boxes, row by row; ``None`` if the equations cannot be traced."""
-        return self.system.slopes
 
 
 def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:

@@ -14,13 +14,13 @@ import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.solvers.discontinuity import discontinuity
+from autodiff_cli.solvers.intervals.branch import krawczyk_images, stacked
 from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm, scaled, slope
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.precise.arithmetic import Real
-    from autodiff_cli.solvers.intervals.interval import Interval
     from autodiff_cli.solvers.roots.problem import RootProblem
 
 PROVEN = ("interval Newton", "sign change")
@@ -100,7 +100,7 @@ def _continuous(problem: RootProblem, check: Verification) -> Verification:
         return check
     x = check.point.x
     reach = 4 * np.where(np.isfinite(check.error), check.error, 0.0) + 8 * np.spacing(np.abs(x))
-    broken = discontinuity(problem.system, problem.enclosure, x, reach)
+    broken = discontinuity(problem.system, problem.system.enclosure, x, reach)
     return check if broken is None else check._replace(verdict=broken.kind, proof="", broken=broken)
 
 
@@ -153,8 +153,8 @@ def _singular(problem: RootProblem, point: Point, step: Vector, noise: Vector) -
 def _is_zero(problem: RootProblem, point: Point) -> bool:
     """Return whether an enclosure proves that the residuals are 0 around a point."""
     away = 1e-3 * np.maximum(np.abs(point.x), 1e-300)
-    return problem.enclosure is not None and all(
-        one.low == one.high == 0 for one in problem.enclosure(point.x - away, point.x + away)
+    return problem.system.enclosure is not None and all(
+        one.low == one.high == 0 for one in problem.system.enclosure(point.x - away, point.x + away)
     )
 
 
@@ -182,37 +182,29 @@ def krawczyk(problem: RootProblem, point: Point, radius: Vector) -> Vector | Non
     Returns:
         The half-widths of a box that contains a root, which is the only one in it; ``None`` if this is not proven.
     """
-    if problem.enclosure is None or problem.slopes is None:
+    enclosure, slopes = problem.system.enclosure, problem.system.slopes
+    if enclosure is None or slopes is None:
         return None
     m, n = point.jacobian.shape
     basis = np.eye(n) if m == n else np.linalg.qr(point.jacobian.T)[0]
-    inverse = np.linalg.pinv(point.jacobian @ basis)
-    values = problem.enclosure(point.x, point.x)
-    center = np.array([one.low / 2 + one.high / 2 for one in values]).reshape(-1)
-    spread = np.array([one.high / 2 - one.low / 2 for one in values]).reshape(-1)
-    offset = np.abs(inverse @ center) + np.abs(inverse) @ (spread + EPS * np.abs(center))
+    f = stacked(enclosure(point.x, point.x))[:, :, None]
     for _ in range(4):
         inner = radius if m == n else np.abs(basis.T) @ radius
         outer = radius if m == n else np.abs(basis) @ inner
         low, high = np.nextafter(point.x - outer, -np.inf), np.nextafter(point.x + outer, np.inf)
-        if not all(bool(one.regular) for one in problem.enclosure(low, high)):
+        if not enclosure.is_regular(low, high):
             return None
-        middle, away = _matrix(problem.slopes(low, high), m, n)
-        rest = np.abs(np.eye(m) - inverse @ middle @ basis) + np.abs(inverse) @ away @ np.abs(basis) + 4 * n * EPS
-        found = (offset + rest @ inner) * (1 + 8 * EPS)
-        if not np.isfinite(found).all():
+        ends = stacked(slopes(low, high)).reshape(2, m, n)
+        center, half = ends[0] / 2 + ends[1] / 2, np.nextafter(ends[1] / 2 - ends[0] / 2, np.inf)
+        center, half = center @ basis, half @ np.abs(basis) + 4 * n * EPS * (np.abs(center) @ np.abs(basis))
+        images, valid = krawczyk_images(f, center[:, :, None], half[:, :, None], np.zeros((m, 1)), inner[:, None])
+        if not valid[0]:
             return None
-        if np.all(found < inner):
-            return np.asarray(found if m == n else np.abs(basis) @ found)
-        radius = np.maximum(radius, 2 * (found if m == n else np.abs(basis) @ found))
+        reach = np.max(np.abs(images[:, :, 0]), axis=0)
+        if np.all(reach < inner):
+            return np.asarray(reach if m == n else np.abs(basis) @ reach)
+        radius = np.maximum(radius, 2 * (reach if m == n else np.abs(basis) @ reach))
     return None
-
-
-def _matrix(entries: list[Interval], m: int, n: int) -> tuple[Matrix, Matrix]:
-    """Return the midpoints and the half-widths of a matrix of intervals."""
-    low = np.array([one.low for one in entries]).reshape(m, n)
-    high = np.array([one.high for one in entries]).reshape(m, n)
-    return low / 2 + high / 2, np.nextafter(high / 2 - low / 2, np.inf)
 
 
 def _falls(problem: RootProblem, point: Point, error: Vector) -> bool:
@@ -303,7 +295,7 @@ def is_excluded(problem: RootProblem, x: Vector, error: Vector) -> bool:
     """Return whether the equations do not hold anywhere within the error bound of a point."""
     if not np.isfinite(error).all():
         return False
-    if problem.enclosure is not None and any(not one.holds(0.0) for one in problem.enclosure(x - error, x + error)):
+    if problem.system.enclosure is not None and any(not one.holds(0.0) for one in problem.system.enclosure(x - error, x + error)):
         return True
     if len(x) > 1 or problem.system.count > 1:
         return False

@@ -24,7 +24,7 @@ from autodiff_cli.solvers.uncertainty.result import tolerances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from autodiff_cli.arrays import Mask, Matrix, Vector
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.system import System
     from autodiff_cli.solvers.uncertainty.joint import Joint
@@ -39,38 +39,53 @@ def check_order(order: int) -> None:
 
 
 class SecondOrder(NamedTuple):
-    """The terms of second order.
+    """The terms of second order of N results.
 
     Attributes:
-        shift: the difference of the expected value and the value at the estimates.
-        variance: the variance that is added to the variance of first order; it may be negative.
+        shift: the differences of the expected values and the values at the estimates.
+        variance: the variances that are added to those of first order; they may be negative.
     """
 
-    shift: float
-    variance: float
+    shift: Vector
+    variance: Vector
 
 
-def second_order(system: System, joint: Joint, i: int, gradient: Vector, third: bool = True) -> SecondOrder:
-    """Return the terms of second order of element i of the results of a system.
+def second_order(
+    gradient: Matrix, hessian: Stack, third: Matrix | None, cubes: Matrix | None, correlation: Matrix, excess: Vector
+) -> SecondOrder:
+    """Return the terms of second order of N results, from derivatives that are multiplied by the uncertainties of their variables.
 
-    The shift is ``tr(H V)/2``.  The variance is ``tr(H V H V)/2 + g V t`` for normal quantities, where ``t`` contains the third
-    derivatives ``f_jkl`` contracted with ``V_kl``.  For a distribution with another fourth moment m, ``(m - 3*u**4)`` times
-    ``f_jj**2/4 + f_j*f_jjj/3`` is added.  The terms with third derivatives are included if ``third`` is true.
+    With the correlation matrix R, the shift is ``tr(H R)/2``, and the variance ``tr(H R H R)/2 + g R t`` for normal quantities.
+    For a distribution with an excess, the excess times ``f_jj**2/4 + f_j*f_jjj/3`` is added.
+
+    Args:
+        gradient: the first derivatives, of shape (n, N).
+        hessian: the second derivatives, of shape (n, n, N).
+        third: the third derivatives ``f_jkl`` contracted with R, of shape (n, N); ``None`` to leave their terms out.
+        cubes: the derivatives ``f_jjj``, of shape (n, N).
+        correlation: the correlation matrix.
+        excess: the fourth moment of each quantity divided by ``u**4``, minus 3.
     """
-    covariance, u = joint.covariance, joint.u
-    hessian = system.hessian(joint.x, np.eye(system.count)[i])
-    product = hessian @ covariance
-    variance = float(np.sum(product * product.T)) / 2
-    for j in range(len(u)):
-        variance += joint.excess[j] * u[j] ** 4 * float(hessian[j, j]) ** 2 / 4
-    for group in joint.groups if third else ():
+    product = np.einsum("ij,jkr->ikr", correlation, hessian)
+    variance = np.einsum("ijr,jir->r", product, product) / 2 + np.einsum("i,iir->r", excess, hessian**2) / 4
+    if third is not None and cubes is not None:
+        variance += np.einsum("ir,ij,jr->r", gradient, correlation, third) + np.einsum("i,ir,ir->r", excess, gradient, cubes) / 3
+    return SecondOrder(np.einsum("iir->r", product) / 2, variance)
+
+
+def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> SecondOrder:
+    """Return the terms of second order of element i of the results of a system, as those of one row; see ``second_order``."""
+    u = joint.u[:, None]
+    third, cubes = np.zeros_like(u), np.zeros_like(u)
+    for group in joint.groups if has_third else ():
         for column in joint.root(group).T if u[group].any() else ():
             direction = np.zeros(len(u))
-            direction[group] = u[group] * column
-            slopes = system.third(joint.x, direction)[i]
-            variance += float(gradient @ covariance @ slopes)
-            variance += float(joint.excess[group[0]] * u[group[0]] ** 2 * gradient[group[0]] * slopes[group[0]]) / 3
-    return SecondOrder(float(np.trace(product)) / 2, variance)
+            direction[group] = u[group, 0] * column
+            slopes = system.third(joint.x, direction)[i][:, None] * u
+            third += slopes
+            cubes[group[0]] = slopes[group[0]]  # only quantities without correlations have an excess
+    hessian = system.hessian(joint.x, np.eye(system.count)[i])[:, :, None] * u[:, None] * u
+    return second_order(gradient[:, None] * u, hessian, third, cubes, joint.correlation, joint.excess)
 
 
 def effective_dof(joint: Joint, gradient: Vector) -> float:
@@ -193,10 +208,9 @@ class ColumnLaw:
         found = dict(zip(self.program.terms, out, strict=True))
         value = found[()]
         gradient = self._scaled(found, u, 1)
-        along = self._correlate(gradient)
-        variance = np.maximum(np.sum(gradient * along, axis=0), 0)
+        variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
         squares = gradient**2
-        shift, second = self._second(found, u, gradient, along) if self._depth > 1 else (np.zeros_like(value),) * 2
+        shift, second = self._second(found, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
         doubtful = np.zeros(len(value), bool)
         rest = [variance - np.sum(squares, axis=0)] if self._correlated else []
         if self.order == 2:
@@ -209,16 +223,12 @@ class ColumnLaw:
         shares = np.divide([*squares, *rest], variance, out=np.zeros((len(squares) + len(rest), len(value))), where=variance > 0)
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
-    def _second(self, found: Mapping[tuple[str, ...], Array], u: Array, gradient: Array, along: Array) -> tuple[Array, Array]:
-        """Return the shift and the variance of second order; see ``law.second_order``."""
-        hessian = self._scaled(found, u, 2)
-        product = self._correlate(hessian)
-        variance = np.einsum("ijr,jir->r", product, product) / 2 + np.einsum("i,iir->r", self._excess, hessian**2) / 4
+    def _second(self, found: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> SecondOrder:
+        hessian, third, cubes = self._scaled(found, u, 2), None, None
         if self._depth > 2:
-            third = self._scaled(found, u, 3)
-            variance += np.einsum("ir,ijkr,jk->r", along, third, self._correlation)
-            variance += np.einsum("i,ir,iiir->r", self._excess, gradient, third) / 3
-        return np.einsum("iir->r", product) / 2, variance
+            cube = self._scaled(found, u, 3)
+            third, cubes = np.einsum("ijkr,jk->ir", cube, self._correlation), np.einsum("iiir->ir", cube)
+        return second_order(gradient, hessian, third, cubes, self._correlation, self._excess)
 
     def _scaled(self, found: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
         """Return all derivatives of an order, each times the uncertainties of its variables, with one axis for each variable."""
@@ -232,10 +242,3 @@ class ColumnLaw:
             else:
                 made[place] = made[tuple(sorted(place))]
         return made
-
-    def _correlate(self, array: Array) -> Array:
-        """Return the correlation matrix times an array."""
-        if not self._correlated:
-            return array
-        found: Array = np.einsum("ij,j...->i...", self._correlation, array)
-        return found

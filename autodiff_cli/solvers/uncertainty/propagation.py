@@ -302,16 +302,18 @@ class _Calculation:
         contributions = gradient * joint.u + 0.0
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
-        second = law.second_order(self.system, joint, i, gradient, self.order == 2 or len(joint.x) <= MOST_TRACED)
+        has_third = self.order == 2 or len(joint.x) <= MOST_TRACED
+        second = law.second_order_of_output(self.system, joint, i, gradient, has_third)
+        shift, more = float(second.shift[0]), float(second.variance[0])
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         u = math.sqrt(max(variance, 0.0))
-        enough = self._judge(name, u, second)
-        total = variance + second.variance if self.order == 2 else variance
+        enough = self._judge(name, u, shift, more)
+        total = variance + more if self.order == 2 else variance
         dof = law.effective_dof(joint, gradient)
         if math.isnan(dof):
             self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
         reported = math.sqrt(total) if total >= 0 else math.nan
-        center = value + second.shift if self.order == 2 else value
+        center = value + shift if self.order == 2 else value
         k, level = self.width.coverage(dof)
         budget: list[Record] = [
             {
@@ -328,7 +330,7 @@ class _Calculation:
             for j, label in enumerate(joint.labels)
             if label.partition("[")[0] in used
         ]
-        rest = {"correlation": correlated, "second order": second.variance if self.order == 2 else 0.0}
+        rest = {"correlation": correlated, "second order": more if self.order == 2 else 0.0}
         for kind, part in rest.items():
             if part:
                 size = math.copysign(math.sqrt(abs(part)), part)
@@ -346,19 +348,19 @@ class _Calculation:
         )
         if self.order == 2:
             outcome.second_order = {
-                "shift": second.shift,
+                "shift": shift,
                 "u": reported,
                 "enough": enough,
                 "first_order": {"value": value, "u": u},
             }
         return outcome
 
-    def _judge(self, name: str, u: float, second: law.SecondOrder) -> bool:
+    def _judge(self, name: str, u: float, shift: float, added: float) -> bool:
         """Return whether first order is enough: terms of second order do not change the digits that are written; else note it."""
-        variance = u * u + second.variance
+        variance = u * u + added
         more = math.sqrt(variance) if variance >= 0 else math.nan
         allowed = tolerance(more)
-        changes = [f"shift the value by {second.shift:.2g}"] if abs(second.shift) > allowed else []
+        changes = [f"shift the value by {shift:.2g}"] if abs(shift) > allowed else []
         changes += [f"change u from {u:.3g} to {more:.3g}"] if abs(more - u) > allowed else []
         of = f" of {name}" if len(self.outputs) > 1 else ""
         if math.isnan(more):
