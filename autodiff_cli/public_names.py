@@ -43,7 +43,6 @@ from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import arithmetic as _arithmetic
 from autodiff_cli.ops import comparison as _comparison
 from autodiff_cli.ops import contract as _contract
-from autodiff_cli.ops import matrices as _matrices
 from autodiff_cli.ops import numerical as _numerical
 from autodiff_cli.ops import positions as _positions
 from autodiff_cli.ops import shape as _shape
@@ -57,7 +56,6 @@ from autodiff_cli.ops.contract import *  # noqa: F403
 from autodiff_cli.ops.counting import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
-from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.gates import *  # noqa: F403
@@ -76,8 +74,12 @@ from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.activation import *  # noqa: F403
 from autodiff_cli.ops.rules.airy import *  # noqa: F403
+from autodiff_cli.ops.rules.attention import *  # noqa: F403
 from autodiff_cli.ops.rules.bessel import *  # noqa: F403
+from autodiff_cli.ops.rules.counting import *  # noqa: F403
+from autodiff_cli.ops.rules.decompose import *  # noqa: F403
 from autodiff_cli.ops.rules.density import *  # noqa: F403
+from autodiff_cli.ops.rules.determinants import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.elliptic import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
@@ -85,8 +87,13 @@ from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.rules.gates import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
+from autodiff_cli.ops.rules.loss import *  # noqa: F403
+from autodiff_cli.ops.rules.matrices import *  # noqa: F403
+from autodiff_cli.ops.rules.normalization import *  # noqa: F403
+from autodiff_cli.ops.rules.pieces import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
+from autodiff_cli.ops.rules.systems import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
@@ -159,9 +166,6 @@ less = _comparison.lt
 less_equal = _comparison.le
 not_equal = _comparison.ne
 multi_dot = _contract.chain_matmul
-expm = _matrices.matrix_exp
-inverse = _matrices.inv
-pinverse = _matrices.pinv
 trapz = _numerical.trapezoid
 take_along_axis = _positions.take_along_dim
 concat = _shape.cat

@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, invalidate_caches
 from pathlib import Path
@@ -42,6 +42,8 @@ KINDS = {
     "mask": "MASK",
     "positions": "POSITIONS",
     "type": "TYPE",
+    "side": "SIDE",
+    "parts": "PARTS",
     "tensor": "TENSOR",
     "value": "VALUE",
     "operand": "",
@@ -50,7 +52,7 @@ KINDS = {
 if its kind is ``tensor`` or ``value``, or ``operand``, which the function checks itself, or if it has neither kind nor default."""
 _OF_TENSORS = ("tensor", "value", "operand")
 _CONSTANTS = {"pi": "math.pi", "inf": "math.inf", "nan": "math.nan", "e": "math.e"}
-_PARAMETER = re.compile(r"(?P<star>\*?)(?P<name>\w+)(?:: *(?P<kind>\w+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
+_PARAMETER = re.compile(r"(?P<star>\*?)(?P<name>\w+)(?:: *(?P<kind>[\w|]+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
 _KEYWORD = re.compile(r"    (?P<key>[a-z][a-z/]*(?: \w+)?): +(?P<text>.+)")
 _DOTTED = re.compile(r"(np|operator|math)(\.\w+)+|(?!np\b)[a-z_]+\.\w+(\([^()]*\))?")
 
@@ -107,6 +109,12 @@ class Row:
         )
 
     @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of the parameters that the language gives as tensors: those that take tensors, or the row names them."""
+        names = self.keywords.get("tensors")
+        return tuple(_names(names)) if names else tuple(each.name for each in self.parameters if each.tensor)
+
+    @property
     def statics(self) -> list[Parameter]:
         """The plain parameters."""
         return [each for each in self.parameters if each.default]
@@ -125,6 +133,11 @@ class Table:
     title: str = ""
     elementwise: bool = False
     rows: list[Row] = field(default_factory=list)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a list, which is empty for ``none``."""
+    return [] if text == "none" else pieces(text)
 
 
 class RuleError(ParseError):
@@ -165,7 +178,7 @@ def read(subject: str, text: str) -> Table:
 def _row(line: str, public: bool, number: int, subject: str) -> Row:
     columns = re.split(r" {2,}", line.strip())
     signature, _, aliases = columns[0].partition(") = ")
-    name, _, inside = signature.rstrip(")").partition("(")
+    name, _, inside = (signature if aliases else signature.removesuffix(")")).partition("(")
     if len(columns) not in (2, 5):
         raise RuleError(f"{subject}.rules, line {number}: {name} has {len(columns)} columns, not 5 or 2")
     value, derivative, where = columns[1:4] if len(columns) == 5 else ("", "", "")
@@ -180,13 +193,15 @@ def _parameter(text: str, place: str) -> Parameter:
     matched = _PARAMETER.fullmatch(text)
     if matched is None:
         raise RuleError(f"{place}: not a parameter: {text}")
-    if matched["kind"] and matched["kind"] not in KINDS:
-        raise RuleError(f"{place}: not a kind: {matched['kind']}")
-    kind = KINDS[matched["kind"]] if matched["kind"] else ""
+    names = matched["kind"].split("|") if matched["kind"] else []
+    for each in names:
+        if each not in KINDS:
+            raise RuleError(f"{place}: not a kind: {each}")
+    kind = f"either({', '.join(KINDS[each] for each in names)})" if len(names) > 1 else "".join(KINDS[each] for each in names)
     default = {"none": "None", "true": "True", "false": "False", "nan": "math.nan"}.get(
         matched["default"], matched["default"]
     ) or ""
-    tensor = matched["kind"] in _OF_TENSORS if matched["kind"] else not default
+    tensor = names[0] in _OF_TENSORS if names else not default
     return Parameter(matched["name"], f"optional({kind})" if matched["optional"] else kind, default, tensor, bool(matched["star"]))
 
 
@@ -198,10 +213,12 @@ class Writer:
 
     Args:
         plain: the names of parameters with plain values: a condition on them alone selects, and does not mask.
+        arrays: the functions of ``numerics/``: their results are plain values, too.
     """
 
-    def __init__(self, plain: Sequence[str] = ()) -> None:
+    def __init__(self, plain: Sequence[str] = (), arrays: Collection[str] = ()) -> None:
         self.plain = {*plain, "ndim"}
+        self.arrays = arrays
         self.functions: set[str] = set()
 
     def text(self, node: Syntax) -> str:
@@ -224,6 +241,10 @@ class Writer:
             return f"{self._tight(children[0])}.{children[1].text}"
         if kind == "index":
             return f"{self._tight(children[0])}[{self._listed(children[1].children)}]"
+        if kind == "ellipsis":
+            return "..."
+        if kind == "slice":
+            return "".join(self._tight(child.children[0]) if child.kind == "bound" else ":" for child in children)
         if kind == "keyword":
             return f"{children[0].text}={self.text(children[1])}"
         if kind == "list":
@@ -244,7 +265,20 @@ class Writer:
         return text if node.kind in ("name", "number", "call", "index", "attribute", "method", "list", "string") else f"({text})"
 
     def _is_plain(self, node: Syntax) -> bool:
-        return names_in(node) <= self.plain
+        if node.kind == "comparison" and node.children[2].kind == "none":
+            return True
+        return self.knows(node)
+
+    def knows(self, node: Syntax) -> bool:
+        """Whether an expression depends on plain values only, such as the shapes of tensors and results of ``numerics/``."""
+        return names_in(self._variable(node)) <= self.plain
+
+    def _variable(self, tree: Syntax) -> Syntax:
+        """Return a tree in which plain values that belong to tensors are ``none``."""
+        is_shape = tree.kind == "attribute" and tree.children[1].text in ("shape", "ndim", "dtype")
+        if is_shape or (tree.kind == "call" and tree.children[0].text in self.arrays):
+            return new_tree("none")
+        return tree.with_children([self._variable(child) for child in tree.children])
 
     def _conditional(self, value: Syntax, condition: Syntax, otherwise: Syntax) -> str:
         if self._is_plain(condition):
@@ -356,6 +390,9 @@ class Names:
 
     def __init__(self, tables: Sequence[Table]) -> None:
         self.modules: dict[str, str] = {}
+        self.arrays: dict[str, str] = {}
+        for path in sorted(NUMERICS.glob("*.py")):
+            self.arrays = dict.fromkeys(_defined(path), f"autodiff_cli.numerics.{path.stem}") | self.arrays
         for place in ("autograd/primitives/structural.py", "ops/*.py"):
             for path in sorted(PACKAGE.glob(place)):
                 module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
@@ -404,6 +441,8 @@ class Compiler:
         self.names = names
         self.used: set[str] = set()
         self.definitions: list[str] = []
+        path = NUMERICS / f"{table.subject}.py"
+        self.arrays = {*_defined(path)} if path.exists() else set()
 
     def module(self) -> str:
         """Return the text of the module."""
@@ -446,7 +485,7 @@ class Compiler:
     def _imports(self, text: str) -> list[str]:
         lines: dict[str, set[str]] = {"autodiff_cli.autograd.primitives.declare": {"Declarations"}}
         lines["autodiff_cli.autograd.primitives.primitive"] = {"TensorFunction"}
-        kinds = {name for name in (*filter(None, KINDS.values()), "optional") if re.search(rf"\b{name}\b", text)}
+        kinds = {name for name in (*filter(None, KINDS.values()), "optional", "either") if re.search(rf"\b{name}\b", text)}
         if kinds:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
         if re.search(r"\bfrom_scipy\(", text):
@@ -454,9 +493,11 @@ class Compiler:
         for subject in set(re.findall(r"\b_numerics_(\w+?)__\.", text)):
             lines.setdefault("autodiff_cli.numerics", set()).add(f"{subject} as _numerics_{subject}__")
         for name in self.used - {row.name for row in self.table.rows if not row.is_python}:
-            module = self.names.modules.get(name)
+            module = self.names.modules.get(name) or (
+                f"autodiff_cli.numerics.{self.table.subject}" if name in self.arrays else self.names.arrays.get(name)
+            )
             if module is None:
-                raise RuleError(f"{self.table.subject}.rules: the function '{name}' is not in a table, nor in ops/")
+                raise RuleError(f"{self.table.subject}.rules: the function '{name}' is not in a table, nor in ops/ or numerics/")
             if module == f"autodiff_cli.ops.{self.table.subject}":
                 raise RuleError(f"{self.table.subject}.rules: '{name}' is in ops/{self.table.subject}.py, which imports the rules")
             lines.setdefault(module, set()).add(name)
@@ -509,14 +550,16 @@ class Compiler:
         """Return the description of a function of ``ops/`` that is written in Python."""
         own = row.parameters
         kinds = {each.name: each.kind for each in own if each.kind}
-        names = pieces(row.keywords.get("checks", ", ".join(kinds)))
+        options = [_parameter(each, row.name) for each in _names(row.keywords.get("options", "none"))]
+        checked = kinds | {each.name: each.kind for each in options}
+        names = pieces(row.keywords["checks"]) if "checks" in row.keywords else [*checked]
         arguments = [
             repr(row.name),
-            "None" if names == ["none"] else f"{{{', '.join(f'{name!r}: {kinds[name]}' for name in names)}}}",
+            "None" if names == ["none"] else f"{{{', '.join(f'{name!r}: {checked[name]}' for name in names if name != '-')}}}",
             f"parameters={tuple(each.name for each in own)!r}",
             f"defaults=({''.join(f'{each.default}, ' for each in own if each.default)})",
-            f"tensors={tuple(each.name for each in own if each.tensor)!r}",
-            f"kinds={{{', '.join(f'{name!r}: {kind}' for name, kind in kinds.items())}}}",
+            f"tensors={row.operands!r}",
+            f"kinds={{{', '.join(f'{name!r}: {kind}' for name, kind in checked.items())}}}",
         ]
         if own and own[0].several:
             arguments.append("variadic=True")
@@ -544,16 +587,17 @@ class Compiler:
         names = [each.name for each in row.parameters]
         lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], names)
         parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
+        typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
         if not row.public:
-            typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
             return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
+        function = f"lambda {parameters}: {body}"
         if lines:
-            raise RuleError("a function of the language is composed by one expression; put the program into a private row")
+            function = f"_{row.name}_composed"
+            self.definitions.append("\n".join([f"def {function}({typed}) -> Any:", *lines, f"    return {body}"]))
         kinds = ", ".join(f"{each.name}={each.kind}" for each in row.parameters if each.kind)
-        tensors = tuple(each.name for each in row.parameters if each.tensor)
         return (
-            f"{row.name}: TensorFunction = _declare.composed({row.name!r}, lambda {parameters}: {body}, "
-            f"dict({kinds}), {', '.join([f'tensors={tensors!r}', *self._description(row)])})"
+            f"{row.name}: TensorFunction = _declare.composed({row.name!r}, {function}, "
+            f"dict({kinds}), {', '.join([f'tensors={row.operands!r}', *self._description(row)])})"
         )
 
     def _value(self, row: Row, value: str) -> str:
@@ -565,10 +609,9 @@ class Compiler:
             return self._python(value)
         writer = Writer()
         text = writer.text(_tree(value))
-        arrays = {*_defined(NUMERICS / f"{self.table.subject}.py")} if (NUMERICS / f"{self.table.subject}.py").exists() else set()
-        for name in writer.functions & arrays:
+        for name in writer.functions & self.arrays:
             text = re.sub(rf"\b{name}\(", f"_numerics_{self.table.subject}__.{name}(", text)
-        self.used |= writer.functions - arrays
+        self.used |= writer.functions - self.arrays
         return f"lambda {', '.join(each.name for each in row.parameters)}: {text}"
 
     def _python(self, text: str) -> str:
@@ -636,16 +679,19 @@ class Compiler:
 
     def _statements(self, row: Row, statements: Sequence[Syntax], names: Sequence[str]) -> tuple[list[str], str]:
         """Return the assignments of a program as lines of Python, and its last expression."""
-        writer = Writer([each.name for each in row.parameters if not each.tensor])
+        arrays = self.names.arrays.keys() - self.names.modules.keys()
+        writer = Writer([each.name for each in row.parameters if not each.tensor], arrays)
         lines, local = [], set()
         for statement in statements[:-1]:
             local.add(statement.children[0].text)
-            if names_in(statement.children[1]) <= writer.plain:
+            if writer.knows(statement.children[1]):
                 writer.plain.add(statement.children[0].text)
             lines.append(f"    {statement.children[0].text} = {writer.text(statement.children[1])}")
         result = writer.text(statements[-1])
         self.used |= writer.functions
         unknown = {each for statement in statements for each in names_in(statement)} - {*names, *local, "np", *_CONSTANTS}
+        self.used |= unknown & self.names.modules.keys()  # functions that are arguments
+        unknown -= self.used
         if unknown:
             raise RuleError(f"{', '.join(sorted(unknown))} is not a parameter")
         return lines, result
@@ -661,12 +707,14 @@ class Compiler:
             yield f"aliases={tuple(row.aliases)!r}"
         if domain or "domain" in words:
             yield f"domain={words.get('domain', domain)!r}"
-            yield f"inside={self._predicate(row, words.get('inside') or domain or words['domain'])}"
+            inside = words.get("inside") or domain or words["domain"]
+            if inside != "none":
+                yield f"inside={self._predicate(row, inside)}"
         if smooth or "smooth" in words:
             yield f"smooth={words.get('smooth', smooth)!r}"
         smooth = smooth or words.get("smooth", "")
         kink = words.get("kink") or (smooth and (f"({domain}) and {negated(smooth)}" if domain else negated(smooth)))
-        if kink:
+        if kink and kink != "none":
             yield f"kink={self._predicate(row, kink)}"
         if "second" in words:
             yield f"second_kink={self._predicate(row, words['second'])}"
@@ -699,7 +747,7 @@ class Compiler:
 
     def _literal(self, text: str) -> str:
         for name, python in {**_CONSTANTS, "none": "None", "true": "True", "false": "False"}.items():
-            text = re.sub(rf"\b{name}\b", python, text)
+            text = re.sub(rf"(?<!['\w]){name}(?!['\w])", python, text)
         return f"({text},)"
 
 

@@ -20,7 +20,10 @@ from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.rules import activation as _activation
+from autodiff_cli.ops.rules import attention as _attention_rules
 from autodiff_cli.ops.rules import gates as _gate_rules
+from autodiff_cli.ops.rules import loss as _loss_rules
+from autodiff_cli.ops.rules import normalization as _normalization_rules
 from autodiff_cli.ops.rules.elementary import tanh as tanh
 
 # Activation functions
@@ -83,10 +86,10 @@ softmin = _along(_gate_rules.softmin)
 _REDUCTION = "size_average reduce reduction"
 
 
-mse_loss = _with(_loss.mse_loss, f"input target {_REDUCTION}")
-l1_loss = _with(_loss.l1_loss, f"input target {_REDUCTION}")
-smooth_l1_loss = _with(_loss.smooth_l1_loss, f"input target {_REDUCTION} beta")
-huber_loss = _with(_loss.huber_loss, "input target reduction delta")
+mse_loss = _with(_loss_rules.mse_loss, f"input target {_REDUCTION}")
+l1_loss = _with(_loss_rules.l1_loss, f"input target {_REDUCTION}")
+smooth_l1_loss = _with(_loss_rules.smooth_l1_loss, f"input target {_REDUCTION} beta")
+huber_loss = _with(_loss_rules.huber_loss, "input target reduction delta")
 binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCTION}")
 binary_cross_entropy_with_logits = _with(_loss.binary_cross_entropy_with_logits, f"input target weight {_REDUCTION} pos_weight")
 nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
@@ -112,11 +115,11 @@ rms_norm = _with(_normalization.rms_norm, "input normalized_shape weight eps")
 group_norm = _with(_normalization.group_norm, "input num_groups weight bias eps")
 batch_norm = _with(_normalization.batch_norm, "input running_mean running_var weight bias training momentum eps")
 instance_norm = _with(_normalization.instance_norm, "input running_mean running_var weight bias use_input_stats momentum eps")
-normalize = _with(_normalization.normalize, "input p dim eps")
+normalize = _with(_normalization_rules.normalize, "input p dim eps")
 one_hot = _with(_attention.one_hot, "tensor num_classes")
 embedding = _with(_attention.embedding, "input weight padding_idx")
 cosine_similarity = _with(_attention.cosine_similarity, "x1 x2 dim eps")
-pairwise_distance = _with(_attention.pairwise_distance, "x1 x2 p eps keepdim")
+pairwise_distance = _with(_attention_rules.pairwise_distance, "x1 x2 p eps keepdim")
 pdist = _with(_attention.pdist, "input p")
 linear = _with(_linear, "input weight bias")
 bilinear = _with(_attention.bilinear, "input1 input2 weight bias", input2="x2")

@@ -8,22 +8,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import (
-    DIMENSION,
-    FLAG,
-    NUMBER,
-    POSITIONS,
-    TENSOR,
-    WHOLE,
-    optional,
-    takes,
-)
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import unindexed
-from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import repeat_interleave
 from autodiff_cli.ops.comparison import clamp, where
@@ -33,6 +20,7 @@ from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.rules.activation import softmax
+from autodiff_cli.ops.rules.attention import described, embedding_rows
 from autodiff_cli.ops.shape import transpose
 
 __all__ = [
@@ -40,42 +28,12 @@ __all__ = [
     "cosine_similarity",
     "embedding",
     "one_hot",
-    "pairwise_distance",
     "pdist",
     "scaled_dot_product_attention",
 ]
 
-declare = Declarations(__name__)
 
-_ROWS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]
-_OTHERS = [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]
-
-
-def _rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
-    if len(weight.shape) != 2:
-        raise ShapeError(f"'weight' must be 2-D, but its shape is {list(weight.shape)}")
-    if np.any((x < 0) | (x >= len(weight))):
-        raise IndexOutOfRange("index out of range in self", hint=f"the positions of {len(weight)} rows are 0 to {len(weight) - 1}")
-    return weight[x]
-
-
-def _rows_vjp(g: Value, weight_shape: Shape, x: Positions, padding_idx: int | None) -> Any:
-    if padding_idx is not None:
-        g = where((x == padding_idx)[..., np.newaxis], 0.0, g)
-    return unindexed(g, weight_shape, (x,))
-
-
-_embedding = declare(
-    "embedding",
-    _rows,
-    {"weight": _rows_vjp},
-    statics={"x": None, "padding_idx": None},
-    series="linear",
-    public=False,
-)
-
-
-@takes(x=POSITIONS, weight=TENSOR, padding_idx=optional(WHOLE))
+@described
 def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> Any:
     """Rows of the matrix weight at the positions x; the row padding_idx has the derivative 0."""
     if padding_idx is not None:
@@ -83,20 +41,10 @@ def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> An
         if not -count <= padding_idx < count:
             raise ArgumentError("Padding_idx must be within num_embeddings")
         padding_idx %= count
-    return _embedding(weight, x, padding_idx)
+    return embedding_rows(weight, x, padding_idx)
 
 
-describe(
-    embedding,
-    tensors=("weight",),
-    kinds={"x": POSITIONS, "padding_idx": optional(WHOLE)},
-    methods=(),
-    formula="the number of times that each row is taken",
-    samples=(([1, 0, 1], _ROWS), ([[0, 1], [1, 1]], _ROWS), (1, _ROWS)),
-)
-
-
-@takes(x=POSITIONS, num_classes=WHOLE)
+@described
 def one_hot(x: Positions, num_classes: int = -1) -> Any:
     """Rows with a 1 at each position of x and 0 elsewhere; by default, the last class is the largest position."""
     if not x.size and num_classes < 0:
@@ -110,9 +58,6 @@ def one_hot(x: Positions, num_classes: int = -1) -> Any:
         raise GraphError("Class values must be smaller than num_classes.")
     check_size((*x.shape, count))
     return tensor_on((x[..., np.newaxis] == np.arange(count)).astype(np.int64))
-
-
-describe(one_hot, tensors=(), methods=())
 
 
 def _allowed(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) -> Any:
@@ -129,15 +74,7 @@ def _allowed(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) 
     return attn_mask if kind == "b" else None
 
 
-@takes(
-    query=TENSOR,
-    key=TENSOR,
-    value=TENSOR,
-    attn_mask=optional(TENSOR),
-    is_causal=FLAG,
-    scale=optional(NUMBER),
-    enable_gqa=FLAG,
-)
+@described
 def scaled_dot_product_attention(
     query: Value,
     key: Value,
@@ -193,59 +130,14 @@ def _safe(scores: Value, some: Array) -> Any:
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
 
 
-_KEYS = [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]]
-describe(
-    scaled_dot_product_attention,
-    tensors=("query", "key", "value", "attn_mask"),
-    methods=(),
-    formula="weights.mT @ g for value; through softmax for query and key",
-    samples=(
-        (_ROWS, _KEYS, [[1.0, 2.0], [0.5, -1.0], [0.2, 0.3]]),
-        (_KEYS, _KEYS, _KEYS, None, True),
-        (_ROWS, _OTHERS, _OTHERS, [[0.0, -1.0], [0.5, 0.2]]),
-        (_ROWS, _OTHERS, _OTHERS, None, False, 0.3),
-    ),
-)
-
-
-@takes(x1=TENSOR, x2=TENSOR, dim=DIMENSION, eps=NUMBER)
+@described
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Any:
     """Cosine of the angle between x1 and x2 along dim; each norm is raised to at least eps."""
     first, second = (clamp(vector_norm(x, 2.0, dim, True), eps) for x in (x1, x2))
     return sum((x1 / first) * (x2 / second), dim)
 
 
-def _some_zero(x1: Array, x2: Array, dim: int) -> Any:
-    return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])
-
-
-describe(
-    cosine_similarity,
-    methods=(),
-    formula="(u2 - c*u1)/norm(x1) with the unit vectors u1, u2 and their cosine c",
-    smooth="no norm is 0",
-    convention="where a norm is 0, it is replaced by eps, and its own derivative is 0 (PyTorch)",
-    kink=_some_zero,
-    samples=((_ROWS, _OTHERS), (_ROWS, _OTHERS, 0), ([0.5, -1.0], [2.0, 0.1], 0)),
-    edges=(([[0.0, 0.0]], [[1.0, 2.0]]),),
-)
-
-
-@takes(x1=TENSOR, x2=TENSOR, p=NUMBER, eps=NUMBER, keepdim=FLAG)
-def pairwise_distance(x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """p-norm of x1 - x2 + eps along the last dimension."""
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
-
-
-describe(
-    pairwise_distance,
-    methods=(),
-    formula="(x1 - x2)/d, and its negative, for p = 2",
-    samples=((_ROWS, _OTHERS), (_ROWS, _OTHERS, 3.0), (_ROWS, _OTHERS, 1.0, 1e-6, True), ([0.5, -1.0], [2.0, 0.1])),
-)
-
-
-@takes(x=TENSOR, p=NUMBER)
+@described
 def pdist(x: Value, p: float = 2.0) -> Any:
     """p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
     if len(x.shape) != 2:
@@ -256,19 +148,7 @@ def pdist(x: Value, p: float = 2.0) -> Any:
     return vector_norm(index_select(x, 0, first) - index_select(x, 0, second), p, 1)
 
 
-describe(
-    pdist,
-    methods=(),
-    formula="(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2",
-    smooth="no two rows are equal",
-    convention="the derivative of a distance that is 0 is 0 (PyTorch)",
-    kink=lambda x: len(np.unique(x, axis=0)) < len(x),
-    samples=((_KEYS,), (_KEYS, 3.0), (_KEYS, 1.0)),
-    edges=(([[1.0, 2.0], [1.0, 2.0]],),),
-)
-
-
-@takes(x1=TENSOR, x2=TENSOR, weight=TENSOR, bias=optional(TENSOR))
+@described
 def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> Any:
     """x1 @ weight[k] @ x2 for each k, plus bias[k]."""
     if len(weight.shape) != 3:
@@ -279,15 +159,3 @@ def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> 
             raise ShapeError(f"bilinear(): input{i} size does not match weight size: got {got} but expected {weight.shape[i]}")
     made = einsum("...i,kij,...j->...k", x1, weight, x2)
     return made if bias is None else made + bias
-
-
-describe(
-    bilinear,
-    tensors=("x1", "x2", "weight", "bias"),
-    methods=(),
-    formula="weight[k] @ x2, x1 @ weight[k], outer(x1, x2), 1",
-    samples=(
-        ([0.5, -1.0], [2.0, 0.1, 0.4], [[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]]),
-        (_ROWS, _OTHERS, [[[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]]], [0.5]),
-    ),
-)

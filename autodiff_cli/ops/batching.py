@@ -14,8 +14,8 @@ from autodiff_cli.autograd.primitives.types import Mask, Number, Operand, Positi
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.batch_rules import RULES, after_batch, aligned, broadcasting, key_after_batch, rule
 from autodiff_cli.autograd.transforms.batched import Batch, Batched
+from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.matrices import is_vector
 from autodiff_cli.ops.positions import index_select, masked_select
 from autodiff_cli.ops.reduce import mean, sum
 from autodiff_cli.ops.shape import transpose, unsqueeze

@@ -11,14 +11,14 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import TYPES, Array, DType, DTypeLike, as_dtype, default_type, torch_type
 from autodiff_cli.autograd.modes import is_recording
-from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.argument_kinds import whole_numbers
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, add_methods, new_tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, LimitError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike, check_device, to
+from autodiff_cli.ops.rules.creation import described
 
 __all__ = [
     "arange",
@@ -107,17 +107,19 @@ def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = 
     return new_tensor(data, False, dtype) if copy else as_tensor(data, dtype, device)
 
 
+@described
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Tensor of zeros with the given shape."""
     return leaf_of(np.zeros(shape_of("zeros", size), _type(dtype)), requires_grad, device)
 
 
+@described
 def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Tensor of ones with the given shape."""
     return leaf_of(np.ones(shape_of("ones", size), _type(dtype)), requires_grad, device)
 
 
-@takes(size=WHOLES, fill_value=NUMBER)
+@described
 def full(
     size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
@@ -130,7 +132,7 @@ def full(
     )
 
 
-@takes(n=WHOLE, m=optional(WHOLE))
+@described
 def eye(
     n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
@@ -139,7 +141,7 @@ def eye(
     return leaf_of(np.eye(rows, columns, dtype=_type(dtype)), requires_grad, device)
 
 
-@takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
+@described
 def arange(
     start: Number,
     end: Number | None = None,
@@ -168,7 +170,7 @@ def arange(
     return leaf_of(numbers(start, end, step, dtype), requires_grad, device)
 
 
-@takes(start=NUMBER, end=NUMBER, steps=WHOLE)
+@described
 def linspace(
     start: Number,
     end: Number,
@@ -192,7 +194,7 @@ def linspace(
     )
 
 
-@takes(start=NUMBER, end=NUMBER, steps=WHOLE, base=NUMBER)
+@described
 def logspace(
     start: Number,
     end: Number,
@@ -210,13 +212,13 @@ def logspace(
     return leaf_of(powers.astype(_type(dtype)), requires_grad, device)
 
 
-@takes(row=WHOLE, col=WHOLE, offset=WHOLE)
+@described
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows."""
     return _positions_in(row, col, lambda i, j: j - i <= offset, dtype, device)
 
 
-@takes(row=WHOLE, col=WHOLE, offset=WHOLE)
+@described
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
     """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows."""
     return _positions_in(row, col, lambda i, j: j - i >= offset, dtype, device)
@@ -230,7 +232,8 @@ def _positions_in(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLi
 
 def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
-    return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    made: Tensor = zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return made
 
 
 class Options(TypedDict, total=False):
@@ -305,26 +308,13 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     add_methods(**{f"new_{_name}": _new(_name)})
 
 
-@takes()
+@described
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of zeros with the shape and type of ``x``."""
     return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
-@takes()
+@described
 def ones_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of ones with the shape and type of ``x``."""
     return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]
-
-
-describe(zeros, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)
-describe(ones, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)
-describe(full, tensors=())
-describe(eye, tensors=())
-describe(arange, tensors=())
-describe(linspace, tensors=())
-describe(logspace, tensors=())
-describe(tril_indices, tensors=())
-describe(triu_indices, tensors=())
-describe(zeros_like, methods=())
-describe(ones_like, methods=())

@@ -17,8 +17,8 @@ from autodiff_cli.autograd.primitives.types import Dims, Operand, Positions, Sha
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
-from autodiff_cli.ops.positions import dropped
 from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
+from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.shape import reshape
 
 __all__ = [

@@ -408,7 +408,7 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
     """Assign ``tensor[key] = value`` through a view, or with ``index_put`` if the key contains masks or lists of positions."""
     region, gathered = sliced(self, key)
     if gathered:
-        from autodiff_cli.ops.positions import index_putted
+        from autodiff_cli.ops.rules.positions import index_putted
 
         wanted = np.shape(np.broadcast_to(False, region.shape)[gathered])
         made: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)

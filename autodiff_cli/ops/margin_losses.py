@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, optional, takes
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.attention import pairwise_distance
 from autodiff_cli.ops.comparison import clamp, minimum, where
-from autodiff_cli.ops.loss import reduce_loss, reduced, weight_of_one
 from autodiff_cli.ops.positions import gather
 from autodiff_cli.ops.reduce import mean, sum
-from autodiff_cli.ops.rules.activation import logsigmoid, relu, sigmoid, softplus
+from autodiff_cli.ops.rules.activation import logsigmoid, relu, softplus
+from autodiff_cli.ops.rules.attention import pairwise_distance
 from autodiff_cli.ops.rules.elementary import exp, log, sqrt, square
+from autodiff_cli.ops.rules.loss import reduce_loss
+from autodiff_cli.ops.rules.margin_losses import described, soft_margin
 from autodiff_cli.ops.shape import reshape, unsqueeze
 from autodiff_cli.ops.stop_gradient import detach
 
@@ -37,11 +34,6 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
-declare = Declarations(__name__)
-
-_X, _OTHER, _SIGNS = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5], [1.0, -1.0, -1.0]
-_ROWS, _OTHERS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]
-_INACTIVE = "where a term just becomes 0, the derivative is 0 (PyTorch)"
 
 # Densities
 
@@ -56,7 +48,7 @@ def _raised(var: Value, eps: float) -> Any:
     return var + detach(relu(eps - var))
 
 
-@takes(x=TENSOR, target=TENSOR, var=TENSOR, full=FLAG, eps=NUMBER, reduction=TEXT)
+@described
 def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
     """(log(var) + (x - target)**2/var)/2, with log(2*pi)/2 if full; var has the shape of x, or one number for each row."""
     if not _is_traced(var) and np.any(np.asarray(array_of(var)) < 0):
@@ -74,21 +66,7 @@ def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, e
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-describe(
-    gaussian_nll_loss,
-    methods=(),
-    formula="d/(var*n), -d/(var*n), (1 - d**2/var)/(2*var*n) with d = x - target",
-    domain="var >= 0",
-    smooth="var > eps",
-    convention="below eps, the derivative with respect to var is that at eps (PyTorch)",
-    inside=lambda var: var >= 0,
-    kink=lambda var, eps: (var >= 0) & (var <= eps),
-    samples=((_X, _OTHER, [0.5, 1.5, 2.0]), (_X, _OTHER, 2.0, True), (_ROWS, _OTHERS, [0.5, 1.5], False, 1e-6, "sum")),
-    edges=((1.0, 2.0, 0.0),),
-)
-
-
-@takes(x=TENSOR, target=TENSOR, log_input=FLAG, full=FLAG, eps=NUMBER, reduction=TEXT)
+@described
 def poisson_nll_loss(
     x: Value, target: Value, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
@@ -101,44 +79,17 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-describe(
-    poisson_nll_loss,
-    methods=(),
-    formula="with respect to x: (exp(x) - target)/n, or (1 - target/(x + eps))/n",
-    domain="log_input, or x + eps > 0",
-    inside=lambda x, log_input, eps: np.bool_(log_input) | (x + eps > 0),
-    samples=(
-        (_X, [0.0, 2.0, 3.0]),
-        ([0.5, 1.5], [1.0, 2.0], False),
-        (_X, [0.5, 2.0, 3.0], True, True, 1e-8, "sum"),
-    ),
-    edges=((-1.0, 1.0, False),),
-)
-
 # Margins
 
 
-@takes(x=TENSOR, target=POSITIONS, margin=NUMBER, reduction=TEXT)
+@described
 def hinge_embedding_loss(x: Value, target: Positions, margin: float = 1.0, reduction: str = "mean") -> Any:
     """x where target is 1, and max(0, margin - x) where target is -1."""
     far = where(target != 1, clamp(margin - x, 0.0), 0.0)
     return reduce_loss(far + where(target != -1, x, 0.0), reduction)
 
 
-describe(
-    hinge_embedding_loss,
-    tensors=("x",),
-    methods=(),
-    formula="1/n where target is 1, -1/n where target is -1 and x < margin",
-    smooth="x != margin, or target = 1",
-    convention=_INACTIVE,
-    kink=lambda x, target, margin: (target != 1) & (x == margin),
-    samples=(([0.5, 1.5, -2.0], [1, -1, -1]), ([0.5, 1.5, -2.0], [-1, -1, 1], 2.0, "sum")),
-    edges=((1.0, -1),),
-)
-
-
-@takes(x1=TENSOR, x2=TENSOR, target=TENSOR, margin=NUMBER, reduction=TEXT)
+@described
 def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0, reduction: str = "mean") -> Any:
     """max(0, margin - target*(x1 - x2)); target is 1 where x1 should be larger, and -1 where x2 should be."""
     if len(x1.shape) != len(x2.shape) or len(x1.shape) != len(target.shape):
@@ -149,49 +100,15 @@ def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0
     return reduce_loss(clamp(margin - target * (x1 - x2), 0.0), reduction)
 
 
-describe(
-    margin_ranking_loss,
-    methods=(),
-    formula="-target/n, target/n, (x2 - x1)/n where the loss is not 0",
-    smooth="target*(x1 - x2) != margin",
-    convention=_INACTIVE,
-    kink=lambda x1, x2, target, margin: target * (x1 - x2) == margin,
-    samples=((_X, _OTHER, _SIGNS), (_X, _OTHER, _SIGNS, 0.5, "sum")),
-    edges=((1.0, 1.0, 1.0),),
-)
-
-
-def _soft_margin_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
-    return g * (-target * sigmoid(-target * x) * weight_of_one(reduction, x, target))
-
-
-_soft_margin = declare(
-    "soft_margin_loss",
-    lambda x, target, reduction: reduced(softplus(-target * x), reduction),
-    {"x": _soft_margin_vjp, "target": lambda g, x, target, reduction: _soft_margin_vjp(g, target, x, reduction)},
-    statics={"reduction": "mean"},
-    series="total",
-    public=False,
-)
-
-
-@takes(x=TENSOR, target=TENSOR, reduction=TEXT)
+@described
 def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
     """log(1 + exp(-target*x)), for targets 1 and -1."""
     if _is_traced(x) or _is_traced(target):
         return reduce_loss(softplus(-target * x), reduction)
-    return _soft_margin(x, target, reduction)
+    return soft_margin(x, target, reduction)
 
 
-describe(
-    soft_margin_loss,
-    methods=(),
-    formula="-target*sigmoid(-target*x)/n, -x*sigmoid(-target*x)/n",
-    samples=((_X, _SIGNS), (_X, _SIGNS, "sum"), (_X, -1.0, "none")),
-)
-
-
-@takes(x1=TENSOR, x2=TENSOR, target=POSITIONS, margin=NUMBER, reduction=TEXT)
+@described
 def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float = 0.0, reduction: str = "mean") -> Any:
     """1 - c where target is 1, and max(0, c - margin) where target is -1, for the cosines c of the rows of x1 and x2."""
     if len(target.shape) > 1:
@@ -208,26 +125,7 @@ def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float
     return reduce_loss(where(target == 1, 1 - cosine, 0.0) + apart, reduction)
 
 
-def _cosine_at_margin(x1: Array, x2: Array, target: Array, margin: float) -> Any:
-    dim = np.ndim(target)
-    cosine = np.sum(x1 * x2, dim) / np.sqrt((np.sum(x1 * x1, dim) + 1e-12) * (np.sum(x2 * x2, dim) + 1e-12))
-    return (target == -1) & (cosine == margin)
-
-
-describe(
-    cosine_embedding_loss,
-    tensors=("x1", "x2"),
-    methods=(),
-    formula="the derivative of -c/n where target is 1, of c/n where target is -1 and c > margin",
-    smooth="c != margin, or target = 1",
-    convention=_INACTIVE,
-    kink=_cosine_at_margin,
-    samples=((_ROWS, _OTHERS, [1, -1]), (_ROWS, [[0.5, -0.8, 1.0], [0.3, 0.5, -1.0]], [1, -1], 0.2, "sum"), (_X, _OTHER, 1)),
-    edges=(([1.0, 0.0], [0.0, 1.0], -1),),
-)
-
-
-@takes(anchor=TENSOR, positive=TENSOR, negative=TENSOR, margin=NUMBER, p=NUMBER, eps=NUMBER, swap=FLAG, reduction=TEXT)
+@described
 def triplet_margin_loss(
     anchor: Value,
     positive: Value,
@@ -253,14 +151,6 @@ def triplet_margin_loss(
     return reduce_loss(clamp(near - far + margin, 0.0), reduction)
 
 
-_FAR = [[1.1, -0.2, 1.5], [0.5, 0.9, -0.8]]
-describe(
-    triplet_margin_loss,
-    methods=(),
-    formula="the derivative of (d(anchor, positive) - d(anchor, negative))/n where the loss is not 0",
-    samples=((_ROWS, _OTHERS, _FAR), (_ROWS, _OTHERS, _FAR, 2.0, 3.0, 1e-6, True, "sum")),
-)
-
 # Sets of labels: the last dimension of x has one entry for each class
 
 
@@ -277,7 +167,7 @@ def _classes(name: str, x: Value, target: Positions) -> Positions:
     return target.reshape(rows)
 
 
-@takes(x=TENSOR, target=POSITIONS, p=NUMBER, margin=NUMBER, weight=optional(TENSOR), reduction=TEXT)
+@described
 def multi_margin_loss(
     x: Value, target: Positions, p: int = 1, margin: float = 1.0, weight: Value | None = None, reduction: str = "mean"
 ) -> Any:
@@ -291,27 +181,7 @@ def multi_margin_loss(
     return reduce_loss(loss if weight is None else loss * weight[classes[..., 0]], reduction)
 
 
-def _at_margin(x: Array, target: Array, margin: float) -> Any:
-    classes = np.asarray(target, np.int64)[..., np.newaxis]
-    met = margin - np.take_along_axis(np.asarray(x), classes, -1) + x == 0
-    return met & (np.arange(np.shape(x)[-1]) != classes)
-
-
-describe(
-    multi_margin_loss,
-    tensors=("x", "weight"),
-    methods=(),
-    formula="p*max(0, margin - x[target] + x)**(p - 1)/(classes*n), and minus their sum at the target",
-    smooth="p = 2, or x != x[target] - margin",
-    convention=f"{_INACTIVE}; PyTorch computes no second derivative",
-    kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 1),
-    second_kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 2),
-    samples=((_ROWS, [2, 0]), (_X, 1, 2, 0.7), (_ROWS, [0, 1], 1, 1.0, [0.5, 1.5, 2.0], "sum")),
-    edges=(([1.0, 0.0], 0), ([1.0, 0.0], 0, 2)),
-)
-
-
-@takes(x=TENSOR, target=POSITIONS, reduction=TEXT)
+@described
 def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
     """Mean over the classes of max(0, 1 - x[label] + x[other]), summed over labels; the labels of a row end at the first -1."""
     if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape) or not x.shape[-1]:
@@ -331,36 +201,10 @@ def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean")
     return reduce_loss(loss if len(x.shape) == 2 else reshape(loss, ()), reduction)
 
 
-describe(
-    multilabel_margin_loss,
-    tensors=("x",),
-    methods=(),
-    formula="the number of labels within the margin of a class, over classes*n; minus that of classes at a label",
-    smooth="no x[label] - x[other] is 1",
-    convention=_INACTIVE,
-    kink=lambda x, target: _some_met(np.asarray(x), np.asarray(target)),
-    samples=((_ROWS, [[2, 0, -1], [1, -1, -1]]), (_X, [1, -1, 0], "sum")),
-    edges=(([1.0, 0.0], [0, -1]),),
-)
-
-
-def _some_met(x: Array, target: Array) -> Any:
-    return np.any(np.subtract.outer(x, x) == 1) if x.ndim == 1 else any(np.any(np.subtract.outer(row, row) == 1) for row in x)
-
-
-@takes(x=TENSOR, target=TENSOR, weight=optional(TENSOR), reduction=TEXT)
+@described
 def multilabel_soft_margin_loss(x: Value, target: Value, weight: Value | None = None, reduction: str = "mean") -> Any:
     """Mean over the classes of the cross entropy of target and sigmoid(x)."""
     loss = -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
     if weight is not None:
         loss = loss * weight
     return reduce_loss(mean(loss, -1) if loss.shape else loss, reduction)
-
-
-describe(
-    multilabel_soft_margin_loss,
-    tensors=("x", "target", "weight"),
-    methods=(),
-    formula="with respect to x: weight*(sigmoid(x) - target)/(classes*n)",
-    samples=((_ROWS, [[0.0, 1.0, 1.0], [1.0, 0.0, 0.3]]), (_X, [0.0, 1.0, 1.0], [0.5, 1.5, 2.0], "sum")),
-)

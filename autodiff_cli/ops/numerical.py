@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, TENSOR, WHOLE, optional, takes
-from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Operand, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
+from autodiff_cli.numerics.numerical import quantile_ranks
 from autodiff_cli.ops.comparison import isnan, where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.extremes import repeated
 from autodiff_cli.ops.positions import index_select, take
 from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.rules.numerical import described
 from autodiff_cli.ops.shape import cat, reshape
 from autodiff_cli.ops.sorting import sort
 from autodiff_cli.ops.views import movedim
 
 __all__ = ["gradient", "interp", "polyval", "quantile", "trapezoid"]
 
-_MATRIX = [[1.0, 2.0], [3.0, 5.0]]
 
-
-@takes(c=TENSOR, x=TENSOR)
+@described
 def polyval(c: Value, x: Value) -> Any:
     """Polynomial with the coefficients c, highest power first, at x."""
     if len(c.shape) > 1:
@@ -43,15 +39,7 @@ def polyval(c: Value, x: Value) -> Any:
     return value
 
 
-describe(
-    polyval,
-    methods=(),
-    formula="powers of x; with respect to x, the sum of k*c*x**(k - 1)",
-    samples=(([2.0, -1.0, 3.0], 0.7), ([2.0, -1.0, 0.5, 3.0], [0.7, -1.2])),
-)
-
-
-@takes(y=TENSOR, x=optional(TENSOR), dx=TENSOR, dim=DIMENSION)
+@described
 def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1) -> Any:
     """Integral along dim by the trapezoidal rule, for samples y at the points x, or at points with the distance dx."""
     at = dimension(dim, len(y.shape))
@@ -72,20 +60,6 @@ def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1
     return sum(means * (x[(*along, slice(1, None))] - x[(*along, slice(None, -1))]), at)
 
 
-describe(
-    trapezoid,
-    tensors=("y", "x", "dx"),
-    kinds={"dim": DIMENSION},
-    aliases=("trapz",),
-    formula="half the distance of the two neighbouring points; with respect to x, half of (previous sample - next sample)",
-    samples=(
-        ([1.0, -2.0, 3.0], [0.0, 0.5, 2.0]),
-        ([[1.0, 2.0], [3.0, 5.0]], None, 0.5, 0),
-        ([[1.0, 2.0], [3.0, 5.0]], [0.0, 2.0], 1.0, 0),
-    ),
-)
-
-
 # Interpolation
 
 
@@ -103,7 +77,7 @@ def _selected(x: Value, xp: Value, fp: Value) -> Any:
     return value
 
 
-@takes(x=TENSOR, xp=TENSOR, fp=TENSOR)
+@described
 def interp(x: Value, xp: Value, fp: Value) -> Any:
     """Piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases."""
     if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
@@ -126,29 +100,11 @@ def interp(x: Value, xp: Value, fp: Value) -> Any:
 
 
 _MOST_SELECTED = 1000
-_POINTS = ([0.0, 1.0, 3.0], [2.0, -1.0, 0.5])
-describe(
-    interp,
-    methods=(),
-    formula="slope of the segment; for fp, the weights of its two points; for xp, -slope times these weights",
-    smooth="x is not one of the points xp",
-    convention="the derivative at a point xp is the slope on its right, at the last point on its left; "
-    "PyTorch does not have this function",
-    kink=lambda x, xp: np.isin(x, xp),
-    samples=((0.7, *_POINTS), ([-1.0, 0.2, 2.5, 7.0], *_POINTS)),
-    edges=((1.0, *_POINTS), (0.0, *_POINTS), (3.0, *_POINTS)),
-)
 
 # Quantiles
 
 
-def _ranks(x: Value, q: Value, dim: int | None) -> Any:
-    shape = getattr(x, "shape", ())  # the predicate of kinks also receives Python's floats
-    length = math.prod(shape) if dim is None or not shape else shape[dim]
-    return q * (length - 1)
-
-
-@takes(x=TENSOR, q=TENSOR, dim=optional(DIMENSION), keepdim=FLAG)
+@described
 def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     """Quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements."""
     kept = [1] * len(x.shape)
@@ -162,7 +118,7 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
     if not x.shape[at]:
         raise ShapeError("quantile of no elements")
     values = sort(x, at)[0]
-    ranks = reshape(_ranks(x, q, at), (-1, *[1] * (len(x.shape) - 1)))
+    ranks = reshape(quantile_ranks(x, q, at), (-1, *[1] * (len(x.shape) - 1)))
     places = np.array(ranks.tolist(), float).reshape(-1)
     if not np.all((places >= 0) & (places <= x.shape[at] - 1)):
         raise ArgumentError("quantile: 'q' must be from 0 to 1")
@@ -174,22 +130,6 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
     found = where(isnan(values[-1]), values[-1], found)  # nan is the last of the sorted elements
     rest = kept if keepdim else list(values.shape[1:])
     return reshape(found, (*q.shape, *rest))
-
-
-describe(
-    quantile,
-    formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
-    smooth="no two elements are equal, and q*(n - 1) is not a whole number",
-    convention="where q*(n - 1) is whole, the derivative is that on the right, where PyTorch and JAX return 0 with respect to q; "
-    "one of several equal elements receives the derivative (PyTorch)",
-    kink=lambda x, q, dim: repeated(x) | np.any(_ranks(x, q, dim) == np.round(_ranks(x, q, dim))),
-    samples=(
-        ([1.0, -2.0, 3.0, 7.0], 0.3),
-        ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], [0.2, 0.9], 0),
-        ([[1.0, 2.5, 4.0]], 0.7, 1, True),
-    ),
-    edges=(([5.0, 1.0, 5.0], 0.7), ([1.0, 2.0, 4.0], 0.5)),
-)
 
 
 def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
@@ -239,7 +179,7 @@ def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
     return cat([first, inner, last], 0)
 
 
-@takes(dim=optional(DIMENSIONS), edge_order=WHOLE)
+@described
 def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> Any:
     """Slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates ``spacing``."""
     if edge_order not in (1, 2):
@@ -252,12 +192,3 @@ def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 
             f"the number of dimensions, but got a list of length {len(each)}"
         )
     return tuple(movedim(_slopes(movedim(x, d, 0), s, edge_order), 0, d) for d, s in zip(at, each, strict=True))
-
-
-describe(
-    gradient,
-    parameters=("x",),
-    defaults=(),
-    methods=(),
-    samples=(([1.0, -2.0, 3.0, 7.0],), (_MATRIX,)),
-)

@@ -9,19 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHOLE, WHOLES, Kind, operand, optional, takes
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import add_at, dimension, slice_key, strided
-from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes, array_of
+from autodiff_cli.autograd.primitives.argument_kinds import operand
+from autodiff_cli.autograd.primitives.structural import dimension, slice_key
+from autodiff_cli.autograd.primitives.types import Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
-from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.errors import GraphError
 from autodiff_cli.limits import check_parts, check_size
 from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.rules.pieces import described, unfold
 from autodiff_cli.ops.shape import cat, reshape, stack, tensor_list, transpose, unsqueeze
 from autodiff_cli.ops.views import length_along, split
 
@@ -40,30 +37,12 @@ __all__ = [
     "rot90",
     "split_with_sizes",
     "tensor_split",
-    "unfold",
     "vander",
     "vsplit",
 ]
 
-declare = Declarations(__name__)
 
-_V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-_CUBE = [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]
-
-
-# Parts
-
-
-def _parts_or_positions(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        value = value.tolist()
-    return WHOLES.take(value)
-
-
-_PARTS = Kind("a number of parts, or a list of the positions between them", _parts_or_positions)
-
-
-@takes(indices_or_sections=_PARTS, dim=DIMENSION)
+@described
 def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
     """Parts of x along dim: a number of parts that differ in length by at most 1, or the parts between positions."""
     length, at = length_along("tensor_split", x, dim), dimension(dim, len(x.shape))
@@ -82,95 +61,43 @@ def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
     )
 
 
-def _along(name: str, least: int, dim: int) -> Any:
-    def divided(x: Value, indices_or_sections: Wholes) -> Any:
-        if len(x.shape) < least:
-            raise GraphError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
-                f"but got a tensor with {len(x.shape)} dimensions!"
-            )
-        at = 0 if len(x.shape) == 1 else dim
-        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or x.shape[at] % indices_or_sections):
-            raise GraphError(
-                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {x.shape[at]} "
-                f"is not divisible by the split_size {indices_or_sections}!"
-            )
-        return tensor_split(x, indices_or_sections, at)
-
-    divided.__name__ = divided.__qualname__ = name
-    return takes(indices_or_sections=_PARTS)(divided)
+def _divided(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: int) -> Any:
+    if len(x.shape) < least:
+        raise GraphError(
+            f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
+            f"but got a tensor with {len(x.shape)} dimensions!"
+        )
+    at = 0 if len(x.shape) == 1 else dim
+    if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or x.shape[at] % indices_or_sections):
+        raise GraphError(
+            f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {x.shape[at]} "
+            f"is not divisible by the split_size {indices_or_sections}!"
+        )
+    return tensor_split(x, indices_or_sections, at)
 
 
-hsplit, vsplit, dsplit = _along("hsplit", 1, 1), _along("vsplit", 2, 0), _along("dsplit", 3, 2)
-hsplit.__doc__ = "Parts of equal length, or the parts between positions, along the second dimension (of a vector, along the first)."
-vsplit.__doc__ = "Parts of equal length, or the parts between positions, along the first dimension."
-dsplit.__doc__ = "Parts of equal length, or the parts between positions, along the third dimension."
+@described
+def hsplit(x: Value, indices_or_sections: Wholes) -> Any:
+    """Parts of equal length, or the parts between positions, along the second dimension (of a vector, along the first)."""
+    return _divided("hsplit", x, indices_or_sections, 1, 1)
 
 
-@takes(split_sizes=WHOLES, dim=DIMENSION)
+@described
+def vsplit(x: Value, indices_or_sections: Wholes) -> Any:
+    """Parts of equal length, or the parts between positions, along the first dimension."""
+    return _divided("vsplit", x, indices_or_sections, 2, 0)
+
+
+@described
+def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
+    """Parts of equal length, or the parts between positions, along the third dimension."""
+    return _divided("dsplit", x, indices_or_sections, 3, 2)
+
+
+@described
 def split_with_sizes(x: Value, split_sizes: Wholes, dim: int = 0) -> Any:
     """Parts of x along dim with the lengths in a list."""
     return split(x, [split_sizes] if isinstance(split_sizes, int) else list(split_sizes), dim)
-
-
-describe(tensor_split, tensors=("x",), samples=((_M, 2, 1), (_V, [1])))
-describe(hsplit, tensors=("x",), samples=((_M, 3),))
-describe(vsplit, tensors=("x",), samples=((_M, 2),))
-describe(dsplit, tensors=("x",), samples=((_CUBE, 2),))
-describe(split_with_sizes, tensors=("x",), samples=((_M, [2, 1], 1),))
-
-# Windows
-
-
-def _windows(length: int, size: int, step: int) -> Any:
-    """Return the positions of the windows, one window in each row."""
-    return np.arange(0, length - size + 1, step)[:, None] + np.arange(size)
-
-
-def _unfolded(x: Array, dim: int, size: int, step: int) -> Any:
-    at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
-    if size < 0:
-        raise GraphError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise ShapeError(f"maximum size for tensor at dimension {at} is {length} but size is {size}")
-    if step <= 0:
-        raise GraphError(f"step is {step} but must be > 0")
-    if not x.ndim:
-        return x.reshape(1)[:size]
-    shape = (*x.shape[:at], (length - size) // step + 1, *x.shape[at + 1 :], size)
-    strides = (*x.strides[:at], x.strides[at] * step, *x.strides[at + 1 :], x.strides[at])
-    return strided(x, shape, strides)
-
-
-def _folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
-    out = np.zeros(shape, g.dtype)
-    if not shape:
-        return (g.reshape(()) if g.size else out)[()]
-    at = dimension(dim, len(shape))
-    key = (slice(None),) * at + (_windows(shape[at], size, step),)
-    add_at(out, key, np.moveaxis(g, -1, at + 1))
-    return out
-
-
-_fold: TensorFunction = declare(
-    "unfold_backward",
-    _folded,
-    {"x": lambda g, dim, size, step: unfold(g, dim, size, step)},
-    statics={"shape": (), "dim": 0, "size": 1, "step": 1},
-    series="linear",
-    public=False,
-)
-unfold: TensorFunction = declare(
-    "unfold",
-    _unfolded,
-    {"x": lambda g, x_shape, dim, size, step: _fold(g, x_shape, dim, size, step)},
-    statics={"dim": 0, "size": 1, "step": 1},
-    kinds={"dim": DIMENSION, "size": WHOLE, "step": WHOLE},
-    series="linear",
-    view=True,
-    summary="windows of the given size along dim, at distances of step, along a new last dimension",
-    samples=((_V, 0, 2, 1), (_M, 1, 2, 1)),
-)
 
 
 def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
@@ -180,10 +107,8 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
 
 add_methods(unfold=_unfold)
 
-# Turned and transposed
 
-
-@takes(k=WHOLE, dims=WHOLES)
+@described
 def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     """x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
     given = [dims] if isinstance(dims, int) else dims
@@ -200,18 +125,12 @@ def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
 
 
-@takes()
+@described
 def adjoint(x: Value) -> Any:
     """The transposes of the matrices in the last two dimensions."""
     if len(x.shape) == 1:
         raise GraphError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return transpose(x, -2, -1) if x.shape else x
-
-
-describe(rot90, formula="rot90(g, -k)", samples=((_M,), (_M, 3), (_M, 2, [1, 0])))
-describe(adjoint, formula="transpose(g)", samples=((_M,),))
-
-# Joined
 
 
 def _at_least(x: Value, ndim: int) -> Any:
@@ -228,31 +147,32 @@ def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     return made if more or isinstance(x, (list, tuple)) else made[0]
 
 
+@described
 def atleast_1d(x: Value, *more: Value) -> Any:
     """x with at least one dimension."""
     return _each(x, more, 1)
 
 
+@described
 def atleast_2d(x: Value, *more: Value) -> Any:
     """x with at least two dimensions: a vector is a row."""
     return _each(x, more, 2)
 
 
+@described
 def atleast_3d(x: Value, *more: Value) -> Any:
     """x with at least three dimensions."""
     return _each(x, more, 3)
 
 
-for _function, _sample in ((atleast_1d, (_V,)), (atleast_2d, (_V,)), (atleast_3d, (_M,))):
-    describe(_function, parameters=("x",), tensors=("x",), formula="reshape(g, shape of x)", samples=(_sample,))
-
-
+@described
 def column_stack(*tensors: Value) -> Any:
     """Vectors as the columns of a matrix, beside matrices."""
     given = tensor_list("column_stack", "tensors", tensors)
     return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in given], 1)
 
 
+@described
 def block_diag(*tensors: Value) -> Any:
     """Matrices along the diagonal of a larger matrix, with zeros elsewhere."""
     given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
@@ -269,6 +189,7 @@ def block_diag(*tensors: Value) -> Any:
     return cat(rows, 0)
 
 
+@described
 def cartesian_prod(*tensors: Value) -> Any:
     """All combinations of one element from each vector, one combination in each row."""
     given = tensor_list("cartesian_prod", "tensors", tensors)
@@ -281,7 +202,7 @@ def cartesian_prod(*tensors: Value) -> Any:
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1)
 
 
-@takes(r=WHOLE, with_replacement=FLAG)
+@described
 def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
     """All combinations of r elements of a vector, one combination in each row."""
     if len(x.shape) != 1:
@@ -295,13 +216,13 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
     return getitem(x, positions.reshape(count, r))
 
 
-@takes(offset=WHOLE)
+@described
 def diagflat(x: Value, offset: int = 0) -> Any:
     """A matrix with the elements of x on a diagonal and zeros elsewhere."""
     return diag(reshape(x, (-1,)), offset)
 
 
-@takes(N=optional(WHOLE), increasing=FLAG)
+@described
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix whose columns are powers of a vector; the number of columns is N, or the length of x."""
     if len(x.shape) != 1:
@@ -315,11 +236,3 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
     if not count:
         return zeros(x.shape[0], 0, dtype=array_of(x).dtype)
     return stack([x**power for power in powers], 1)
-
-
-describe(column_stack, parameters=("tensors",), variadic=True, samples=((_V, [4.0, 5.0, 6.0]),))
-describe(block_diag, parameters=("tensors",), variadic=True, samples=((_M, [[7.0]]),))
-describe(cartesian_prod, parameters=("tensors",), variadic=True, samples=((_V, [4.0, 5.0]),))
-describe(combinations, samples=((_V,), (_V, 2, True)))
-describe(diagflat, formula="diagonal of g", samples=((_V,), (_M, 1)))
-describe(vander, formula="k*x**(k - 1) in each column", samples=((_V,), (_V, 4, True)))

@@ -6,25 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, NUMBER, TENSOR, TEXT, optional, takes
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, TEXT, optional, takes
 from autodiff_cli.autograd.primitives.types import Number, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.ops.arrange import tril, triu
-from autodiff_cli.ops.linalg import matmul, outer
-from autodiff_cli.ops.matrices import inv, pinv, solve
+from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.rules.matrices import inv, pinv, solve
+from autodiff_cli.ops.rules.systems import described, scaled
 from autodiff_cli.ops.shape import transpose, unsqueeze
 
-__all__ = ["addbmm", "addmv", "addr", "cdist", "cholesky_inverse", "cholesky_solve", "dist", "solve_triangular", "vecdot"]
-
-declare = Declarations(__name__)
-
-_V, _W, _M = [1.0, -2.0], [0.5, 3.0], [[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]]
-_L, _U = [[2.0, 0.0], [0.5, 1.5]], [[2.0, 0.5], [0.0, 1.5]]
+__all__ = ["addbmm", "cdist", "cholesky_inverse", "cholesky_solve", "solve_triangular"]
 
 
 def _check_square(name: str, A: Value) -> None:
@@ -32,7 +26,7 @@ def _check_square(name: str, A: Value) -> None:
         raise ShapeError(f"{name}: A must be batches of square matrices, but they are {list(A.shape)} in size")
 
 
-@takes(A=TENSOR, B=TENSOR, upper=FLAG, left=FLAG, unitriangular=FLAG)
+@described
 def solve_triangular(A: Value, B: Value, upper: bool = True, left: bool = True, unitriangular: bool = False) -> Any:
     """The solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored."""
     _check_square("linalg.solve_triangular", A)
@@ -52,7 +46,7 @@ def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, uni
 _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
 
 
-@takes(B=TENSOR, L=TENSOR, upper=FLAG)
+@described
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
     """The solution X of A @ X = B for a matrix A with the Cholesky factor L."""
     _check_square("cholesky_solve", L)
@@ -61,7 +55,7 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
     return solve_triangular(transpose(L), solve_triangular(L, B, False))
 
 
-@takes(upper=FLAG)
+@described
 def cholesky_inverse(L: Value, upper: bool = False) -> Any:
     """The inverse of a matrix with the Cholesky factor L."""
     _check_square("cholesky_inverse", L)
@@ -97,13 +91,7 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
     return LeastSquares(solution, residuals, tensor_on(np.asarray(rank)[()]), empty)
 
 
-@takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
-def vecdot(x: Value, y: Value, dim: int = -1) -> Any:
-    """The dot products of the vectors along dim."""
-    return sum(x * y, dim)
-
-
-@takes(x1=TENSOR, x2=TENSOR, p=NUMBER, compute_mode=optional(TEXT))
+@described
 def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None) -> Any:
     """The p-norm distances between each row of x1 and each row of x2."""
     for name, rows in (("X1", x1), ("X2", x2)):
@@ -116,56 +104,9 @@ def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
 
 
-@takes(x=TENSOR, y=TENSOR, p=NUMBER)
-def dist(x: Value, y: Value, p: Number = 2) -> Any:
-    """The p-norm of x - y."""
-    return vector_norm(x - y, p)
-
-
-def _scaled(value: Any, factor: Number) -> Any:
-    return value if factor == 1 else value * factor
-
-
-@takes(x=TENSOR, mat=TENSOR, vec=TENSOR, beta=NUMBER, alpha=NUMBER)
-def addmv(x: Value, mat: Value, vec: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*x + alpha*(mat @ vec)."""
-    return _scaled(x, beta) + _scaled(matmul(mat, vec), alpha)
-
-
-@takes(x=TENSOR, vec1=TENSOR, vec2=TENSOR, beta=NUMBER, alpha=NUMBER)
-def addr(x: Value, vec1: Value, vec2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*x + alpha*outer(vec1, vec2)."""
-    return _scaled(x, beta) + _scaled(outer(vec1, vec2), alpha)
-
-
-@takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
+@described
 def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*x + alpha times the sum of the products of the matrices in two batches."""
     if len(batch1.shape) != 3 or len(batch2.shape) != 3:
         raise ShapeError("batch1 and batch2 must be 3D tensors")
-    return _scaled(x, beta) + _scaled(sum(matmul(batch1, batch2), 0), alpha)
-
-
-describe(
-    solve_triangular,
-    domain="the diagonal of A has no zeros",
-    methods=(),
-    samples=((_U, [[1.0], [2.0]]), (_L, [[1.0, 2.0]], False, False)),
-)
-describe(
-    cholesky_solve,
-    domain="the diagonal of L has no zeros",
-    samples=(([[1.0], [2.0]], _L), ([[1.0], [2.0]], _U, True)),
-)
-describe(cholesky_inverse, domain="the diagonal of L has no zeros", samples=((_L,), (_U, True)))
-describe(vecdot, methods=(), formula="y, x", samples=((_V, _W), (_M, _M, 0)))
-describe(
-    cdist,
-    methods=(),
-    convention="the derivative is 0 where a distance is 0 (PyTorch)",
-    samples=((_M, [[0.5, 0.25], [4.0, 1.0]]), (_M, [[0.5, 0.25]], 1.0)),
-)
-describe(dist, convention="the derivative is 0 where the distance is 0 (PyTorch)", samples=((_V, _W), (_V, _W, 3.0)))
-describe(addmv, samples=((_V, [[1.0, 2.0], [3.0, 4.0]], _W),))
-describe(addr, samples=(([[1.0, 2.0], [3.0, 4.0]], _V, _W, 2.0, 0.5),))
-describe(addbmm, samples=(([[1.0, 2.0], [3.0, 4.0]], [_L, _U], [_U, _L]),))
+    return scaled(x, beta) + scaled(sum(matmul(batch1, batch2), 0), alpha)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from autodiff_cli.errors import NotRecordable
 from autodiff_cli.ops.comparison import maximum, minimum, where
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.matrices import mT
 from autodiff_cli.ops.reduce import dimensions, sum
 from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sqrt, square
 from autodiff_cli.ops.rules.logarithms import logaddexp
+from autodiff_cli.ops.rules.matrices import mT
 from autodiff_cli.ops.shape import permute, reshape, stack, unsqueeze
 
 if TYPE_CHECKING:

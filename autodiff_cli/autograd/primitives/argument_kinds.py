@@ -274,9 +274,14 @@ ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
 WHOLES = Kind("a whole number or a list of whole numbers", _wholes)
+PARTS = Kind(
+    "a number of parts, or a list of the positions between them",
+    lambda value: _wholes(value.tolist() if isinstance(value, Tensor) else value),
+)
 NUMBER = Kind("a number", number)
 FLAG = Kind("true or false", _flag)
 TEXT = Kind("a string in quotes", _text)
+SIDE = Kind("'left' or 'right'", _text)
 TYPE = Kind("the name of a type such as 'float64'", _type)
 MASK = Kind("a tensor of booleans, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)

@@ -1,0 +1,127 @@
+"""Values of loss functions, and the classes of their targets; ``reduction`` is ``'mean'``, ``'sum'`` or ``'none'``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+
+
+def known_reduction(reduction: str) -> str:
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"'{reduction}' is not a valid value for reduction", hint="use 'mean', 'sum' or 'none'")
+    return reduction
+
+
+def common_shape(slope: Value, shape: Shape) -> Shape:
+    return np.broadcast_shapes(getattr(slope, "shape", ()), shape)
+
+
+def is_smaller(slope: Value, shape: Shape) -> bool:
+    """Return whether broadcasting with a shape changes the shape of a derivative."""
+    return tuple(getattr(slope, "shape", ())) != common_shape(slope, shape)
+
+
+def reduced(values: Array, reduction: str) -> Any:
+    known_reduction(reduction)
+    if reduction == "none":
+        return values
+    total = np.add.reduce(values, axis=None)
+    return total / np.size(values) if reduction == "mean" else total
+
+
+def weight_of_one(reduction: str, *values: object) -> float:
+    """Return the weight of one element in the reduced loss of values, or of shapes."""
+    if reduction != "mean":
+        return 1.0
+    shape = np.broadcast_shapes(*(value if isinstance(value, tuple) else getattr(value, "shape", ()) for value in values))
+    return 1 / max(int(np.prod(shape, dtype=np.int64)), 1)
+
+
+def smooth_l1(x: Array, target: Array, reduction: str, beta: float) -> Any:
+    if beta < 0:
+        raise ArgumentError("smooth_l1_loss does not support negative values for beta.")
+    size = np.abs(x - target)
+    quadratic = size * size * (0.5 / beta) if beta else size
+    return reduced(np.where(size < beta, quadratic, size - 0.5 * beta)[()], reduction)
+
+
+def huber(x: Array, target: Array, reduction: str, delta: float) -> Any:
+    if not delta > 0:
+        raise ArgumentError("huber_loss does not support non-positive values for delta.")
+    size = np.abs(x - target)
+    return reduced(np.where(size <= delta, 0.5 * (size * size), delta * (size - 0.5 * delta))[()], reduction)
+
+
+def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Any:
+    if not np.all((x >= 0) & (x <= 1)):
+        raise ArgumentError(
+            "all elements of input should be between 0 and 1", hint="use binary_cross_entropy_with_logits for other numbers"
+        )
+    with np.errstate(all="ignore"):
+        positive, negative = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
+    return reduced(-(target * positive + (1 - target) * negative), reduction)
+
+
+def of_logits(x: Array, target: Array, reduction: str) -> Any:
+    # log1p(exp(-abs(x))) does not overflow and is accurate.
+    return reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction)
+
+
+def classes_of(target: Value, shape: Shape, ignored: int) -> tuple[Positions, Mask | None]:
+    """Return the classes as whole numbers, and the mask of the rows with a class; ``None`` if all rows have one.
+
+    A row without a class has the class 0.
+    """
+    classes = np.asarray(array_of(target))
+    if not shape:
+        raise ShapeError("a loss over classes needs one value for each class, not a single number")
+    expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    if classes.shape != expected:
+        hint = f"give one class for each row of x, whose shape is {list(shape)}"
+        if len(shape) > 1 and classes.ndim and classes.shape[0] != shape[0]:
+            raise ShapeError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({classes.shape[0]}).", hint=hint)
+        raise ShapeError(f"expected a target of shape {list(expected)}, but got shape {list(classes.shape)}", hint=hint)
+    if classes.dtype.kind == "f":
+        if np.any(classes != np.floor(classes)):
+            raise ArgumentError("a class must be a nonnegative whole number", hint="give target probabilities in the shape of x")
+        classes = classes.astype(np.int64)
+    valid = classes != ignored
+    if not np.all(valid):
+        classes = np.where(valid, classes, 0)
+    count = shape[1] if len(shape) > 1 else shape[0]
+    outside = classes[(classes < 0) | (classes >= count)]
+    if outside.size:
+        raise IndexOutOfRange(
+            f"Target {int(outside.flat[0])} is out of bounds.", hint=f"use a class below {count}, the number of classes in x"
+        )
+    return classes, None if np.all(valid) else valid
+
+
+def class_key(classes: Positions, shape: Shape) -> tuple[Any, ...]:
+    """Return the NumPy index of the elements of x that belong to the classes."""
+    if len(shape) == 1:
+        return (int(classes),)
+    grid: list[Any] = list(np.indices(classes.shape, sparse=True))
+    return (grid[0], classes, *grid[1:])
+
+
+def weight_of_row(classes: Positions, valid: Mask | None, reduction: str) -> float:
+    """Return the weight of one row with a class in the reduced loss."""
+    return 1 / max(classes.size if valid is None else int(np.sum(valid)), 1) if reduction == "mean" else 1.0
+
+
+def nll(x: Array, target: Value, reduction: str, ignore_index: int) -> Any:
+    classes, valid = classes_of(target, x.shape, ignore_index)
+    values = -x[class_key(classes, x.shape)]
+    if valid is None:
+        return reduced(values, reduction)
+    total = reduced(
+        np.where(valid, values, values * 0.0 if values.dtype == object else 0.0)[()], "none" if reduction == "none" else "sum"
+    )
+    with np.errstate(invalid="ignore"):
+        return total / np.float64(np.sum(valid)) if reduction == "mean" else total

@@ -1,0 +1,154 @@
+"""Inverses, linear equations, the Cholesky factor and functions of square matrices, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, torch_type
+from autodiff_cli.autograd.primitives.types import Shape
+from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
+from autodiff_cli.numerics.backend import from_scipy
+
+
+def check_matrix(name: str, x: Array, square: bool = True) -> None:
+    """Raise PyTorch's error if an argument does not consist of matrices of floating-point numbers.
+
+    Raises:
+        ShapeError: if there are fewer than two dimensions, or if ``square`` is true and the matrices are not square.
+        DtypeError: if the elements are not floating-point numbers.
+    """
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    if x.dtype.kind != "f":
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {torch_type(x.dtype).scalar_name}")
+
+
+def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) -> Any:
+    """Run an iterative LAPACK routine, unless its input contains nan or infinity, for which it may not terminate.
+
+    Raises:
+        LinAlgError: if the input contains nan or infinity, or if the routine does not converge.
+    """
+    reason = "is ill-conditioned"
+    try:
+        if np.all(np.isfinite(x)):
+            with np.errstate(all="ignore"):
+                return function(x, *rest)
+        reason = "contained non-finite values"
+    except np.linalg.LinAlgError:
+        pass
+    raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
+
+
+def zero_pivot(matrix: Array) -> int:
+    """Return the number of the first zero pivot of Gaussian elimination, counted from 1, or 0 if every pivot is nonzero."""
+    rows = np.array(matrix)
+    for k in range(len(rows)):
+        best = k + int(np.argmax(np.abs(rows[k:, k])))
+        if rows[best, k] == 0:
+            return k + 1
+        rows[[k, best]] = rows[[best, k]]
+        rows[k + 1 :] -= np.outer(rows[k + 1 :, k] / rows[k, k], rows[k])
+    return 0
+
+
+def at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
+    """Return the prefix of PyTorch's message for the first faulty matrix of a batch, and the result of ``find`` for this matrix."""
+    for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
+        found = find(matrix)
+        if found:
+            return (f"{name}: (Batch element {i}):" if x.ndim > 2 else f"{name}:"), found
+    return f"{name}:", x.shape[-1]
+
+
+@np.errstate(all="ignore")
+def inv(x: Array) -> Any:
+    check_matrix("linalg.inv", x)
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        where_, k = at_fault("linalg.inv", x, zero_pivot)
+        raise LinAlgError(
+            f"{where_} The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
+            "singular.",
+            hint="use pinv(x) for the pseudo-inverse",
+        ) from None
+
+
+def is_vector(a_shape: Shape, b_shape: Shape) -> bool:
+    """Return whether the right-hand side consists of vectors according to PyTorch's rule."""
+    return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
+
+
+def solve(a: Array, b: Array) -> Any:
+    check_matrix("linalg.solve", a)
+    vector = is_vector(a.shape, b.shape)
+    right = b[..., None] if vector else b
+    if right.ndim < 2 or right.shape[-2] != a.shape[-1]:
+        shown = f"{right.shape[-2]}x{right.shape[-1]}" if right.ndim > 1 else "a number"
+        raise ShapeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({a.shape[-2]}x{a.shape[-1]} and {shown})"
+        )
+    try:
+        with np.errstate(all="ignore"):
+            out = np.linalg.solve(a, right)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            "torch.linalg.solve: The solver failed because the input matrix is singular.",
+            hint="use pinv(A) @ b for a least-squares solution",
+        ) from None
+    return out[..., 0] if vector else out
+
+
+def symmetric(x: Array) -> Any:
+    return (x + np.swapaxes(x, -2, -1)) / 2
+
+
+def first_indefinite(matrix: Array) -> int:
+    """Return the order of the first leading minor that is not positive definite, or 0 if all are positive definite."""
+    for k in range(1, len(matrix) + 1):
+        try:
+            np.linalg.cholesky(matrix[:k, :k])
+        except np.linalg.LinAlgError:
+            return k
+    return 0
+
+
+def cholesky(x: Array) -> Any:
+    check_matrix("linalg.cholesky", x)
+    x = symmetric(x)
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        where_, k = at_fault("linalg.cholesky", x, first_indefinite)
+        raise LinAlgError(
+            f"{where_} The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {k} is not positive-definite)."
+        ) from None
+
+
+def half_lower(n: int, dtype: DTypeLike) -> Any:
+    """Return the matrix of factors 1 below the diagonal, 1/2 on the diagonal and 0 above the diagonal."""
+    return (np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2).astype(dtype)
+
+
+def pinv(x: Array, rtol: float | None) -> Any:
+    check_matrix("linalg.pinv", x, square=False)
+    if not x.size:
+        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    return converged("linalg.pinv", np.linalg.pinv, x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
+
+
+_expm = from_scipy("expm", "linalg")
+
+
+def matrix_exp(x: Array) -> Any:
+    check_matrix("linalg.matrix_exp", x)
+    if not x.size:
+        return x
+    return np.asarray(_expm(x)).astype(x.dtype, copy=False)

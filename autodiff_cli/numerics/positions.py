@@ -1,0 +1,57 @@
+"""Elements at positions or by a mask, and arrays with other elements there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import add_at
+from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape
+from autodiff_cli.errors import IndexOutOfRange
+
+
+def check_positions(index: Positions, length: int, message: str, negative: bool = False) -> None:
+    wrong = index[(index >= length) | (index < (-length if negative else 0))]
+    if wrong.size:
+        raise IndexOutOfRange(message.format(wrong.flat[0]))
+
+
+def key_along(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
+    """Return the NumPy index for ``gather``, whose positions ``index`` apply to dimension ``dim``."""
+    places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places[dim] = index
+    return tuple(places)
+
+
+def pick(x: Array, dim: int, index: Positions) -> Any:
+    return x[key_along(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
+
+
+def drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
+    out = np.zeros(shape, g.dtype)
+    add_at(out, key_along(shape, dim, index) if shape else (), g if shape else np.sum(g))
+    return out[()]
+
+
+def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
+    return (*(slice(None),) * dim, index)
+
+
+def fill(x: Array, value: Array, mask: Mask) -> Any:
+    filled: Any = np.where(mask, value, x)
+    return filled[()]
+
+
+def put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
+    out = np.array(x)
+    if accumulate:
+        add_at(out, key, source)
+    else:
+        out[key] = source
+    return out[()]
+
+
+def size_of(shape: Shape) -> int:
+    return int(np.prod(shape))

@@ -1,0 +1,61 @@
+"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor.
+
+Made from grammar/rules/counting.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, POSITIONS, SIDE, TENSOR, TEXT, WHOLE, optional
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import unindexed, where
+from autodiff_cli.numerics import counting as _numerics_counting__
+from autodiff_cli.numerics.counting import extreme_shares, first_key, zero_elements, zeros_at
+from autodiff_cli.numerics.positions import size_of
+from autodiff_cli.ops.creation import ones_like, zeros_like
+from autodiff_cli.ops.positions import scatter
+from autodiff_cli.ops.rules.positions import picked
+from autodiff_cli.ops.shape import reshape
+
+__all__ = ['argwhere']
+
+_declare = Declarations(__name__)
+described = _declare.described
+
+argwhere: TensorFunction = _declare('argwhere', np.argwhere, {'x': None}, summary='the positions of the elements that are not 0, one position in each row')
+_declare.python('nonzero', {'as_tuple': FLAG}, parameters=('x', 'as_tuple'), defaults=(False, ), tensors=('x',), kinds={'as_tuple': FLAG}, summary='the positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension')
+_declare.python('searchsorted', {'sorted_sequence': TENSOR, 'x': TENSOR, 'out_int32': FLAG, 'right': FLAG, 'side': optional(SIDE)}, parameters=('sorted_sequence', 'x'), defaults=(), tensors=('sorted_sequence', 'x'), kinds={'sorted_sequence': TENSOR, 'x': TENSOR, 'out_int32': FLAG, 'right': FLAG, 'side': optional(SIDE)}, summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
+_declare.python('bucketize', {'x': TENSOR, 'boundaries': TENSOR, 'out_int32': FLAG, 'right': FLAG}, parameters=('x', 'boundaries'), defaults=(), tensors=('x', 'boundaries'), kinds={'x': TENSOR, 'boundaries': TENSOR, 'out_int32': FLAG, 'right': FLAG}, summary='the number of the interval between sorted boundaries that each element of x belongs to', methods=())
+_declare.python('bincount', {'weights': optional(TENSOR), 'minlength': WHOLE}, parameters=('x', 'weights', 'minlength'), defaults=(None, 0, ), tensors=('x',), kinds={'weights': optional(TENSOR), 'minlength': WHOLE}, summary='how often each whole number from 0 on is among the elements of a vector, or the sums of their weights')
+_declare.python('isin', {'test_elements': TENSOR, 'elements': TENSOR, 'assume_unique': FLAG, 'invert': FLAG}, parameters=('x', 'test_elements'), defaults=(), tensors=('x', 'test_elements'), kinds={'test_elements': TENSOR, 'elements': TENSOR, 'assume_unique': FLAG, 'invert': FLAG}, summary='true for the elements of x that are among the test elements', methods=('isin',))
+_declare.python('unique', {'sorted': FLAG, 'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, parameters=('x', 'sorted', 'return_inverse', 'return_counts', 'dim'), defaults=(True, False, False, None, ), tensors=('x',), kinds={'sorted': FLAG, 'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, summary='the distinct elements of x in ascending order, or its distinct slices along dim')
+_declare.python('unique_consecutive', {'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, parameters=('x', 'return_inverse', 'return_counts', 'dim'), defaults=(False, False, None, ), tensors=('x',), kinds={'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, summary='the elements of x without repetitions of the previous element, or the slices along dim')
+_declare.python('masked_scatter', {'mask': MASK, 'source': TENSOR}, parameters=('x', 'mask', 'source'), defaults=(), tensors=('x', 'mask', 'source'), kinds={'mask': MASK, 'source': TENSOR}, summary='x with its elements replaced by the first elements of source, in order, where mask is true', formula='g where mask is false', samples=(([1.0, -2.0, 3.0], [True, False, True], [5.0, 6.0]),))
+_declare.python('select_scatter', {'src': TENSOR, 'dim': DIMENSION, 'index': WHOLE}, parameters=('x', 'src', 'dim', 'index'), defaults=(), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'index': WHOLE}, summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
+_declare.python('slice_scatter', {'src': TENSOR, 'dim': DIMENSION, 'start': optional(WHOLE), 'end': optional(WHOLE), 'step': WHOLE}, parameters=('x', 'src', 'dim', 'start', 'end', 'step'), defaults=(0, None, None, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'start': optional(WHOLE), 'end': optional(WHOLE), 'step': WHOLE}, summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))
+_declare.python('diagonal_scatter', {'src': TENSOR, 'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, parameters=('x', 'src', 'offset', 'dim1', 'dim2'), defaults=(0, 0, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, summary='x with a diagonal replaced by src', formula='g without the diagonal', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]),))
+_declare.python('scatter_reduce', {'dim': DIMENSION, 'index': POSITIONS, 'src': TENSOR, 'reduce': TEXT, 'include_self': FLAG}, parameters=('x', 'dim', 'index', 'src', 'reduce', 'include_self'), defaults=(True, ), tensors=('x', 'index', 'src'), kinds={'dim': DIMENSION, 'index': POSITIONS, 'src': TENSOR, 'reduce': TEXT, 'include_self': FLAG}, summary="x with elements of src added ('sum'), multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') along dim", formula='g, or shares of g', convention='equal extremes receive equal shares of the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'sum'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'mean', False), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'prod'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'amax'), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [[0, 0], [2, 1]], [[5.0, 6.0], [7.0, 8.0]], 'amin', False),))
+search: TensorFunction = _declare('searchsorted', _numerics_counting__.searched, {'sequence': None, 'x': None}, statics={'right': False}, public=False)
+occurrences: TensorFunction = _declare('bincount', lambda x, minlength: _numerics_counting__.counts(x, None, minlength), {'x': None}, statics={'minlength': 0}, public=False)
+elements_in: TensorFunction = _declare('isin', lambda x, test_elements, invert: np.asarray(np.isin(x, test_elements, invert=invert))[()], {'x': None, 'test_elements': None}, statics={'invert': False}, public=False)
+unique_parts: TensorFunction = _declare('unique', _numerics_counting__.set_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
+run_parts: TensorFunction = _declare('unique_consecutive', _numerics_counting__.runs_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
+masked_put: TensorFunction = _declare('masked_scatter', _numerics_counting__.put_masked, {'x': lambda g, mask: where(mask, 0.0, g), 'source': lambda g, source_shape, mask: reshape(unindexed(g[mask], (size_of(source_shape),), first_key(mask)), source_shape)}, statics={'mask': None}, public=False)
+reduced_at: TensorFunction = _declare('scatter_reduce', _numerics_counting__.reduced, {'x': lambda g, x, src, out, dim, index, reduce, include_self: extreme_by_x(g, x, src, out, dim, index, include_self) if reduce != 'prod' else ((g * reduced_at(ones_like(x), src, dim, index, 'prod', True)) if include_self else scatter(g, dim, index, zeros_like(src))), 'src': lambda g, x, src, out, dim, index, reduce, include_self: product_by_src(g, x, src, dim, index, include_self) if reduce == 'prod' else extreme_by_src(g, x, src, out, dim, index, include_self)}, statics={'dim': 0, 'index': None, 'reduce': 'prod', 'include_self': True}, public=False)
+def extreme_by_x(g: Any, x: Any, src: Any, out: Any, dim: Any = 0, index: Any = None, include_self: Any = True) -> Any:
+    shares = extreme_shares(x, src, out, dim, index, include_self)
+    return where(shares[0], g / shares[2], 0.0)
+def extreme_by_src(g: Any, x: Any, src: Any, out: Any, dim: Any = 0, index: Any = None, include_self: Any = True) -> Any:
+    shares = extreme_shares(x, src, out, dim, index, include_self)
+    return where(shares[1], picked(g / shares[2], dim, index), 0.0)
+def product_by_src(g: Any, x: Any, src: Any, dim: Any = 0, index: Any = None, include_self: Any = True) -> Any:
+    zero = zero_elements(src)
+    there = zeros_at(src, x.shape, dim, index)
+    others = reduced_at(x, where(zero, 1.0, src), dim, index, 'prod', include_self)
+    product = picked(others, dim, index)
+    alone = where(zero * (there == 1), product, 0.0)
+    return picked(g, dim, index) * where(there == 0, product / where(zero, 1.0, src), alone)
