@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import Changed, note_change, share_memory
+from autodiff_cli.autograd.memory import ChangedOutput, note_change, share_memory
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
@@ -74,7 +74,7 @@ def version(self: Tensor) -> int:
         return root._extra.version
     node = None if root._edge is None else root._edge[0]
     # A saved output, as node._saved_result returns it, shares the memory of the output.
-    return node._saved.version if node is not None and node._outputs == 1 and isinstance(node._saved, Changed) else 0
+    return node._saved.version if node is not None and node._outputs == 1 and isinstance(node._saved, ChangedOutput) else 0
 
 
 def base(self: Tensor) -> Tensor | None:

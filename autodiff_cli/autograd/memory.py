@@ -34,7 +34,7 @@ def note_change() -> int:
     return last_change[0]
 
 
-class Changed:
+class ChangedOutput:
     """The placeholder of a saved output that was changed in place.
 
     Args:
@@ -246,7 +246,7 @@ def known_edge(tensor: Tensor) -> Edge | None:
 
 
 def mark_changed(tensor: Tensor, renew: bool = True) -> None:
-    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``Changed``.
+    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``ChangedOutput``.
 
     Args:
         tensor: the tensor that is changed.
@@ -264,8 +264,8 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
             node = edge[0]
             if node.keeps_output and node._saved is not None:
                 before = node._saved
-                expected = before.expected if isinstance(before, Changed) else extra.version - 1
-                node._saved = Changed(changed, extra.version, expected)
+                expected = before.expected if isinstance(before, ChangedOutput) else extra.version - 1
+                node._saved = ChangedOutput(changed, extra.version, expected)
     source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
     for owner in (source,) if source is root else (source, root):
         if renew and owner._requires_grad:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
-from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, known_edge, next_sequence_nr
+from autodiff_cli.autograd.memory import CHANGED_HINT, ChangedOutput, changed_message, changes_since, known_edge, next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError
 
@@ -96,7 +96,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output; ``(None, 0)`` where no gradient flows."""
-        return tuple((None, 0) if edge is None or type(edge[0]) is Discarded else edge for edge in self._edges)
+        return tuple((None, 0) if edge is None or type(edge[0]) is DiscardedGradient else edge for edge in self._edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -136,7 +136,7 @@ class Node:
         saved = self._saved
         if saved is None:
             raise GraphError(FREED, hint=FREED_HINT)
-        if isinstance(saved, Changed):
+        if isinstance(saved, ChangedOutput):
             raise GraphError(saved.message, hint=CHANGED_HINT)
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             check_version(entry, self.sequence_nr)
@@ -232,7 +232,7 @@ class AccumulateGrad(Node):
         self._hooks = None
 
 
-class Discarded(AccumulateGrad):
+class DiscardedGradient(AccumulateGrad):
     """The node of a view that requires grad only because its base does: its cotangent is discarded.
 
     ``variable`` does not require grad.  As in PyTorch, ``next_functions`` shows ``None`` in place of this node.
@@ -292,13 +292,13 @@ def leaf_edge(leaf: Tensor) -> Edge:
     """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
-    A view that requires grad only because its base does has neither a history nor a gradient: its edge leads to ``Discarded``.
+    A view that requires grad only because its base does has neither a history nor a gradient: see ``DiscardedGradient``.
     """
     extra = leaf._extra or leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None
     if node is None:
         if extra.view is not None and extra.view.inherits:
-            return (Discarded(tensor_on(leaf._data)), 0)
+            return (DiscardedGradient(tensor_on(leaf._data)), 0)
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)
     return (node, 0)
@@ -307,4 +307,4 @@ def leaf_edge(leaf: Tensor) -> Edge:
 def gradient_edge(tensor: Tensor) -> Edge | None:
     """Return the edge of a tensor that requires grad; ``None`` if its gradient is discarded."""
     edge = tensor._edge or leaf_edge(tensor)
-    return None if type(edge[0]) is Discarded else edge
+    return None if type(edge[0]) is DiscardedGradient else edge

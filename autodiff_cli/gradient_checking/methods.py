@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.checks.finite_differences import moved
+from autodiff_cli.autograd.jacobians import filled, gradients_of
 from autodiff_cli.autograd.modes import enable_grad
-from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, new_tensor
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import pointwise, raw
@@ -52,11 +52,8 @@ class Method(Protocol):
 
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
     """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
-    if not output.requires_grad:
-        return new_tensor(np.zeros(leaf.shape))
-    gradient: Tensor
-    (gradient,) = grad(output, leaf, start, retain_graph=True, create_graph=record, allow_unused=True, materialize_grads=True)
-    return gradient
+    starts = None if start is None else [start]
+    return filled(gradients_of([output], [leaf], starts, record), [leaf])[0]
 
 
 def _require_shape(name: str, shape: tuple[int, ...], leaf: Tensor) -> None:

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.packing import Packed
+    from autodiff_cli.autograd.saved.packing import PackedTensor
 
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
@@ -130,7 +130,7 @@ class FunctionNode(Node):
         self.check_saved()
         return tuple(self._unpack(entry) for entry in self._saved)
 
-    def _unpack(self, entry: Tensor | SavedOutput | Packed | None) -> Tensor | None:
+    def _unpack(self, entry: Tensor | SavedOutput | PackedTensor | None) -> Tensor | None:
         if isinstance(entry, Tensor):
             if not entry._requires_grad:
                 return entry

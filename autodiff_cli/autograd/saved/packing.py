@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.memory import Changed, next_sequence_nr
+from autodiff_cli.autograd.memory import ChangedOutput, next_sequence_nr
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import (
     OUTPUT,
@@ -78,7 +78,7 @@ _latest: ContextVar[tuple[Node | None, list[Any]]] = ContextVar("autodiff_latest
 """The node that selects elements and whose values were unpacked last, and these values, for ``apply_again``."""
 
 
-class Packed:
+class PackedTensor:
     """A saved tensor that was packed by a hook.
 
     Args:
@@ -149,10 +149,10 @@ class PackedNode(Node):
     @property
     def keeps_output(self) -> bool:  # type: ignore[override]
         """Whether an output is stored without hooks, so that a change of the output in place is an error."""
-        if isinstance(self._saved, Changed):
+        if isinstance(self._saved, ChangedOutput):
             return True
         entries = zip(self.saved_slots, self._saved or (), strict=False)
-        return any(edge == OUTPUT and not isinstance(entry, Packed) for (_, edge), entry in entries)
+        return any(edge == OUTPUT and not isinstance(entry, PackedTensor) for (_, edge), entry in entries)
 
     def saved_entries(self) -> Sequence[Any]:
         entries: Sequence[Any] = self._saved
@@ -191,7 +191,7 @@ class PackedNode(Node):
         for i in self.saved_order:
             entry = values[i]
             edge = self.saved_slots[i][1]
-            values[i] = entry.unpack(self) if isinstance(entry, Packed) else recorded(self, entry, edge)
+            values[i] = entry.unpack(self) if isinstance(entry, PackedTensor) else recorded(self, entry, edge)
         if self.selects and self._outputs == 1:
             _latest.set((self, values))
         return values
@@ -215,7 +215,7 @@ def packed_type(node_type: type[Node]) -> Any:
 
 def holds_packed(node: Node) -> bool:
     """Return whether a hook packed a saved tensor of a node, so that reading it calls a hook."""
-    return node._saved is not None and any(isinstance(entry, Packed) for entry in node.saved_entries())
+    return node._saved is not None and any(isinstance(entry, PackedTensor) for entry in node.saved_entries())
 
 
 def pack_saved(node: Node) -> None:
@@ -228,7 +228,7 @@ def pack_saved(node: Node) -> None:
     for i in node.saved_order or range(len(entries)):
         tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
         if tensor is not None:
-            entries[i] = Packed(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
+            entries[i] = PackedTensor(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
             is_packed = True
     if is_packed:
         _store(node, entries)
@@ -262,10 +262,10 @@ def saved_value(node: Node, index: int) -> Any:
         GraphError: if the value was freed or changed in place.
     """
     edge = node.saved_slots[index][1]
-    if node._saved is None or isinstance(node._saved, Changed):
+    if node._saved is None or isinstance(node._saved, ChangedOutput):
         node.check_saved()
     entry = node.saved_entries()[index]
-    if isinstance(entry, Packed):
+    if isinstance(entry, PackedTensor):
         return entry.unpack(node)
     check_version(entry, node.sequence_nr)
     if edge == OUTPUT:
@@ -292,7 +292,7 @@ class SavedInput:
 
     def __init__(self, tensor: Tensor) -> None:
         hooks = hooks_in_effect()
-        self._entry: Tensor | Packed = tensor if hooks is None else Packed(tensor, hooks)
+        self._entry: Tensor | PackedTensor = tensor if hooks is None else PackedTensor(tensor, hooks)
         self._sequence_nr = next_sequence_nr()
 
     def unpack(self) -> Tensor:
@@ -301,7 +301,7 @@ class SavedInput:
         Raises:
             GraphError: if it was saved without hooks and changed in place since.
         """
-        if isinstance(self._entry, Packed):
+        if isinstance(self._entry, PackedTensor):
             return self._entry.unpack(None)
         check_version(self._entry, self._sequence_nr)
         return self._entry

@@ -50,7 +50,7 @@ class Expansion:
 
     def variable(self, value: Array) -> Series:
         """Return the series of the variable around ``value``; the variable shifts all elements of an array by the same amount."""
-        series = self._made(value, None, (), recurrences.variable, min(self.order, 1))
+        series = self._new_series(value, None, (), recurrences.variable, min(self.order, 1))
         if self.order:
             series.coefficients.append(1.0)
             series.scaled_coefficients.append(1.0)
@@ -110,11 +110,12 @@ class Expansion:
                 if kind == "product" and type(one) in (int, float) and one == 1:
                     return other
             recurrence = recurrences.product if kind == "product" else recurrences.bilinear
-            return self._made(value, primitive, [*_as_coefficients((x, y)), *statics], recurrence, degree_of(x) + degree_of(y))
+            operands = [*_as_coefficients((x, y)), *statics]
+            return self._new_series(value, primitive, operands, recurrence, degree_of(x) + degree_of(y))
         if kind == "quotient":
             over, under = args if len(args) == 2 else (1.0, args[0])
             degree = self.order if type(under) is Series else degree_of(over)
-            return self._made(value, primitive, _as_coefficients((over, under)), recurrences.quotient, degree)
+            return self._new_series(value, primitive, _as_coefficients((over, under)), recurrences.quotient, degree)
         degree = self.order
         if kind == "power":
             exponent = args[1]
@@ -123,7 +124,7 @@ class Expansion:
             if exponent >= 0 and float(exponent).is_integer():
                 degree = int(exponent) * degree_of(args[0])
         is_total = kind == "total" and value.shape != np.broadcast_shapes(*map(shape_of, args))
-        return self._made(value, primitive, args, recurrences.total if is_total else recurrences.chain, degree)
+        return self._new_series(value, primitive, args, recurrences.total if is_total else recurrences.chain, degree)
 
     def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
         if primitive.name == "where" and np.ndim(value_of(args[0])) == 0:
@@ -131,9 +132,9 @@ class Expansion:
             if shape_of(chosen) == value.shape:
                 return chosen
         degree = max(degree_of(each) for each in flat(primitive, args))
-        return self._made(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
+        return self._new_series(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
 
-    def _made(
+    def _new_series(
         self, value: Array, primitive: Primitive | None, args: Sequence[Operand], recurrence: Recurrence, degree: int
     ) -> Series:
         series = Series.__new__(Series)
