@@ -1,4 +1,4 @@
-"""Text for messages: lists of words, counts, and shortened text."""
+"""Text for messages: numbers, lists of words, counts, and shortened text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Iterable
 
 _IN_TERM, _IN_WORD = r"\S\S", r"[\w.]{2}|\*\*|//"
 """Two characters between which a cut is inside a term, or inside a name, a number or an operator."""
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """Return a number with so many significant digits, such as ``0.6``, ``1e+6`` or ``1e-5``."""
+    text = f"{float(value) + 0.0:.{digits}g}"
+    return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
+from autodiff_cli.wording import number_text
 from autodiff_cli.wording import shortened as in_short
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def arguments_at(
                 continue
         if name == spelled(numbers):
             continue
-        text = f"{name} = {float(numbers):.6g}" if human else f"{name} = {spelled(numbers)}"
+        text = f"{name} = {number_text(float(numbers))}" if human else f"{name} = {spelled(numbers)}"
         if text not in texts.values():
             texts[key] = text
     return texts

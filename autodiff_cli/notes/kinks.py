@@ -19,7 +19,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_text, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Trace, flat, pointwise
 from autodiff_cli.notes.switches import Switch, switches, switching_elements
-from autodiff_cli.wording import plural
+from autodiff_cli.wording import number_text, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
@@ -59,12 +59,12 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
     from autodiff_cli.notes.one_sided_limits import Discontinuity, exact_jump
 
     if not np.all(np.isfinite(evaluation.output._data)):
-        scalars = [f"{name} = {_short(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
+        scalars = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
         return Discontinuity("undefined", ", ".join(scalars) or "the point")
     met = switches(evaluation, 1)
     for line, _, jump in _felt(evaluation, met, 1) if met else ():
         if jump is not None:
-            return Discontinuity("jump", f"{element_name(line.name, line.element)} = {_short(line.value)}", *jump)
+            return Discontinuity("jump", f"{element_name(line.name, line.element)} = {number_text(line.value)}", *jump)
     return exact_jump(evaluation) if met else None
 
 
@@ -162,8 +162,10 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
         by = f" with respect to {_variable(evaluation, line, first)}" if several else ""
         used = first.used if first is not None else float(line.look(0.0, 1)[1][0])
         one_sided = one_sided or (first is not None and first.one_sided)
-        begin = f"{by.strip()} it is {_short(used)}" if parts else f"the {ordinal(lowest)} used{by} is {_short(used)}{source}"
-        jumps = "" if jump is None else f"the value jumps from {_short(jump[0])} to {_short(jump[1])}"
+        begin = (
+            f"{by.strip()} it is {number_text(used)}" if parts else f"the {ordinal(lowest)} used{by} is {number_text(used)}{source}"
+        )
+        jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
         said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
         parts.append(f"{begin}{', ' if len(felt) > 1 else '; '}{said}")
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(felt[0].changes[0].used) else "kink"
@@ -182,7 +184,7 @@ def _place(evaluation: Evaluation, switch: Switch) -> str:
     shown = [text for text in texts.values() if text]
     if not shown:
         given = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
-        shown = [f"{name} = {_short(float(leaf._data))}" for name, leaf in given if not leaf.shape]
+        shown = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in given if not leaf.shape]
     at = f" at {', '.join(shown)}" if shown else ""
     return f"{call_text(step, evaluation.expression)}{at}{among(mask)}"
 
@@ -210,8 +212,8 @@ def _limits(change: Change | None) -> str:
     if change is None:
         return ""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):
-        return f"from both sides it is {_short(change.left)}"
-    left, right = ("does not exist" if math.isnan(side) else f"is {_short(side)}" for side in (change.left, change.right))
+        return f"from both sides it is {number_text(change.left)}"
+    left, right = ("does not exist" if math.isnan(side) else f"is {number_text(side)}" for side in (change.left, change.right))
     again = right.removeprefix("is ") if left.startswith("is ") and right.startswith("is ") else f"it {right}"
     return f"from the left it {left}, from the right {again}"
 
@@ -223,7 +225,3 @@ def _source(convention: str) -> str:
     about = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")
     about = about[about.find("(PyTorch") + 1 :].rstrip(")") if "(PyTorch" in about else about
     return f" ({about})" if about else ""
-
-
-def _short(value: float) -> str:
-    return f"{value + 0.0:.6g}"

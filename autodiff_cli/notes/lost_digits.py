@@ -25,6 +25,7 @@ from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import End
 from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT
 from autodiff_cli.notes.switches import switches
+from autodiff_cli.wording import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,7 +56,7 @@ class _Wrong(NamedTuple):
     relative: float
 
     def __str__(self) -> str:
-        return f"{self.name} is {self.given:.6g} and should be {self.true:.6g}"
+        return f"{self.name} is {number_text(self.given)} and should be {number_text(self.true)}"
 
 
 def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:

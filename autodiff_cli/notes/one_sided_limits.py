@@ -13,6 +13,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.wording import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -172,7 +173,7 @@ class Discontinuity(NamedTuple):
         """The one sentence that every command prints."""
         if self.kind == "undefined":
             return f"the value is not defined at {self.where}"
-        return f"the value jumps from {self.left + 0.0:.6g} to {self.right + 0.0:.6g} at {self.where}"
+        return f"the value jumps from {number_text(self.left)} to {number_text(self.right)} at {self.where}"
 
 
 def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
@@ -215,7 +216,7 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
             for index, label, value in elements:
                 for slope in differences.slopes(index):
                     if slope.kind in kinds:
-                        return f"{label} = {value:.6g}", slope
+                        return f"{label} = {number_text(value)}", slope
     return None
 
 

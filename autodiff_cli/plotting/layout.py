@@ -12,6 +12,7 @@ import numpy as np
 from autodiff_cli.arrays import Floats, Indices
 from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.model import Field, Plot
+from autodiff_cli.wording import number_text
 
 CROWDED = 40
 """The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""
@@ -152,15 +153,11 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
         values = [digit * 10.0**power for power in powers if power % step == 0 for digit in digits]
         values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
         if 2 <= len(values) <= most:
-            return [math.log10(value) for value in values], [_power(value) for value in values]
+            return [math.log10(value) for value in values], [number_text(value) for value in values]
     places, labels = ticks(10.0**low, 10.0**high, most)
     return [math.log10(place) for place in places if place > 0], [
         label for place, label in zip(places, labels, strict=True) if place > 0
     ]
-
-
-def _power(value: float) -> str:
-    return f"{value:g}".replace("e+0", "e+").replace("e-0", "e-")
 
 
 def _steps(low: float, high: float, step: float) -> list[float]:
@@ -179,12 +176,12 @@ def _of_pi(share: float) -> str:
 def tick_labels(values: Sequence[float]) -> list[str]:
     """Return the labels of ticks, with the fewest digits that distinguish them."""
     apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
-    texts = [f"{v:g}" for v in values]
+    texts = [number_text(v) for v in values]
     for digits in range(7, 18):
         if all(abs(float(t) - v) <= apart for t, v in zip(texts, values, strict=True)):
             break
-        texts = [f"{v:.{digits}g}" for v in values]
-    return [_with_minus(t.replace("e+0", "e+").replace("e-0", "e-")) for t in texts]
+        texts = [number_text(v, digits) for v in values]
+    return [_with_minus(text) for text in texts]
 
 
 def _with_minus(text: str) -> str:
@@ -248,7 +245,7 @@ def field_bands(field: Field, most: int) -> tuple[list[float], list[str]]:
     if not isinstance(field.levels, tuple):
         return bands(low, high, field.levels or most)
     below, above = [low] * (low < field.levels[0]), [high] * (high > field.levels[-1])
-    texts = [_power(level) for level in field.levels]
+    texts = [number_text(level) for level in field.levels]
     return [*below, *field.levels, *above], [*[""] * len(below), *texts, *[""] * len(above)]
 
 

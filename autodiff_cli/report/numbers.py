@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.limits import check_printed, places
+from autodiff_cli.wording import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -71,8 +72,7 @@ def _nested(value: Any, spelled: Callable[[Any], str]) -> str:
 def _short(value: Number, precision: int) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    text = f"{float(value):.{precision}g}"
-    return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
+    return number_text(float(value), precision)
 
 
 def exact(value: Number) -> str:
