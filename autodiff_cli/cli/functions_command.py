@@ -26,12 +26,12 @@ def command(words: str | None, out: Output) -> None:
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
-    from autodiff_cli.report.functions import FunctionList, found
+    from autodiff_cli.report.functions import FunctionList, matching
     from autodiff_cli.suggest import suggestion
 
     every = list({function.name: function for function in FUNCTIONS.values()}.values())
     one = words is not None and words in FUNCTIONS
-    functions = [FUNCTIONS[words]] if words is not None and one else every if words is None else found(every, words)
+    functions = [FUNCTIONS[words]] if words is not None and one else every if words is None else matching(every, words)
     if not functions:
         hint = suggestion(str(words), FUNCTIONS) or "use fewer words, or 'autodiff functions' to list all"
         raise UnknownName(f"no function matches '{words}'", hint=hint)

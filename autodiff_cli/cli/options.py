@@ -237,7 +237,7 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     formats = known.for_use(use)
     of_files = known.for_use(*files)
 
-    def made(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
+    def chosen_output(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
         chosen = style_of(path, of_files) if path else chosen_format(style, as_json, formats)
         return Output(chosen, path=path or None, **others).checked(as_json or _is_given("style"))
 
@@ -251,7 +251,7 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
         own.insert(0, click.option("-o", "--output", "path", metavar="FILE", help=target))
     if bare:
         own.append(quiet(f"Print only the {bare}, one per line."))
-    return together("out", made, *own, *more, color)
+    return together("out", chosen_output, *own, *more, color)
 
 
 numbers_output = output(strict, quiet_notes, precision, full)

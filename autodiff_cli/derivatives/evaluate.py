@@ -14,9 +14,9 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.names import without_variable
-from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
 from autodiff_cli.wording import listed
 

@@ -32,7 +32,7 @@ def product_with_jacobian(evaluation: Evaluation, vector: Sequence[Tensor]) -> A
         try:
             for statement in evaluation.evaluator.tree.children:
                 value = machine.statement(statement)
-            primal, tangent = split(machine.tensors.of(value), level)
+            primal, tangent = split(machine.tensors.as_tensor(value), level)
         except (AutodiffError, NotImplementedError):  # the evaluation succeeded, so only forward mode fails
             return None
     moved: Array = np.zeros_like(primal._data)[()] if tangent is None else tangent._data

@@ -194,7 +194,7 @@ def series(evaluation: Evaluation, order: int) -> Array:
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for statement in evaluation.evaluator.tree.children:
             value = machine.statement(statement)
-        return expansion.coefficients(machine.tensors.of(value))
+        return expansion.coefficients(machine.tensors.as_tensor(value))
 
 
 def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None:

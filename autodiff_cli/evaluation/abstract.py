@@ -88,7 +88,7 @@ class SymbolicEvaluator(Evaluator):
         for item in value:
             if not isinstance(item, (Tensor, list)):
                 try:
-                    self.tensors.of(item)
+                    self.tensors.as_tensor(item)
                 except AutodiffError as error:
                     raise error.at(node.span, self.source) from None
         return self._made(None, [self._whole(item, node) for item in value], {}, node)

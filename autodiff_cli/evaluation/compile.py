@@ -55,7 +55,7 @@ class TracingEvaluator(Evaluator):
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """Trace the body of a function as one instruction that has the derivatives in ``with grad``."""
-        arguments = [self.tensors.of(value) for value in given]
+        arguments = [self.tensors.as_tensor(value) for value in given]
         tracer = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if tracer is None:
             return super().with_own_vjp(function, given, node)

@@ -14,9 +14,9 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import cut_names
-from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.limits import check_printed, places
@@ -58,7 +58,7 @@ class TensorRow(NamedTuple):
     grad: Array | None
 
     @classmethod
-    def of(cls, tensor: Tensor, name: str, expression: str) -> TensorRow:
+    def from_tensor(cls, tensor: Tensor, name: str, expression: str) -> TensorRow:
         """Read the state of a tensor."""
         node, extra = tensor.grad_fn, tensor._extra
         return cls(
@@ -214,12 +214,14 @@ class Evaluation:
 
     def rows(self) -> list[TensorRow]:
         """Return a row for every tensor: first the variables, then the tensors of the program in order of evaluation."""
-        return [TensorRow.of(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
+        return [TensorRow.from_tensor(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[TensorRow]:
         """Return the gradients of the variables as tensors, with the ``grad_fn`` that ``create_graph`` recorded."""
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
-        return [TensorRow.of(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
+        return [
+            TensorRow.from_tensor(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None
+        ]
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
         """Return an evaluator of the same program with some leaves replaced; it does not list tensors."""

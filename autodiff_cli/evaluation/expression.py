@@ -76,7 +76,7 @@ class Evaluator(Machine):
         last = self.tree.children[-1]
         try:
             joined = last.children[1] if last.kind == "assignment" else last
-            tensor = self.tensors.of(value, joined if holds_tensor(value) else None)
+            tensor = self.tensors.as_tensor(value, joined if holds_tensor(value) else None)
             if last.kind == "assignment":
                 self.names[last.children[0].text] = tensor
                 last = last.children[1]

@@ -102,7 +102,7 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
     with np.errstate(all="ignore"), set_grad_enabled(False), evaluator.tensors.unlisted():
         for statement in evaluator.tree.children:
             value = evaluator.statement(statement)
-    return as_operand(evaluator.tensors.of(value))
+    return as_operand(evaluator.tensors.as_tensor(value))
 
 
 @functools.lru_cache(256)

@@ -156,7 +156,7 @@ class Operations:
     def indexed(self, thing: object, node: Syntax) -> Tensor:
         """Return the operand of an index as a tensor."""
         if isinstance(thing, list):
-            thing = self.tensors.of(thing, node.children[0])
+            thing = self.tensors.as_tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
             what = "a plain number" if is_plain(thing) else described(thing)
             raise ArgumentError(f"{what} cannot be indexed", span=node.span)
@@ -175,7 +175,7 @@ class Operations:
             hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, self.members(thing))
             hint = hint or f"the attributes are {', '.join(ATTRIBUTES)}, and functions can be called as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
-        tensor = self.tensors.of(thing, node.children[0])
+        tensor = self.tensors.as_tensor(thing, node.children[0])
         if name in ("shape", "ndim"):
             return list(tensor.shape) if name == "shape" else tensor.ndim
         named("autodiff_cli.ops.shape")
@@ -216,7 +216,7 @@ def as_keys(values: Sequence[object], tensors: TensorLog) -> list[Any]:
         if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
             raise ArgumentError(f"{described(value)} is not a position", hint=_WANTED)
     keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
-    return [positions(tensors.of(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
+    return [positions(tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
 
 def item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:

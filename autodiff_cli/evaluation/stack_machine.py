@@ -90,7 +90,7 @@ class Machine(Operations):
         if node.kind == "assignment":
             value = self.evaluate(node.children[1])
             if isinstance(value, list):
-                value = self.tensors.of(value, node.children[1])
+                value = self.tensors.as_tensor(value, node.children[1])
             self.names[node.children[0].text] = value
             return value
         if node.kind.startswith("definition"):
@@ -118,7 +118,7 @@ class Machine(Operations):
         *names, tree = node.children
         parts = self.unpacked(self.evaluate(tree), len(names), node)
         for name, part in zip(names, parts, strict=True):
-            self.names[name.text] = self.tensors.of(part) if isinstance(part, list) else part
+            self.names[name.text] = self.tensors.as_tensor(part) if isinstance(part, list) else part
         return parts
 
     # The stack of work
@@ -307,7 +307,7 @@ class Machine(Operations):
         """Return the work for calling a function of the program, or its result if the function has user-written derivatives."""
         bound = function.bound(given, named)
         self.count(node)
-        bound = [self.tensors.of(value, node) if isinstance(value, list) else value for value in bound]
+        bound = [self.tensors.as_tensor(value, node) if isinstance(value, list) else value for value in bound]
         if function.partials is not None:
             return self.with_own_vjp(function, bound, node)
         self._depth += 1
@@ -336,7 +336,7 @@ class Machine(Operations):
         """Call a function with user-written derivatives."""
         from autodiff_cli.evaluation.user_function import call_with_own_vjp
 
-        tensors = [self.tensors.of(value) for value in given]
+        tensors = [self.tensors.as_tensor(value) for value in given]
         result = self.tensors.keep(call_with_own_vjp(self, function, tensors), node)
         self.tensors.trace(None, tensors, {}, result, node)
         return result
@@ -346,7 +346,7 @@ class Machine(Operations):
         before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, given, strict=True))}
         try:
             with self.tensors.unlisted():
-                return self.tensors.of(self.evaluate(body))
+                return self.tensors.as_tensor(self.evaluate(body))
         finally:
             self._scope = before
 
@@ -356,7 +356,7 @@ class Machine(Operations):
         """Return the work for the branch that a scalar condition selects; a tensor of conditions selects element by element."""
         condition = values[0]
         if not isinstance(condition, (bool, int, float, Tensor)):
-            condition = self.tensors.of(condition, node)
+            condition = self.tensors.as_tensor(condition, node)
         if isinstance(condition, Tensor) and condition.shape != ():
             return self.select(node, condition)
         return Pending([(node.children[0 if condition else 2], None, 0)])

@@ -116,7 +116,7 @@ class TensorLog:
             return f"{self.text((start, start + half))} ... {self.text((end - half, end))}"
         return " ".join(self.source[start:end].split())
 
-    def of(self, value: object, node: Syntax | None = None) -> Tensor:
+    def as_tensor(self, value: object, node: Syntax | None = None) -> Tensor:
         """Return a value as a tensor: a tensor unchanged, a number as a constant, and a list as its stacked elements.
 
         Args:
@@ -151,7 +151,7 @@ class TensorLog:
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
         """Stack the items of a list that contains tensors along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
-        tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
+        tensors = [self.as_tensor(item, at) for item, at in zip(items, inner, strict=True)]
         try:
             stacked: Tensor = FUNCTIONS["stack"].function(tensors)
         except ShapeError as error:
@@ -179,7 +179,7 @@ class TensorLog:
             return None
         if is_plain(value):
             return value
-        tensor = self.of(value, node)
+        tensor = self.as_tensor(value, node)
         if tensor.dtype.kind == "i" and op.section not in _MOVING:
             return tensor.to(self.dtype)
         return tensor
@@ -207,9 +207,9 @@ class TensorLog:
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], given[1:], strict=False)
-            arguments = [[self.of(v, node) for v in given[0]], *(static(v, op, p) for p, v in rest)]
+            arguments = [[self.as_tensor(v, node) for v in given[0]], *(static(v, op, p) for p, v in rest)]
         elif op.variadic:
-            arguments = [self.of(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
+            arguments = [self.as_tensor(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
             arguments = [arguments] if op.tensors else arguments
         else:
             given_for = zip(_by_position(op, len(given)), given, strict=True)

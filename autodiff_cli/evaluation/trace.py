@@ -30,7 +30,7 @@ class Step(NamedTuple):
     tree: Syntax
 
     @property
-    def given(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Any, ...]:
         """All arguments, with keyword arguments last."""
         return (*self.arguments, *self.keywords.values())
 
@@ -75,7 +75,7 @@ def raw(value: object) -> Any:
 
 def flat(step: Step) -> Iterator[Any]:
     """Yield the arguments of a step, with each item of a sequence of tensors separately."""
-    for value in step.given:
+    for value in step.inputs:
         if isinstance(value, (list, tuple)):
             yield from value
         else:
@@ -111,7 +111,7 @@ def reach(step: Step) -> tuple[int, ...] | None:
 
 
 def _broadcast(step: Step) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(value.shape for value in step.given if type(value) is Tensor))
+    return np.broadcast_shapes(*(value.shape for value in step.inputs if type(value) is Tensor))
 
 
 def compares(step: Step) -> bool:

@@ -125,8 +125,8 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
     try:
         with np.errstate(all="ignore"), no_grad():
             machine = Machine("", {}, np.asarray(local).dtype, listing=False)
-            machine.names.update({name: machine.tensors.of(_plain(value)) for name, value in given.items()})
-            computed = np.asarray(machine.tensors.of(machine.evaluate(tree))._data, np.float64)
+            machine.names.update({name: machine.tensors.as_tensor(_plain(value)) for name, value in given.items()})
+            computed = np.asarray(machine.tensors.as_tensor(machine.evaluate(tree))._data, np.float64)
             wanted = np.asarray(local, np.float64)
             few = np.asarray(local).dtype.itemsize < 8
             return bool(np.all(np.isclose(computed, wanted, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))

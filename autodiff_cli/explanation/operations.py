@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.autograd.tensor import Tensor, root_of
-from autodiff_cli.evaluation import phrasing
+from autodiff_cli.evaluation import descriptions
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
 from autodiff_cli.explanation.model import ForwardLine
@@ -114,14 +114,16 @@ class NodeOperations:
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
-        trees, values = phrasing.operands(step), _flat(step)
+        trees, values = descriptions.operands(step), _flat(step)
         if tree.kind in ("index", "attribute"):
             trees, values = tree.children[:1], values[:1]
         elif tree.kind == "comparison" and len(tree.children) == 3:
             trees = tree.children[::2]
         elif not trees and tree.kind in ("call", "list"):
             trees = tree.children if tree.kind == "list" else arguments(tree)
-        if len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.given), None), (list, tuple)):  # stack([x, y])
+        if (
+            len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.inputs), None), (list, tuple))
+        ):  # stack([x, y])
             trees = trees[0].children
         if len(trees) != len(values):
             return tree
@@ -303,7 +305,7 @@ def _is_one(step: Step, node: Node) -> bool:
 def _flat(step: Step) -> list[Any]:
     """Return the arguments of a step, with each sequence of tensors replaced by its items."""
     values: list[Any] = []
-    for value in step.given:
+    for value in step.inputs:
         is_sequence = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
         values += value if is_sequence else [value]
     return values

@@ -10,8 +10,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import either, optional
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, NAMES, VALUES, at_a_point, checks, choice
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, UsageError, setting
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import Evaluation, list_of
-from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, graph_of_tensor, run_backward
 from autodiff_cli.graph_drawing.collapse import collapse as collapsed
 from autodiff_cli.graph_drawing.collapse import cut, readable

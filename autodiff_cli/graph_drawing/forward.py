@@ -9,10 +9,10 @@ import numpy as np
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
+from autodiff_cli.evaluation.descriptions import operands
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
-from autodiff_cli.evaluation.phrasing import operands
 from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
@@ -148,14 +148,14 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax |
     trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else operands(step)
     if tree.kind == "comparison" and len(tree.children) == 3:
         trees = tree.children[::2]
-    trees = trees or [None] * len(step.given)
+    trees = trees or [None] * len(step.inputs)
     if op is None:
         yield from zip(step.arguments, trees, strict=False)
     elif op.variadic:
         yield from ((value, None) for value in (step.arguments[0] if op.tensors and step.arguments else ()))
     else:
         parameters = [*op.parameters[: len(step.arguments)], *step.keywords]
-        for parameter, value, shown in zip(parameters, step.given, trees, strict=False):
+        for parameter, value, shown in zip(parameters, step.inputs, trees, strict=False):
             if parameter in op.tensors and value is not None:
                 yield value, shown
 

@@ -130,7 +130,7 @@ class _Tracing:
 
     def value(self, tree: Syntax) -> Tensor:
         try:
-            return self.evaluator.tensors.of(self.evaluator.evaluate(tree))
+            return self.evaluator.tensors.as_tensor(self.evaluator.evaluate(tree))
         except NotRecordable:
             raise
         except AutodiffError:  # an operation inside a function is a description, which may leave out arguments

@@ -155,7 +155,7 @@ class Recording(ABC):
     # Tensors
 
     def _rows(self) -> dict[str, TensorRow]:
-        rows = [TensorRow.of(tensor, name, self._expression(name)) for name, tensor in self._named()]
+        rows = [TensorRow.from_tensor(tensor, name, self._expression(name)) for name, tensor in self._named()]
         return {row.name: _copied(row) for row in rows}
 
     def _catch_up(self, tree: Syntax) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.phrasing import Note, note
+from autodiff_cli.evaluation.descriptions import Note, note
 from autodiff_cli.notes.rounding_bounds import is_accurate
 from autodiff_cli.notes.switches import switches
 

@@ -83,7 +83,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
     for step in trace:
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
-    known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
+    known = errors.error(output) if errors.is_result(output) or output.shape else errors.error(float(output._data))
     return errors.lost, bool(np.any(known)) and bool(np.any(_some_relative(known, output._data) > errors.limit))
 
 
@@ -98,12 +98,12 @@ class _Errors:
         self._plain: dict[float, float] = {}
         self._made = {id(step.result): step for step in reversed(trace)}
 
-    def of(self, value: object) -> Error:
+    def error(self, value: object) -> Error:
         if type(value) is Tensor:
             return self._of.get(id(value), 0.0)
         return self._plain.get(value, 0.0) if isinstance(value, float) else 0.0
 
-    def made(self, value: object) -> bool:
+    def is_result(self, value: object) -> bool:
         """Return whether a step made a value."""
         return id(value) in self._made
 
@@ -148,7 +148,7 @@ class _Errors:
             return value if places is None or not np.ndim(value) else np.broadcast_to(value, shape)[places]
 
         values = {key: pick(raw(value)) for key, value in step.slots}
-        errors = {key: pick(self.of(value)) for key, value in step.slots if _is_operand(op, key) and np.any(self.of(value))}
+        errors = {key: pick(self.error(value)) for key, value in step.slots if _is_operand(op, key) and np.any(self.error(value))}
         result = np.asarray(pick(raw(step.result)), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
         total = np.where(is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
@@ -175,7 +175,7 @@ class _Errors:
         Joins and selections propagate absolute errors; other steps preserve the relative error.
         """
         op = step.op
-        errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
+        errors = [(self.error(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.error(value))]
         before = max((float(np.max(_some_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
             return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
@@ -211,7 +211,7 @@ class _Errors:
     def _sum(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
         x = next(iter(flat(step)))
         values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step.result), np.float64)
-        given = self.of(x)
+        given = self.error(x)
         before = float(np.max(_some_relative(given, values), initial=0.0))
         if result.shape:
             size = np.abs(result if places is None else result[places])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_text, first_place, note, ordinal
+from autodiff_cli.evaluation.descriptions import Note, among, arguments_at, call_text, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Trace, flat, pointwise
 from autodiff_cli.notes.switches import Switch, switches, switching_elements
 from autodiff_cli.wording import number_text, plural
@@ -162,9 +162,8 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
         by = f" with respect to {_variable(evaluation, line, first)}" if several else ""
         used = first.used if first is not None else float(line.look(0.0, 1)[1][0])
         one_sided = one_sided or (first is not None and first.one_sided)
-        begin = (
-            f"{by.strip()} it is {number_text(used)}" if parts else f"the {ordinal(lowest)} used{by} is {number_text(used)}{source}"
-        )
+        shown = number_text(used)
+        begin = f"{by.strip()} it is {shown}" if parts else f"the {ordinal(lowest)} used{by} is {shown}{source}"
         jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
         said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
         parts.append(f"{begin}{', ' if len(felt) > 1 else '; '}{said}")

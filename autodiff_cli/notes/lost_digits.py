@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal, shortened
+from autodiff_cli.evaluation.descriptions import Note, first_place, note, ordinal, shortened
 from autodiff_cli.evaluation.trace import pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.phrasing import Note, among, first_place, note, spelled
+from autodiff_cli.evaluation.descriptions import Note, among, first_place, note, spelled
 from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw
 from autodiff_cli.notes.rewrites import way_out
 from autodiff_cli.notes.step_descriptions import described
@@ -205,7 +205,7 @@ def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
     result = origin.value[place] if pointwise(step) else origin.value.reshape(-1)[0]
     if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
         return None
-    if len(step.given) == 1 or len(op.tensors) == 1:
+    if len(step.inputs) == 1 or len(op.tensors) == 1:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
         message = f"{op.name}({spelled(value)}) is {result}{among(outside)}: {op.name} is defined for {op.domain}"
     else:

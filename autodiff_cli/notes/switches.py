@@ -66,7 +66,7 @@ def switching_elements(step: Step, order: int) -> Mask | bool | None:
     if op is None:
         return None
     if op.name in _COMPARISONS:
-        return np.asarray(np.equal(*map(raw, step.given)))
+        return np.asarray(np.equal(*map(raw, step.inputs)))
     first = step.arguments[0] if step.arguments else None
     if op.name in _OF_TRUTH or op.name in _BRANCHES:
         zero = np.equal(raw(first), 0) if np.result_type(raw(first)) != np.bool_ else None

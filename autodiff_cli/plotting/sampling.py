@@ -14,8 +14,8 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
 from autodiff_cli.evaluation import compile
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.names import free_names, without_value
-from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse

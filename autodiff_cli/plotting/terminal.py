@@ -13,10 +13,9 @@ from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
 from autodiff_cli.plotting.model import Plot
-from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.styled_text import Text
-from autodiff_cli.report.terminal import is_colored
+from autodiff_cli.report.terminal import is_colored, most_columns
 
 COLORS = (32, 166, 133, 35, 161, 136)
 """Blue, orange, purple, green, red and brown in the palette of 256 colours; they are legible on black and on white."""
@@ -33,7 +32,7 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
     The default width is the width of the terminal or that of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The default height
     is a quarter of the width, but at least 18 rows, reduced to fit the terminal.
     """
-    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (widths.given() or 80, 24)
+    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (most_columns() or 80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
     return columns, max(8, rows)

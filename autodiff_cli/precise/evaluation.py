@@ -197,10 +197,10 @@ class _TensorLog(TensorLog):
         super().__init__(source, np.dtype(np.float64), given, listing)
         self.math = math
 
-    def of(self, value: Any, node: Syntax | None = None) -> Tensor:
+    def as_tensor(self, value: Any, node: Syntax | None = None) -> Tensor:
         if isinstance(value, Precise):
             return value
-        made = super().of(value, node)
+        made = super().as_tensor(value, node)
         if isinstance(value, Tensor) or not made.is_floating_point() or isinstance(made, Precise):
             return self.raised(made)
         exact = precise(self.math, np.array(value, dtype=object))
@@ -295,7 +295,7 @@ class PreciseEvaluator(Evaluator):
         return super().keys([_lowered(value) for value in values])
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        value = self.within(function, function.body, [self.tensors.of(value) for value in given])
+        value = self.within(function, function.body, [self.tensors.as_tensor(value) for value in given])
         return self.tensors.keep(value, node)
 
 

@@ -11,8 +11,8 @@ import re
 import sys
 
 from autodiff_cli.errors import AutodiffError, Span
-from autodiff_cli.report import widths
 from autodiff_cli.report.control_characters import visible, visible_json
+from autodiff_cli.report.terminal import most_columns
 
 _WIDEST = 76
 _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
@@ -60,7 +60,7 @@ def _columns() -> int | None:
         own = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError, AttributeError):
         return None
-    return widths.given() or max(20, own or 80)
+    return most_columns() or max(20, own or 80)
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:

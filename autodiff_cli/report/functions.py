@@ -8,19 +8,19 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.command_result import CommandResult, Record
 
 
-def found(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo]:
+def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo]:
     """Return the functions whose description contains all words, in upper or lower case.
 
     Functions with one of the words as a name are first, then those with one of the words in a name.
     """
     wanted = words.lower().split()
-    matching = []
+    ranked = []
     for each in functions:
         names = " ".join([each.name, *each.aliases])
         text = " ".join([names, each.summary, each.formula, each.section]).lower()
         if all(word in text for word in wanted):
-            matching.append((not any(word in names.split() for word in wanted), not any(word in names for word in wanted), each))
-    return [each for *_, each in sorted(matching, key=lambda one: one[:2])]
+            ranked.append((not any(word in names.split() for word in wanted), not any(word in names for word in wanted), each))
+    return [each for *_, each in sorted(ranked, key=lambda one: one[:2])]
 
 
 class FunctionList(CommandResult):

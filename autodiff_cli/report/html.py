@@ -52,7 +52,7 @@ def of_tensor(tensor: Tensor) -> str:
     A tensor of a transformation (a dual tensor, a batched tensor) is displayed as text, and so is a view without a valid history.
     """
     try:
-        row = TensorRow.of(tensor, "", "") if type(tensor) is Tensor else None
+        row = TensorRow.from_tensor(tensor, "", "") if type(tensor) is Tensor else None
     except GraphError:
         row = None  # the history of a view was lost by an in-place change
     if row is None:

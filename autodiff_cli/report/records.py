@@ -75,7 +75,7 @@ def _cell(value: ArrayLike | None, nothing: str = "") -> str:
     return exact_array(value) if isinstance(value, list) else str(value)
 
 
-class _Lines(list[str]):
+class _ListFile(list[str]):
     """A file for ``csv.writer``, which calls ``write`` once for each row."""
 
     write = list[str].append
@@ -85,7 +85,7 @@ def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
     r"""Return rows as CSV; a cell that contains ``\n`` or ``\r`` is quoted."""
     import csv
 
-    lines = _Lines()
+    lines = _ListFile()
     csv.writer(lines, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
     return "".join([f"{line[:-2]}\n" for line in lines])
 

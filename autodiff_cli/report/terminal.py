@@ -7,17 +7,26 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from autodiff_cli.report import widths
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import Renderable, Table
 
+_LEAST = 20
 _WIDEST = 100_000
 """The width of tables in a pipe, which they never need."""
 
 
+def most_columns() -> int | None:
+    """Return the number of columns in the variable ``COLUMNS``, but at least 20; ``None`` if it does not contain a number.
+
+    A shell has its own variable of this name, which programs see only if the user exports it.
+    """
+    text = os.environ.get("COLUMNS", "")
+    return max(_LEAST, int(text)) if text.isdecimal() and int(text) else None
+
+
 def width() -> int:
     """Return the number of columns of the terminal, or that of ``COLUMNS``; in a pipe, there is no other limit."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else widths.given() or _WIDEST
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else most_columns() or _WIDEST
 
 
 def is_colored(color: str) -> bool:

@@ -125,7 +125,7 @@ class Blocks(Machine):
         """Give a name a value: a local name in a function, and a name of the program elsewhere."""
         if isinstance(value, list):
             try:
-                value = self.tensors.of(value, tree)
+                value = self.tensors.as_tensor(value, tree)
             except ShapeError:
                 if not holds_tensor(value):
                     raise  # tensors of different shapes stay a list

@@ -203,13 +203,13 @@ class Interpreter(Blocks):
                 f"show requires tensors, not {described(value)}", span=tree.span, source=self.source, hint=f"use print({name})"
             )
         try:
-            return TensorRow.of(self.tensors.of(value), name, self.expressions.get(name, name)).record()
+            return TensorRow.from_tensor(self.tensors.as_tensor(value), name, self.expressions.get(name, name)).record()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
-        return [TensorRow.of(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
+        return [TensorRow.from_tensor(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""
@@ -238,7 +238,7 @@ class Interpreter(Blocks):
         elif node.kind == "set_index":
             if not isinstance(target, Tensor):
                 raise ArgumentError(f"only a tensor has elements to set, not {described(target)}")
-            set_elements(target, self.keys(keys), value if is_plain(value) else self.tensors.of(value))
+            set_elements(target, self.keys(keys), value if is_plain(value) else self.tensors.as_tensor(value))
         elif isinstance(target, Tensor):
             name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
@@ -271,7 +271,7 @@ class Interpreter(Blocks):
             hint = f"set one of the attributes {', '.join(SETTABLE)}"
             raise UnknownName(f"'.{name}' of {described(target)} cannot be set", span=node.children[1].span, hint=hint)
         if name != "requires_grad" and (value is not None or name == "data"):
-            value = self.tensors.of(value)
+            value = self.tensors.as_tensor(value)
         setattr(target, name, value)
 
     # Names, attributes, calls
@@ -335,7 +335,7 @@ class Interpreter(Blocks):
     def _method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         thing, *rest = given
         if isinstance(thing, (list, bool, int, float)):
-            thing = self.tensors.of(thing)
+            thing = self.tensors.as_tensor(thing)
         if name in METHODS.get(kind_of(thing), ()):
             return call(name, getattr(thing, name), rest, named, self._argument)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
@@ -368,11 +368,15 @@ class Interpreter(Blocks):
             if value is tensor:
                 return items
         if isinstance(value, list):
-            return [self.tensors.of(v) for v in value] if any(isinstance(v, Tensor) for v in value) else self.tensors.of(value)
+            return (
+                [self.tensors.as_tensor(v) for v in value]
+                if any(isinstance(v, Tensor) for v in value)
+                else self.tensors.as_tensor(value)
+            )
         return value
 
     def _given_back(self, value: object) -> Any:
-        return value if isinstance(value, tuple) or value is None else self.tensors.of(value)
+        return value if isinstance(value, tuple) or value is None else self.tensors.as_tensor(value)
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):

@@ -118,10 +118,12 @@ def gives(tree: Syntax, values: Mapping[str, Any], local: Any) -> bool:
         machine = Machine("", {}, np.dtype(np.float64), listing=False)
         for name, value in values.items():
             if value is not None:
-                machine.names[name] = machine.tensors.of(value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value)
+                machine.names[name] = machine.tensors.as_tensor(
+                    value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+                )
         try:
             (parsed,) = parse(_plain(unparse(tree))).children
-            found = np.asarray(machine.tensors.of(machine.evaluate(parsed))._data, np.float64)
+            found = np.asarray(machine.tensors.as_tensor(machine.evaluate(parsed))._data, np.float64)
         except AutodiffError:
             return False
         wanted = np.asarray(local, np.float64)

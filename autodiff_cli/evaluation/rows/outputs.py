@@ -68,7 +68,7 @@ def numbers(evaluator: Evaluator, several: bool) -> list[Tensor]:
     if not several:
         return [_scalar(evaluator.as_tensor(evaluator.run()), last, evaluator)]
     return [
-        _scalar(evaluator.tensors.of(value, item), item, evaluator)
+        _scalar(evaluator.tensors.as_tensor(value, item), item, evaluator)
         for value, item in zip(evaluator.run(), last.children, strict=True)
     ]
 

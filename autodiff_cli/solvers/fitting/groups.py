@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
-from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import MOST, NOT_FINITE, Minimizer, optimality
 from autodiff_cli.solvers.fitting.inference import derived_in_groups

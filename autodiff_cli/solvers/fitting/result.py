@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
-from autodiff_cli.evaluation.phrasing import Note, note
+from autodiff_cli.evaluation.descriptions import Note, note
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.minimize import Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.inference import derived_quantities

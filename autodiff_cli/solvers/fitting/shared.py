@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import DataError, UsageError, setting
-from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.engine.minimize import Box, Minimizer, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced

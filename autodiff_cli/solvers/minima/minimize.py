@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
 from autodiff_cli.solvers.minima.descent import DENSE

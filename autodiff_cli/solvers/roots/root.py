@@ -11,8 +11,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.solvers.bounds import Interval, intervals
 from autodiff_cli.solvers.roots.iteration import MOST_STEPS, SearchResult, search
 from autodiff_cli.solvers.roots.over import Roots, roots_over

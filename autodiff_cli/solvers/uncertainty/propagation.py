@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, VALUES, checks
 from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
-from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.system import MOST_TRACED, System
