@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
@@ -13,56 +12,16 @@ from mpmath import mpf
 import autodiff_cli as ad
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.nn import functional
+from tests.truth import ACTIVATIONS, records
 
-POINTS = (-45.0, -8.0, -0.6, 0.4, 2.9, 30.0)
-
-
-def _sigmoid(x: Any) -> Any:
-    return 1 / (1 + mpmath.exp(-x))
+ACTIVATION = records(ACTIVATIONS)
 
 
-def _softplus(x: Any) -> Any:
-    return mpmath.log1p(mpmath.exp(x))
-
-
-def _left(x: Any, otherwise: Any) -> Any:
-    return x if x > 0 else otherwise
-
-
-SELU = mpf("1.6732632423543772848170429916717"), mpf("1.0507009873554804934193349852946")
-GELU = mpmath.mpf("0.044715")
-DEFINITIONS: dict[str, Any] = {
-    "sigmoid(x)": _sigmoid,
-    "logsigmoid(x)": lambda x: -_softplus(-x),
-    "softplus(x)": _softplus,
-    "softplus(x, beta=2)": lambda x: _softplus(2 * x) / 2,
-    "silu(x)": lambda x: x * _sigmoid(x),
-    "swish(x)": lambda x: x * _sigmoid(x),
-    "mish(x)": lambda x: x * mpmath.tanh(_softplus(x)),
-    "gelu(x)": lambda x: x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
-    "gelu(x, approximate='tanh')": lambda x: x * _sigmoid(2 * mpmath.sqrt(2 / mpmath.pi) * (x + GELU * x**3)),
-    "elu(x, 1.5)": lambda x: _left(x, mpf(1.5) * mpmath.expm1(x)),
-    "selu(x)": lambda x: SELU[1] * _left(x, SELU[0] * mpmath.expm1(x)),
-    "celu(x)": lambda x: _left(x, mpmath.expm1(x)),
-    "elu(x)": lambda x: _left(x, mpmath.expm1(x)),
-    "leaky_relu(x)": lambda x: _left(x, mpf("0.01") * x),
-    "celu(x, 2)": lambda x: _left(x, 2 * mpmath.expm1(x / 2)),
-    "leaky_relu(x, 0.25)": lambda x: _left(x, x / 4),
-    "softsign(x)": lambda x: x / (1 + abs(x)),
-    "relu6(x)": lambda x: min(max(x, mpf(0)), mpf(6)),
-    "hardtanh(x)": lambda x: min(max(x, mpf(-1)), mpf(1)),
-    "hardsigmoid(x)": lambda x: min(max(x + 3, mpf(0)), mpf(6)) / 6,
-}
-
-
-@pytest.mark.parametrize("x", POINTS)
-@pytest.mark.parametrize("expression", DEFINITIONS)
+@pytest.mark.parametrize(("expression", "x"), ACTIVATION)
 def test_activation(expression: str, x: float) -> None:
     result = ad.evaluate(expression, {"x": x}, order=2)
-    with mpmath.workdps(80):
-        for order, got in enumerate((result.value, result.grad["x"], result.hessian["x"]["x"])):
-            wanted = mpmath.diff(DEFINITIONS[expression], mpf(x), order) if order else DEFINITIONS[expression](mpf(x))
-            assert abs(mpf(float(got)) - wanted) <= mpf("1e-13") * abs(wanted) + mpf("1e-40"), (order, got, float(wanted))
+    for got, wanted in zip((result.value, result.grad["x"], result.hessian["x"]["x"]), ACTIVATION[expression, x], strict=True):
+        assert abs(mpf(float(got)) - wanted) <= mpf("1e-13") * abs(wanted) + mpf("1e-40")
 
 
 # Values of PyTorch 2.13 at the kinks: first and second derivative.
