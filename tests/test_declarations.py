@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.checks.gradient_check import gradcheck, gradgradcheck
+from autodiff_cli.autograd.checks.gradcheck import gradcheck, gradgradcheck
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad

@@ -1,7 +1,7 @@
 """The public names of ``torch.autograd``, which the package imports on first use."""
 
-from autodiff_cli.autograd.checks.gradient_check import gradcheck as gradcheck
-from autodiff_cli.autograd.checks.gradient_check import gradgradcheck as gradgradcheck
+from autodiff_cli.autograd.checks.gradcheck import gradcheck as gradcheck
+from autodiff_cli.autograd.checks.gradcheck import gradgradcheck as gradgradcheck
 from autodiff_cli.autograd.function import Function as Function
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli import func, optim
 from autodiff_cli.autograd import forward_ad, functional, graph, modes, reverse_mode
-from autodiff_cli.autograd.checks import gradient_check
+from autodiff_cli.autograd.checks.gradcheck import gradcheck, gradgradcheck
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
@@ -106,10 +106,7 @@ ACTIONS: dict[str, Action] = {
     **CREATING,
     **TRANSFORMING,
     **{f"func.{name}": _product(f"func.{name}", getattr(func, name)) for name in PRODUCTS},
-    **{
-        f.__name__: f
-        for f in (reverse_mode.grad, reverse_mode.backward, gradient_check.gradcheck, gradient_check.gradgradcheck, Variable)
-    },
+    **{f.__name__: f for f in (reverse_mode.grad, reverse_mode.backward, gradcheck, gradgradcheck, Variable)},
     **{name: getattr(functional, name) for name in functional.__all__},
     "set_grad_enabled": modes.set_grad_enabled,
     "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not have a signature
