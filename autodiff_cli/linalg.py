@@ -16,6 +16,6 @@ from autodiff_cli.ops.rules.matrices import matrix_exp as matrix_exp
 from autodiff_cli.ops.rules.matrices import pinv as pinv
 from autodiff_cli.ops.rules.matrices import solve as solve
 from autodiff_cli.ops.rules.systems import vecdot as vecdot
+from autodiff_cli.ops.rules.views import diagonal as diagonal
 from autodiff_cli.ops.systems import _solve_triangular as solve_triangular
 from autodiff_cli.ops.systems import lstsq as lstsq
-from autodiff_cli.ops.views import diagonal as diagonal

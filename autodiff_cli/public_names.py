@@ -45,7 +45,6 @@ from autodiff_cli.ops import comparison as _comparison
 from autodiff_cli.ops import contract as _contract
 from autodiff_cli.ops import numerical as _numerical
 from autodiff_cli.ops import positions as _positions
-from autodiff_cli.ops import shape as _shape
 from autodiff_cli.ops import views as _views
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
@@ -74,30 +73,39 @@ from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.activation import *  # noqa: F403
 from autodiff_cli.ops.rules.airy import *  # noqa: F403
+from autodiff_cli.ops.rules.arithmetic import *  # noqa: F403
+from autodiff_cli.ops.rules.arrange import *  # noqa: F403
 from autodiff_cli.ops.rules.attention import *  # noqa: F403
-from autodiff_cli.ops.rules.bessel import *  # noqa: F403
+from autodiff_cli.ops.rules.bessel import *  # noqa: F403  # noqa: F403
+from autodiff_cli.ops.rules.comparison import *  # noqa: F403
+from autodiff_cli.ops.rules.contract import *  # noqa: F403
 from autodiff_cli.ops.rules.counting import *  # noqa: F403
 from autodiff_cli.ops.rules.decompose import *  # noqa: F403
 from autodiff_cli.ops.rules.density import *  # noqa: F403
 from autodiff_cli.ops.rules.determinants import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.elliptic import *  # noqa: F403
+from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
 from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.rules.gates import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
+from autodiff_cli.ops.rules.linalg import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.loss import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.pieces import *  # noqa: F403
+from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
+from autodiff_cli.ops.rules.shape import *  # noqa: F403
+from autodiff_cli.ops.rules.sorting import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
 from autodiff_cli.ops.rules.systems import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
+from autodiff_cli.ops.rules.views import *  # noqa: F403
 from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
-from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
 from autodiff_cli.ops.summaries import *  # noqa: F403
 from autodiff_cli.ops.systems import *  # noqa: F403
@@ -151,25 +159,13 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 
-# Aliases of functions, from NumPy, SciPy and the language.
-divide = _arithmetic.div
+# Functions with parameters that operators do not have, and aliases from NumPy, SciPy and the language.
+add, sub, subtract = _arithmetic.add, _arithmetic.sub, _arithmetic.sub
+div = divide = true_divide = _arithmetic.div
 mod = _arithmetic.remainder
-multiply = _arithmetic.mul
-negative = _arithmetic.neg
-positive = _arithmetic.pos
 power = _arithmetic.pow
-subtract = _arithmetic.sub
 clip = _comparison.clamp
-greater = _comparison.gt
-greater_equal = _comparison.ge
-less = _comparison.lt
-less_equal = _comparison.le
-not_equal = _comparison.ne
 multi_dot = _contract.chain_matmul
 trapz = _numerical.trapezoid
 take_along_axis = _positions.take_along_dim
-concat = _shape.cat
-concatenate = _shape.cat
-swapaxes = _shape.transpose
-swapdims = _shape.transpose
 moveaxis = _views.movedim

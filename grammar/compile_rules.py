@@ -38,6 +38,8 @@ KINDS = {
     "order": "ORDER",
     "dim": "DIMENSION",
     "dims": "DIMENSIONS",
+    "count_or_pair": "COUNT_OR_PAIR",
+    "dims_or_unbiased": "DIMENSIONS_OR_UNBIASED",
     "branch": "BRANCH",
     "mask": "MASK",
     "positions": "POSITIONS",
@@ -100,6 +102,11 @@ class Row:
     def is_python(self) -> bool:
         """Whether the function is written in Python, in ``ops/``."""
         return self.value == "python"
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether the row is a function that only rules call, and no operation."""
+        return not self.public and self.value.startswith("= ")
 
     @property
     def is_differentiable(self) -> bool:
@@ -233,7 +240,8 @@ class Writer:
         if kind in ("number", "string"):
             return children[0].text
         if kind == "call":
-            self.functions.add(children[0].text)
+            if children[0].text != "len":
+                self.functions.add(children[0].text)
             return f"{children[0].text}({self._listed(arguments(node))})"
         if kind == "method":
             return f"{self._tight(children[0])}.{children[1].text}({self._listed(arguments(node))})"
@@ -352,7 +360,7 @@ def times_cotangent(derivative: Syntax) -> Syntax:
     """Return the VJP rule of an elementwise function: its derivative times ``g``, without a product by 1."""
     g, number = name_tree("g"), _number(derivative)
     if number == 0:
-        return call_tree("zeros_like", g)
+        return call_tree("zero_cotangent", g)
     if number is not None and abs(number) == 1:
         return g if number == 1 else new_tree("neg", g)
     return _over(derivative)
@@ -386,20 +394,22 @@ def negated(condition: str) -> str:
 
 
 class Names:
-    """The modules of the names that rules may use: functions of tables, of ``numerics/`` and of ``ops/``."""
+    """The modules of the names that rules may use: functions of tables, of ``ops/``, and of ``numerics/`` for plain values."""
 
     def __init__(self, tables: Sequence[Table]) -> None:
         self.modules: dict[str, str] = {}
         self.arrays: dict[str, str] = {}
         for path in sorted(NUMERICS.glob("*.py")):
             self.arrays = dict.fromkeys(_defined(path), f"autodiff_cli.numerics.{path.stem}") | self.arrays
-        for place in ("autograd/primitives/structural.py", "ops/*.py"):
+        for place in ("autograd/primitives/structural.py", "autograd/primitives/types.py", "ops/*.py"):
             for path in sorted(PACKAGE.glob(place)):
                 module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
                 self.modules = dict.fromkeys(_defined(path), module) | self.modules
         for table in tables:
             for row in table.rows:
                 if not row.is_python:
+                    if "ops.rules" in self.modules.get(row.name, ""):
+                        raise RuleError(f"{table.subject}.rules: {self.modules[row.name]} has a function '{row.name}' too")
                     self.modules |= dict.fromkeys((row.name, *row.aliases), f"autodiff_cli.ops.rules.{table.subject}")
 
 
@@ -447,7 +457,7 @@ class Compiler:
     def module(self) -> str:
         """Return the text of the module."""
         body: list[str] = []
-        for row in self.table.rows:
+        for row in sorted(self.table.rows, key=lambda row: not row.is_helper):
             try:
                 declaration = self.declaration(row)
             except ParseError as error:
@@ -555,7 +565,7 @@ class Compiler:
         names = pieces(row.keywords["checks"]) if "checks" in row.keywords else [*checked]
         arguments = [
             repr(row.name),
-            "None" if names == ["none"] else f"{{{', '.join(f'{name!r}: {checked[name]}' for name in names if name != '-')}}}",
+            "None" if names == ["none"] else repr(tuple(name for name in names if name != "-")),
             f"parameters={tuple(each.name for each in own)!r}",
             f"defaults=({''.join(f'{each.default}, ' for each in own if each.default)})",
             f"tensors={row.operands!r}",
@@ -588,7 +598,7 @@ class Compiler:
         lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], names)
         parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
         typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
-        if not row.public:
+        if row.is_helper:
             return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
         function = f"lambda {parameters}: {body}"
         if lines:
@@ -601,7 +611,7 @@ class Compiler:
         )
 
     def _value(self, row: Row, value: str) -> str:
-        if not value or value.isidentifier():
+        if not value or (value.isidentifier() and value not in row.tensors):
             return f"_numerics_{self.table.subject}__.{value or row.name}"
         if value.startswith("scipy."):
             return f"from_scipy({value.removeprefix('scipy.')!r})"
@@ -679,8 +689,9 @@ class Compiler:
 
     def _statements(self, row: Row, statements: Sequence[Syntax], names: Sequence[str]) -> tuple[list[str], str]:
         """Return the assignments of a program as lines of Python, and its last expression."""
+        plain = [each.name for each in row.parameters if not each.tensor]
         arrays = self.names.arrays.keys() - self.names.modules.keys()
-        writer = Writer([each.name for each in row.parameters if not each.tensor], arrays)
+        writer = Writer([*plain, *(f"{each}_shape" for each in row.tensors), "shapes", "i"], arrays)
         lines, local = [], set()
         for statement in statements[:-1]:
             local.add(statement.children[0].text)
@@ -730,8 +741,9 @@ class Compiler:
         if "operator" in words:
             yield f"operator={words['operator']!r}"
         if "reflected" in words:
-            self.used.add(words["reflected"])
-            yield f"reflected=lambda self, other: {words['reflected']}(self, other)"
+            writer = Writer(["other"])
+            yield f"reflected=lambda self, other: {writer.text(_tree(words['reflected']))}"
+            self.used |= writer.functions
         if words["methods"] != "all":
             yield f"methods={() if words['methods'] == 'none' else tuple(pieces(words['methods']))!r}"
 

@@ -12,7 +12,8 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.norms import vector_norm
-from autodiff_cli.ops.shape import cat, reshape
+from autodiff_cli.ops.rules.shape import cat
+from autodiff_cli.ops.shape import reshape
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:

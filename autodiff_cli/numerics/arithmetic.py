@@ -1,12 +1,80 @@
-"""Powers of arrays and their derivatives."""
+"""Powers, comparisons and bounds of arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.dtypes import Array, default_type
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Dims, Number, Operand, Value
+
+EVEN = 2.0**53
+"""The magnitude at and above which every float64 is an even integer."""
+
+
+def weak(value: Operand) -> Any:
+    """Convert a NumPy scalar to a Python number, which does not widen the dtype of a tensor in the same operation."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_number(value: Operand) -> TypeGuard[Number]:
+    return isinstance(value, (int, float, np.generic))
+
+
+def is_even(y: Number) -> bool:
+    """Return whether all numbers near ``y`` are even integers."""
+    return EVEN <= abs(y) < math.inf
+
+
+@np.errstate(all="ignore")
+def falling_power(x: Array, y: Array, k: int) -> Any:
+    count = falling_count(y, k)
+    value = count * x ** (y - k)
+    if k % 2:
+        value = np.where((x < 0) & (np.abs(y) >= EVEN), -value, value)
+    small = np.abs(y) < 0.5  # for such y, the difference y - 1 is rounded
+    if np.any(small):
+        root = x ** (y / 2)
+        value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
+    if not np.all(np.isfinite(value)):  # a factor may overflow where the product does not
+        root = x ** ((y - k) / 2)
+        value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
+        value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
+        if np.any(np.isnan(value)):  # one factor overflows and the other underflows: use logarithms
+            size = np.abs(x)
+            logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
+            sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(y == np.floor(y), np.mod(y - k, 2), np.nan)
+            apart = np.isnan(value) & np.isfinite(x) & np.isfinite(y) & (size > 0) & ((x > 0) | (y == np.floor(y)))
+            value = np.where(apart, np.where(x > 0, np.sign(y) ** k, sign) * np.exp(logarithm), value)
+    return value.astype(np.result_type(x, y), copy=False)[()]
+
+
+def falling_count(y: Value, k: int) -> Any:
+    """Return y*(y - 1)*...*(y - k + 1)."""
+    return math.prod([y - i for i in range(1, k)], start=y)
+
+
+def falling_count_slope(y: Value, k: int) -> Any:
+    """Return the derivative of y*(y - 1)*...*(y - k + 1) with respect to y."""
+    if k == 1:
+        return 1.0
+    terms = [math.prod([y - i for i in range(k) if i != left], start=1.0) for left in range(k)]
+    return functools.reduce(operator.add, terms)
+
+
+def power_constant(x: Array, y: Number) -> Any:
+    # NumPy computes x**0.5 with sqrt for arrays and with pow for numbers; their results differ at -inf and in the sign of 0.
+    return np.sqrt(x) if y == 0.5 else x**y
+
+
+def power_of_number(x: Array, y: Number) -> Any:
+    return (default_type() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
 def power_exists(x: Array, y: Array) -> Any:
@@ -17,3 +85,31 @@ def power_kink(x: Array, y: Array) -> Any:
     if np.ndim(y) == 0 and not 0 <= y < 1:  # x**y does not have a kink for this y
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
+
+
+@np.errstate(all="ignore")
+def isclose(x: Array, y: Array, rtol: float, atol: float, equal_nan: bool) -> Any:
+    return np.isclose(x, y, rtol, atol, equal_nan)
+
+
+def _truth(ufunc: np.ufunc) -> Callable[..., Any]:
+    def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
+        dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+        at = tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ()
+        return ufunc.reduce(np.asarray(x, np.bool_), axis=at, keepdims=keepdim)[()]
+
+    return forward
+
+
+all, any = _truth(np.logical_and), _truth(np.logical_or)
+
+
+def clamp(x: Array, low: Array | None, high: Array | None) -> Any:
+    # As in PyTorch, the upper bound is applied last: the result is max where min > max.
+    raised = x if low is None else np.maximum(x, low)
+    return raised if high is None else np.minimum(raised, high)
+
+
+def is_at_bound(x: Array, min: Array | None, max: Array | None) -> Any:
+    low = False if min is None else x == min
+    return low if max is None else low | (x == max)

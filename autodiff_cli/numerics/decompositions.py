@@ -721,3 +721,20 @@ def bessel_partial(kind: str, by_order: int, by_x: int) -> str | None:
     sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1
     terms = [f"{whole * math.comb(by_x, i) * sign**i}*{kind}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
     return f"({' + '.join(terms)})/{2**by_x}"
+
+
+def falling_power(k: int) -> str:
+    """Return the decomposition of the k-th derivative of x**y with respect to x."""
+    formula = "*".join(["y", *(f"(y - {i})" for i in range(1, k))]) + f"*x**(y - {k})"
+    zeros = " or ".join(f"y == {i}" for i in range(1, k))
+    return f"0 if x == 0 and ({zeros}) else {formula}" if zeros else formula
+
+
+def isclose(equal_nan: bool) -> str | None:
+    """Return the decomposition of ``isclose``; none exists if nan is close to nan."""
+    return None if equal_nan else "x == y or abs(x - y) <= atol + rtol*abs(y) and isfinite(y)"
+
+
+def clamp(min: float | None, max: float | None) -> str:
+    """Return the decomposition of ``clamp`` to the given bounds."""
+    return "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)"

@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import repeat_interleave
-from autodiff_cli.ops.comparison import clamp, where
+from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.positions import index_select
-from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.rules.activation import softmax
 from autodiff_cli.ops.rules.attention import described, embedding_rows
-from autodiff_cli.ops.shape import transpose
+from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import transpose
 
 __all__ = [
     "bilinear",

@@ -17,8 +17,8 @@ from autodiff_cli.autograd.transforms.batched import Batch, Batched
 from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select, masked_select
-from autodiff_cli.ops.reduce import mean, sum
-from autodiff_cli.ops.shape import transpose, unsqueeze
+from autodiff_cli.ops.rules.reduce import mean, sum
+from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 
 __all__: list[str] = []
 

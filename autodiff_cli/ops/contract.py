@@ -1,4 +1,4 @@
-"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""
+"""Products summed over chosen dimensions, which are composed of products of matrices and of Einstein summation."""
 
 from __future__ import annotations
 
@@ -9,64 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import (
-    DIMENSION,
-    NUMBER,
-    TENSOR,
-    TEXT,
-    WHOLE,
-    WHOLES,
-    Kind,
-    Unfit,
-    optional,
-    takes,
-)
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, TEXT, WHOLE, takes
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
-from autodiff_cli.ops.linalg import matmul, mm
-from autodiff_cli.ops.reduce import sum
-from autodiff_cli.ops.shape import permuted, reshape, t, tensor_list, transpose
-from autodiff_cli.ops.views import diagonal
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.rules.contract import addmm, baddbmm_kernel, contracted, cross_kernel, described, vdot_kernel
+from autodiff_cli.ops.rules.linalg import mm
+from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import permuted, t, transpose
+from autodiff_cli.ops.rules.views import diagonal
+from autodiff_cli.ops.shape import reshape, tensor_list
 
-__all__ = ["addmm", "baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
-
-declare = Declarations(__name__)
-
-_V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
-_C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
+__all__ = ["baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
 
 # Einstein summation.  First, dimensions with a repeated label are replaced by their diagonal, and dimensions with a label of a
 # single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the other
 # operand with the cotangent of the result.
-
-_Labels = tuple[int, ...]
-
-
-def _contraction(x: Array, y: Array, of_x: _Labels, of_y: _Labels, of_out: _Labels) -> Any:
-    lengths = {label: n for v, of in ((x, of_x), (y, of_y)) for label, n in zip(of, v.shape, strict=True) if n != 1}
-    check_size(tuple(lengths.get(label, 1) for label in of_out))
-    product: Any = np.einsum
-    return product(x, of_x, y, of_y, of_out, optimize=True)[()]
-
-
-_contract: TensorFunction = declare(
-    "einsum",
-    _contraction,
-    {
-        "x": lambda g, y, of_x, of_y, of_out: _contract(g, y, of_out, of_y, of_x),
-        "y": lambda g, x, of_x, of_y, of_out: _contract(g, x, of_out, of_x, of_y),
-    },
-    series="bilinear",
-    statics={"of_x": (), "of_y": (), "of_out": ()},
-    public=False,
-)
 
 
 def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
@@ -170,8 +131,8 @@ def _from_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     return equation, tuple(given[: 2 * count : 2])
 
 
+@described
 def einsum(equation: str, *operands: Value) -> Any:
-    """Sums of products over the indices of an equation such as 'ij,jk->ik'."""
     if isinstance(equation, (Tensor, np.ndarray)) and operands and isinstance(operands[0], (list, tuple)):
         equation, operands = _from_sublists((equation, *operands))
     equation = TEXT(equation, "einsum", "equation")
@@ -190,47 +151,17 @@ def einsum(equation: str, *operands: Value) -> Any:
         kept = [label for label in dict.fromkeys(of_result + of_other) if label in later]
         numbers = {label: n for n, label in enumerate(dict.fromkeys(of_result + of_other))}
         of = [tuple(numbers[label] for label in each) for each in (of_result, of_other, out if i == len(parts) - 1 else kept)]
-        result, of_result = _contract(result, other, *of), out if i == len(parts) - 1 else kept
+        result, of_result = contracted(result, other, *of), out if i == len(parts) - 1 else kept
     if len(parts) == 1:
         result, of_result = _summed(result, of_result, set(out))
     return _arranged(result, of_result, out)
 
 
-describe(
-    einsum,
-    kinds={"equation": TEXT},
-    parameters=("equation", "operands"),
-    tensors=("operands",),
-    methods=(),
-    spread=True,
-    formula="einsum of g with the other operands",
-    samples=(
-        ("ij,jk->ik", _A, _B),
-        ("ii->i", _A),
-        ("ij->", _A),
-        ("i,ij,j", _V, _A, _W),
-        ("...i,i->...", _A, _V),
-        ("ij,kj->ki", _A, _B),
-    ),
-)
-
 # Functions composed of other products
 
 
-def _pair(value: object) -> Any:
-    if not isinstance(value, (list, tuple)):
-        return WHOLE.take(value)
-    if len(value) != 2:
-        raise Unfit
-    return tuple([WHOLES.take(dims) for dims in value])
-
-
-_COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions", _pair)
-
-
-@takes(x=TENSOR, y=TENSOR, dims=_COUNT_OR_PAIR)
+@described
 def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
-    """Sum of products over the last dims dimensions of x and the first dims dimensions of y, or over two lists of dimensions."""
     if not isinstance(dims, int):
         of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
@@ -256,9 +187,8 @@ def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
     return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
 
 
-@takes(x=TENSOR, y=TENSOR)
+@described
 def inner(x: Value, y: Value) -> Any:
-    """Sum of products over the last dimension of x and y."""
     if not x.shape or not y.shape:
         return x * y
     if x.shape[-1] != y.shape[-1]:
@@ -268,20 +198,15 @@ def inner(x: Value, y: Value) -> Any:
     return matmul(x, y) if len(x.shape) == len(y.shape) == 1 else tensordot(x, y, [[-1], [-1]])
 
 
-@takes(x=TENSOR, y=TENSOR)
+@described
 def vdot(x: Value, y: Value) -> Any:
-    """Dot product of two vectors."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
-    return _vdot(x, y) if type(x) is Tensor and type(y) is Tensor else matmul(x, y)
+    return vdot_kernel(x, y) if type(x) is Tensor and type(y) is Tensor else matmul(x, y)
 
 
-_vdot = declare("vdot", np.dot, {"x": lambda g, y: g * y, "y": lambda g, x: g * x}, node="VdotBackward0", public=False)
-
-
-@takes(x=TENSOR, y=TENSOR)
+@described
 def kron(x: Value, y: Value) -> Any:
-    """The Kronecker product: every element of x multiplied by the whole of y."""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
     check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
@@ -290,73 +215,23 @@ def kron(x: Value, y: Value) -> Any:
     return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])
 
 
-describe(tensordot, formula="tensordot of g with the other operand", samples=((_A, _B), (_A, _B, 1), (_A, _B, [[0], [1]])))
-describe(inner, formula="g @ y, g.T @ x", samples=((_V, _W), (_A, _V), (_A, _B)))
-describe(vdot, formula="y, x", samples=((_V, _W),))
-describe(kron, formula="sums of g times the other operand", samples=((_A, _B), (_V, _A)))
-
-
-def _addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Any:
-    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
-        shown = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
-        raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shown})")
-    product = alpha * (mat1 @ mat2) if alpha != 1 else mat1 @ mat2
-    total = product + (beta * x if beta != 1 else x)
-    if total.shape != product.shape:
-        raise ShapeError(
-            f"The expanded size of the tensor ({list(product.shape)}) must match the existing size ({list(np.shape(x))})"
-        )
-    return total
-
-
-addmm = declare(
-    "addmm",
-    _addmm,
-    {
-        "x": lambda g, beta: g * beta,
-        "mat1": lambda g, mat2, alpha: mm(g, t(mat2)) * alpha,
-        "mat2": lambda g, mat1, alpha: mm(t(mat1), g) * alpha,
-    },
-    statics={"beta": 1, "alpha": 1},
-    kinds={"beta": NUMBER, "alpha": NUMBER},
-    summary="beta*x + alpha*(mat1 @ mat2)",
-    formula="beta, alpha*(g @ mat2.T), alpha*(mat1.T @ g)",
-    samples=((_A, _A, _B), (_V, _A, _B, 2, 0.5)),
-)
-
-
-@takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
+@described
 def baddbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*x + alpha*(batch1 @ batch2) for batches of matrices."""
     if all(type(value) is Tensor for value in (x, batch1, batch2)):
-        return _baddbmm(x, batch1, batch2, beta, alpha)
+        return baddbmm_kernel(x, batch1, batch2, beta, alpha)
     return x * beta + matmul(batch1, batch2) * alpha
 
 
-_baddbmm = declare(
-    "baddbmm",
-    lambda x, batch1, batch2, beta, alpha: x * beta + (batch1 @ batch2) * alpha,
-    {
-        "x": lambda g, beta: g * beta,
-        "batch1": lambda g, batch2, alpha: matmul(g, transpose(batch2, -2, -1)) * alpha,
-        "batch2": lambda g, batch1, alpha: matmul(transpose(batch1, -2, -1), g) * alpha,
-    },
-    statics={"beta": 1, "alpha": 1},
-    public=False,
-)
-
-
-@takes(x=TENSOR, weight=TENSOR, bias=optional(TENSOR))
+@described
 def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
-    """x @ weight.T + bias."""
     if bias is not None and len(x.shape) == 2:
         return addmm(bias, x, t(weight))
     product = matmul(x, t(weight) if len(weight.shape) < 3 else transpose(weight, -2, -1))
     return product if bias is None else product + bias
 
 
+@described
 def chain_matmul(*matrices: Value) -> Any:
-    """Product of several matrices, computed in the order with the fewest multiplications."""
     parts = tensor_list("chain_matmul", "matrices", matrices)
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
@@ -389,35 +264,6 @@ def _cheapest(parts: list[Any]) -> Any:
     return product(0, n)
 
 
-describe(baddbmm, samples=(([_A, _B], [_A, _B], [_B, _A], 2, 3),))
-describe(linear, tensors=("x", "weight", "bias"), methods=(), samples=((_A, _B, _V), (_V, _A), ([_A, _B], _A, _V)))
-describe(
-    chain_matmul,
-    parameters=("matrices",),
-    variadic=True,
-    aliases=("multi_dot",),
-    formula="products of g with the other matrices",
-    samples=((_A, _C, _D), (_V, _A, _W)),
-)
-
-
-def _cross(x: Array, y: Array, dim: int) -> Any:
-    a, b = np.moveaxis(x, dim, 0), np.moveaxis(y, dim, 0)
-    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    return np.stack(parts, dim)
-
-
-_crossed: TensorFunction = declare(
-    "cross",
-    _cross,
-    {"x": lambda g, y, dim: _crossed(y, g, dim), "y": lambda g, x, dim: _crossed(g, x, dim)},
-    series="bilinear",
-    node="LinalgCrossBackward0",
-    statics={"dim": -1},
-    public=False,
-)
-
-
 @takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
 def cross_along(x: Value, y: Value, dim: int = -1) -> Any:
     """``torch.linalg.cross``: the vector product along dim, by default the last dimension."""
@@ -427,20 +273,16 @@ def cross_along(x: Value, y: Value, dim: int = -1) -> Any:
     if not x.shape or x.shape[at] != 3 or y.shape[at] != 3:
         lengths = [v.shape[at] if v.shape else 1 for v in (x, y)]
         raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
-    return _crossed(x, y, at - len(x.shape))
+    return cross_kernel(x, y, at - len(x.shape))
 
 
 cross_along.__name__ = "linalg.cross"
 
 
-@takes(x=TENSOR, y=TENSOR, dim=optional(DIMENSION))
+@described
 def cross(x: Value, y: Value, dim: Dims = None) -> Any:
-    """Vector product along dim, by default the first dimension of length 3."""
     if dim is None:
         if 3 not in x.shape:
             raise ShapeError("no dimension of size 3 in input")
         dim = tuple(x.shape).index(3)
     return cross_along(x, y, dim)
-
-
-describe(cross, formula="cross(y, g), cross(g, x)", samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), (_C, [[0.3, 1.0, -2.0]], 1)))

@@ -11,11 +11,11 @@ from autodiff_cli.autograd.primitives.argument_kinds import (
 )
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
+from autodiff_cli.autograd.primitives.structural import where as choose
 from autodiff_cli.autograd.primitives.types import Mask, Operand, Positions, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.counting import counts
 from autodiff_cli.numerics.positions import key_along
-from autodiff_cli.ops.comparison import where as choose
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
@@ -30,8 +30,8 @@ from autodiff_cli.ops.rules.counting import (
     unique_parts,
 )
 from autodiff_cli.ops.rules.positions import dropped
+from autodiff_cli.ops.rules.views import diagonal, unbind
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
-from autodiff_cli.ops.views import diagonal, unbind
 
 __all__ = [
     "bincount",

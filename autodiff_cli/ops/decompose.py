@@ -9,18 +9,18 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import DTypeLike
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.comparison import eq, where
-from autodiff_cli.ops.extremes import amax, amin
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.norms import vector_norm
-from autodiff_cli.ops.reduce import of_type, sum
+from autodiff_cli.ops.rules.comparison import eq
 from autodiff_cli.ops.rules.decompose import described, svdvals
 from autodiff_cli.ops.rules.determinants import slogdet
+from autodiff_cli.ops.rules.extremes import amax, amin
 from autodiff_cli.ops.rules.matrices import inv
-from autodiff_cli.ops.shape import unsqueeze
+from autodiff_cli.ops.rules.reduce import of_type, sum
+from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.views import movedim
 
 __all__ = ["cond", "matrix_norm"]

@@ -8,12 +8,12 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.errors import GraphError
-from autodiff_cli.ops.arrange import diag_embed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.rules.arrange import diag_embed
 from autodiff_cli.ops.rules.matrices import mT, solve, symmetric
-from autodiff_cli.ops.shape import cat, unsqueeze
+from autodiff_cli.ops.rules.shape import cat, unsqueeze
 
 
 def _gaps(values: Value) -> Any:

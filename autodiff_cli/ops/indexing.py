@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import example_by_example, shown
-from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ValuesNeeded, type_name
 from autodiff_cli.limits import check_size
-from autodiff_cli.ops.shape import unsqueeze
+from autodiff_cli.ops.rules.shape import unsqueeze
+from autodiff_cli.ops.rules.views import alias
 
 __all__: list[str] = []
-
-declare = Declarations(__name__)
-alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
-"""A view of all elements."""
 
 
 def getitem(x: Value, key: object) -> Any:

@@ -20,12 +20,11 @@ from autodiff_cli.autograd.primitives.argument_kinds import shown
 from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.autograd.primitives.structural import writable
+from autodiff_cli.autograd.primitives.structural import where, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
-from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem, sliced
 from autodiff_cli.ops.rules.elementary import trunc

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Value, array_of
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.numerics.loss import classes_of, known_reduction
-from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.rules.activation import log_softmax, logsigmoid
 from autodiff_cli.ops.rules.elementary import exp
 from autodiff_cli.ops.rules.logarithms import xlogy
 from autodiff_cli.ops.rules.loss import cross_entropy_of_labels, cross_entropy_of_logits, described, nll_of_rows, reduce_loss
+from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.shape import reshape
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

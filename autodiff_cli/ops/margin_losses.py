@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.comparison import clamp, minimum, where
+from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.positions import gather
-from autodiff_cli.ops.reduce import mean, sum
 from autodiff_cli.ops.rules.activation import logsigmoid, relu, softplus
 from autodiff_cli.ops.rules.attention import pairwise_distance
+from autodiff_cli.ops.rules.comparison import minimum
 from autodiff_cli.ops.rules.elementary import exp, log, sqrt, square
 from autodiff_cli.ops.rules.loss import reduce_loss
 from autodiff_cli.ops.rules.margin_losses import described, soft_margin
-from autodiff_cli.ops.shape import reshape, unsqueeze
+from autodiff_cli.ops.rules.reduce import mean, sum
+from autodiff_cli.ops.rules.shape import unsqueeze
+from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.stop_gradient import detach
 
 __all__ = [

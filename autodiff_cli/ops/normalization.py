@@ -13,9 +13,9 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, shared_array
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.reduce import mean
 from autodiff_cli.ops.rules.elementary import rsqrt, square
 from autodiff_cli.ops.rules.normalization import described, native_batch_norm, native_group_norm, native_layer_norm, normalized
+from autodiff_cli.ops.rules.reduce import mean
 from autodiff_cli.ops.shape import reshape
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]

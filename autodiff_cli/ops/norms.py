@@ -12,19 +12,23 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
-from autodiff_cli.ops.comparison import where
+from autodiff_cli.numerics.reduce import dimensions, reduction
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.extremes import share
-from autodiff_cli.ops.reduce import SAMPLES, dimensions, lanes, of_type, over, recurrence, reduction, spread
+from autodiff_cli.ops.reduce import lanes
 from autodiff_cli.ops.rules.elementary import abs, exp, sign
+from autodiff_cli.ops.rules.extremes import equal_shares
+from autodiff_cli.ops.rules.reduce import of_type, recurrence, spread
+from autodiff_cli.ops.rules.reduce import over_size as over
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
 declare = Declarations(__name__)
+
+SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
 
 # Odd and even powers of x/size.  Up to a factor, the derivative of an odd power is an even power, and vice versa.  At x = 0 the
 # odd power is 0 for every p, and its derivative with respect to size is 0, even where the derivative with respect to x is infinite.
@@ -120,7 +124,7 @@ def _norm_vjp(g: Value, x: Value, out: Value, ord: float, dim: Dims) -> Any:
     if ord == 1:
         return spread(g, x.shape, dim) * sign(x)
     if math.isinf(ord):
-        return sign(x) * share(g, abs(x), out, dim)
+        return sign(x) * equal_shares(g, abs(x), out, dim)
     size = spread(out, x.shape, dim)
     return spread(g, x.shape, dim) * (over(x, size) if ord == 2 else _odd_share(x, size, ord - 1))
 

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Operand, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
-from autodiff_cli.ops.comparison import isnan, where
+from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import index_select, take
-from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.numerical import described
-from autodiff_cli.ops.shape import cat, reshape
-from autodiff_cli.ops.sorting import sort
+from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import cat
+from autodiff_cli.ops.rules.sorting import sort
+from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import movedim
 
 __all__ = ["gradient", "interp", "polyval", "quantile", "trapezoid"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import operand
-from autodiff_cli.autograd.primitives.structural import dimension, slice_key
+from autodiff_cli.autograd.primitives.structural import dimension, slice_key, stack
 from autodiff_cli.autograd.primitives.types import Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import GraphError
@@ -19,7 +19,8 @@ from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.pieces import described, unfold
-from autodiff_cli.ops.shape import cat, reshape, stack, tensor_list, transpose, unsqueeze
+from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
+from autodiff_cli.ops.shape import reshape, tensor_list
 from autodiff_cli.ops.views import length_along, split
 
 __all__ = [

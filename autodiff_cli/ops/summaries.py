@@ -8,20 +8,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DTypeLike
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TYPE, optional, takes
+from autodiff_cli.autograd.primitives.argument_kinds import (
+    DIMENSION,
+    DIMENSIONS,
+    DIMENSIONS_OR_UNBIASED,
+    FLAG,
+    NUMBER,
+    TENSOR,
+    TYPE,
+    optional,
+    takes,
+)
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError, ShapeError
-from autodiff_cli.ops.comparison import isnan, where
-from autodiff_cli.ops.extremes import RESULTS, amax, amin, as_lanes, put_one_back, share, with_positions
+from autodiff_cli.numerics.extremes import as_lanes, with_positions
+from autodiff_cli.numerics.reduce import count
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.reduce import DIMENSIONS_OR_UNBIASED, correction_of, count, cumsum, mean, over, spread, std, sum, var, var_vjp
-from autodiff_cli.ops.shape import reshape, transpose
-from autodiff_cli.ops.views import diagonal, narrow
+from autodiff_cli.ops.reduce import correction_of, std, var
+from autodiff_cli.ops.rules.comparison import isnan
+from autodiff_cli.ops.rules.extremes import amax, amin, equal_shares, put_one_back
+from autodiff_cli.ops.rules.reduce import cumsum, mean, spread, sum, var_vjp
+from autodiff_cli.ops.rules.reduce import over_size as over
+from autodiff_cli.ops.rules.shape import transpose
+from autodiff_cli.ops.rules.views import diagonal
+from autodiff_cli.ops.shape import reshape
+from autodiff_cli.ops.views import narrow
 
 __all__ = [
     "aminmax",
@@ -38,6 +54,8 @@ __all__ = [
 ]
 
 declare = Declarations(__name__)
+
+RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
 
 _V, _M = [1.0, -2.0, 3.5], [[1.0, 2.0], [3.0, 5.0]]
 
@@ -155,7 +173,7 @@ _nanmedian_along: TensorFunction = declare.several(
     **RESULTS,
 )
 _nanmedian_of_all: TensorFunction = declare(
-    "nanmedian", _nanmedian_value, {"x": lambda g, x, out: share(g, x, out, None)}, node="NanmedianBackward0", public=False
+    "nanmedian", _nanmedian_value, {"x": lambda g, x, out: equal_shares(g, x, out, None)}, node="NanmedianBackward0", public=False
 )
 
 

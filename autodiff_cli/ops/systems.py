@@ -10,13 +10,13 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, TEXT
 from autodiff_cli.autograd.primitives.types import Number, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError, ShapeError
-from autodiff_cli.ops.arrange import tril, triu
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.norms import vector_norm
-from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.rules.arrange import tril, triu
 from autodiff_cli.ops.rules.matrices import inv, pinv, solve
+from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 from autodiff_cli.ops.rules.systems import described, scaled
-from autodiff_cli.ops.shape import transpose, unsqueeze
 
 __all__ = ["addbmm", "cdist", "cholesky_inverse", "cholesky_solve", "solve_triangular"]
 

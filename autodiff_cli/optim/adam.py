@@ -8,8 +8,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
 from autodiff_cli.autograd.primitives.interface_kinds import PAIR, RATE, checks
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.comparison import maximum
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.rules.comparison import maximum
 from autodiff_cli.ops.rules.elementary import sqrt
 from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
 

@@ -16,9 +16,9 @@ from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, LinAlgError
 from autodiff_cli.numerics.matrices import is_vector
-from autodiff_cli.ops.reduce import count, dimensions, reduction
+from autodiff_cli.numerics.reduce import count, dimensions, reduction
+from autodiff_cli.numerics.sorting import ordered
 from autodiff_cli.ops.rules.loss import nll_of_rows
-from autodiff_cli.ops.sorting import ordered
 from autodiff_cli.precise.arithmetic import Number
 
 Cells = NDArray[Any]

@@ -11,14 +11,17 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from autodiff_cli.autograd.primitives.structural import stack, where
 from autodiff_cli.errors import NotRecordable
-from autodiff_cli.ops.comparison import maximum, minimum, where
+from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.rules.comparison import maximum, minimum
 from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sqrt, square
 from autodiff_cli.ops.rules.logarithms import logaddexp
 from autodiff_cli.ops.rules.matrices import mT
-from autodiff_cli.ops.shape import permute, reshape, stack, unsqueeze
+from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import unsqueeze
+from autodiff_cli.ops.shape import permute, reshape
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.primitives.types import Dims, Value

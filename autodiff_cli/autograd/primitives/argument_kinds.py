@@ -304,11 +304,24 @@ def either(*kinds: Kind) -> Kind:
     return Kind(" or ".join(kind.wants for kind in kinds), take)
 
 
+def _pair(value: object) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return WHOLE.take(value)
+    if len(value) != 2:
+        raise Unfit
+    return tuple([WHOLES.take(dims) for dims in value])
+
+
+COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions", _pair)
+
+
 def optional(kind: Kind) -> Kind:
     """Return a kind that also accepts ``none``."""
     return Kind(f"{kind.wants}, or none", lambda value: None if value is None else kind.take(value))
 
 
+DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
+"""Dimensions, or the flag ``unbiased``, which PyTorch accepts in their place."""
 Check = tuple[int, str, Any, Kind]
 """The position of an argument, its name, its default and its kind."""
 

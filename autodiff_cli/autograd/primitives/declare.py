@@ -32,7 +32,7 @@ class Declarations:
         self._module = module
         self._section = module.rpartition(".")[2]
         self._elementwise = elementwise
-        self._rows: dict[str, tuple[Mapping[str, Kind] | None, dict[str, Any]]] = {}
+        self._rows: dict[str, tuple[Sequence[str] | None, dict[str, Any]]] = {}
 
     def __call__(
         self,
@@ -189,12 +189,12 @@ class Declarations:
         self._name(checked, name)
         return describe(checked, tensors=tensors, **description)
 
-    def python(self, name: str, checks: Mapping[str, Kind] | None, **description: Any) -> None:
+    def python(self, name: str, checks: Sequence[str] | None, **description: Any) -> None:
         """Record the description of a function that is written in Python, for ``described``.
 
         Args:
             name: the name of the function.
-            checks: the kinds of the arguments that are converted, by name; ``None`` if the function converts its arguments itself.
+            checks: the names of the arguments that are converted by their kinds; ``None`` if the function converts them itself.
             description: see ``registry.describe``.
         """
         self._rows[name] = checks, {"section": self._section, **description}
@@ -202,7 +202,9 @@ class Declarations:
     def described(self, function: TensorFunction) -> TensorFunction:
         """Add a function to the language with the description in its table; for use as a decorator."""
         checks, description = self._rows.pop(function.__name__)
-        return describe(function if checks is None else takes(**checks)(function), **description)
+        kinds = description["kinds"]
+        checked = function if checks is None else takes(**{each: kinds[each] for each in checks})(function)
+        return describe(checked, **description)
 
     def _register(self, primitive: Primitive, function: TensorFunction, public: bool, description: Registration) -> TensorFunction:
         primitive.function = function

@@ -19,6 +19,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Key, Shape
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_elements
 
@@ -138,6 +139,11 @@ reshaped: TensorFunction = declare(
 
 
 # Selecting
+
+
+def zero_cotangent(g: Cotangent) -> Any:
+    """Return zeros with the shape and type of a cotangent."""
+    return tensor_on(np.zeros(g.shape, g.dtype)) if isinstance(g, Tensor) else np.zeros_like(g)[()]
 
 
 def _where(condition: Array, x: Array, y: Array) -> Array:

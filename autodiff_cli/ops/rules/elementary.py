@@ -13,9 +13,8 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
 from autodiff_cli.numerics import elementary as _numerics_elementary__
-from autodiff_cli.ops.creation import zeros_like
 
 __all__ = ['abs', 'absolute', 'acos', 'acosh', 'angle', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'cbrt', 'ceil', 'conj', 'cos', 'cosh', 'deg2rad', 'degrees', 'exp', 'exp2', 'expm1', 'floor', 'frac', 'hypot', 'ln', 'log', 'log10', 'log1p', 'log2', 'rad2deg', 'radians', 'real', 'reciprocal', 'round', 'rsqrt', 'sgn', 'sign', 'sin', 'sinh', 'sqrt', 'square', 'tan', 'tanh', 'trunc']
 
@@ -41,12 +40,12 @@ reciprocal: TensorFunction = _declare('reciprocal', lambda x: 1 / x, {'x': lambd
 square: TensorFunction = _declare.composed('square', lambda x: x ** 2, dict(), tensors=('x',), summary='x**2', formula='2*x', samples=None)
 real: TensorFunction = _declare.composed('real', lambda x: x, dict(), tensors=('x',), summary='the argument x, unchanged, because tensors are real', formula='1', samples=None, methods=())
 conj: TensorFunction = _declare.composed('conj', lambda x: x, dict(), tensors=('x',), summary='the argument x, unchanged, because tensors are real', formula='1', samples=None)
-sign: TensorFunction = _declare('sign', _numerics_elementary__.sign, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='sign of x: -1, 0 or 1', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
-sgn: TensorFunction = _declare('sgn', _numerics_elementary__.sign, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, decomposition='sign(x)', summary='sign of x, the same function as sign; PyTorch has a separate node for each', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
-angle: TensorFunction = _declare('angle', _numerics_elementary__.angle, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, decomposition='x if x != x else pi if x < 0 else 0.0', summary='the angle of a real number: 0, or pi where x < 0', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
-floor: TensorFunction = _declare('floor', np.floor, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded down', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
-ceil: TensorFunction = _declare('ceil', np.ceil, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded up', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
-trunc: TensorFunction = _declare('trunc', np.trunc, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, summary='x rounded towards 0', formula='0', smooth='x != trunc(x) or x == 0', kink=lambda x: np.logical_not(((x != trunc(x)) | (x == 0))), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+sign: TensorFunction = _declare('sign', _numerics_elementary__.sign, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, summary='sign of x: -1, 0 or 1', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+sgn: TensorFunction = _declare('sgn', _numerics_elementary__.sign, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, decomposition='sign(x)', summary='sign of x, the same function as sign; PyTorch has a separate node for each', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+angle: TensorFunction = _declare('angle', _numerics_elementary__.angle, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, decomposition='x if x != x else pi if x < 0 else 0.0', summary='the angle of a real number: 0, or pi where x < 0', formula='0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+floor: TensorFunction = _declare('floor', np.floor, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, summary='x rounded down', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+ceil: TensorFunction = _declare('ceil', np.ceil, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, summary='x rounded up', formula='0', smooth='x != floor(x)', kink=lambda x: x == floor(x), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
+trunc: TensorFunction = _declare('trunc', np.trunc, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, summary='x rounded towards 0', formula='0', smooth='x != trunc(x) or x == 0', kink=lambda x: np.logical_not(((x != trunc(x)) | (x == 0))), convention='the derivative at a jump is 0 (PyTorch)', samples=None, edges=None)
 round: TensorFunction = _declare.composed('round', lambda x, decimals=None: round_whole(x) if decimals is None else round_to(x, decimals), dict(decimals=optional(WHOLE)), tensors=('x',), summary='x rounded to the nearest whole number, or to a number of decimals, with halves rounded to even', formula='0', smooth='x is not halfway between two rounded numbers', kink=_numerics_elementary__.is_halfway, convention='the derivative at a jump is 0 (PyTorch)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (0.237, 2),), edges=((2.5,),))
 abs: TensorFunction = _declare('abs', np.abs, {'x': lambda g, x: g * sign(x)}, summary='absolute value', formula='sign(x)', aliases=('absolute',), smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at 0 is 0 (PyTorch)', samples=None, edges=None, operator='abs')
 absolute = abs
@@ -76,8 +75,8 @@ acosh: TensorFunction = _declare('acosh', np.arccosh, {'x': lambda g, x: g * ove
 arccosh = acosh
 atanh: TensorFunction = _declare('atanh', np.arctanh, {'x': lambda g, x: g / one_minus_square(x)}, summary='inverse hyperbolic tangent', formula='1/(1 - x**2)', aliases=('arctanh',), domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
 arctanh = atanh
-round_whole: TensorFunction = _declare('round', np.round, {'x': lambda g: zeros_like(g)}, series='fixed', selects=True, public=False)
-round_to: TensorFunction = _declare('round_to', _numerics_elementary__.round_to, {'x': lambda g: zeros_like(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: _decompositions().round_to(decimals), public=False)
+round_whole: TensorFunction = _declare('round', np.round, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, public=False)
+round_to: TensorFunction = _declare('round_to', _numerics_elementary__.round_to, {'x': lambda g: zero_cotangent(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: _decompositions().round_to(decimals), public=False)
 tanh_slope: TensorFunction = _declare('tanh_slope', _numerics_elementary__.tanh_slope, {'x': lambda g, t, out: g * (((-2) * t) * out), 't': None}, decomposition='1/cosh(x)**2', public=False)
 one_minus_square: TensorFunction = _declare('one_minus_square', lambda x: (1 - x) * (1 + x), {'x': lambda g, x: g * ((-2) * x)}, decomposition='(1 - x)*(1 + x)', public=False)
 def _over_root_by_x(g: Any, x: Any, j: Any, m: Any, shift: Any) -> Any:

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import logarithms as _numerics_logarithms__
-from autodiff_cli.ops.comparison import isfinite
+from autodiff_cli.ops.rules.comparison import isfinite
 from autodiff_cli.ops.rules.elementary import exp, log, log1p
 
 __all__ = ['lambertw', 'logaddexp', 'logaddexp2', 'logit', 'xlog1py', 'xlogy']

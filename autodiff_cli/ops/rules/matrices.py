@@ -14,13 +14,17 @@ from autodiff_cli.numerics import matrices as _numerics_matrices__
 from autodiff_cli.numerics.matrices import half_lower, is_vector
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.shape import cat, transpose, unsqueeze
+from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
 
 __all__ = ['cholesky', 'expm', 'inv', 'inverse', 'matrix_exp', 'pinv', 'pinverse', 'solve']
 
 _declare = Declarations(__name__)
 described = _declare.described
 
+def mT(x: Any) -> Any:
+    return transpose(x, -2, -1)
+def symmetric(x: Any) -> Any:
+    return (x + mT(x)) / 2
 inv: TensorFunction = _declare('inv', _numerics_matrices__.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 inverse = inv
 solve: TensorFunction = _declare.composed('solve', lambda A, B, left=True: solve_left(A, B) if left else mT(solve_left(mT(A), mT(B))), dict(A=TENSOR, B=TENSOR, left=FLAG), tensors=('A', 'B'), summary='solution X of A @ X = B for a vector or matrix B, or of X @ A = B with left=false', formula='-solve(A.mT, g) @ X.mT, solve(A.mT, g)', domain='A is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], [1.0, -2.0]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]]), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [[[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [0.5, 3.0]]]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]], False), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [1.0, 2.0]),))
@@ -33,7 +37,7 @@ def _pinv_by_x(g: Any, x: Any, out: Any) -> Any:
     return ((first + columns) - matmul(matmul(columns, out), x)) - matmul(p, matmul(g, p))
 pinv: TensorFunction = _declare('pinv', _numerics_matrices__.pinv, {'x': _pinv_by_x}, statics={'rtol': None}, kinds={'rtol': optional(NUMBER)}, node='LinalgPinvBackward0', summary='pseudo-inverse of each matrix', formula='-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)', aliases=('pinverse',), smooth='the rank of x does not change', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],),))
 pinverse = pinv
-_declare.python('matrix_power', {'x': TENSOR, 'n': WHOLE}, parameters=('x', 'n'), defaults=(), tensors=('x',), kinds={'x': TENSOR, 'n': WHOLE}, summary='product of n factors x, or of -n factors inv(x) for negative n', domain='n >= 0, or x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], 3), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], 2), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 0),))
+_declare.python('matrix_power', ('x', 'n'), parameters=('x', 'n'), defaults=(), tensors=('x',), kinds={'x': TENSOR, 'n': WHOLE}, summary='product of n factors x, or of -n factors inv(x) for negative n', domain='n >= 0, or x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], 3), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], 2), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 0),))
 def _matrix_exp_by_x(g: Any, x: Any) -> Any:
     n = x.shape[-1]
     t = mT(x)
@@ -49,7 +53,3 @@ def _cholesky_lower_by_x(g: Any, out: Any) -> Any:
     lower = matmul(mT(out), g) * half_lower(out.shape[-1], out.dtype)
     return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
 cholesky_lower: TensorFunction = _declare('cholesky', _numerics_matrices__.cholesky, {'x': _cholesky_lower_by_x}, node='LinalgCholeskyExBackward0', public=False)
-def mT(x: Any) -> Any:
-    return transpose(x, -2, -1)
-def symmetric(x: Any) -> Any:
-    return (x + mT(x)) / 2

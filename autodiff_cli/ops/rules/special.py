@@ -23,6 +23,8 @@ def _decompositions() -> Any:
 
     return decompositions
 
+def normal_density(x: Any) -> Any:
+    return bell(x, 0.5) * (1 / 2.5066282746310002)
 erf: TensorFunction = _declare('erf', _numerics_special__.erf, {'x': lambda g, x: g * (bell(x, 1.0) * (2 / 1.7724538509055159))}, decomposition=lambda: _decompositions().ERF, summary='error function', formula='2/sqrt(pi)*exp(-x**2)', samples=None)
 erfc: TensorFunction = _declare('erfc', _numerics_special__.erfc, {'x': lambda g, x: g * (bell(x, 1.0) * ((-2) / 1.7724538509055159))}, decomposition=lambda: _decompositions().ERFC, summary='1 - erf(x), accurate for large x', formula='-2/sqrt(pi)*exp(-x**2)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (-5.0,), (3.0,),))
 erfinv: TensorFunction = _declare('erfinv', from_scipy('erfinv'), {'x': lambda g, x: g * erfinv_slope(x)}, decomposition=lambda: _decompositions().ERFINV, summary='inverse of erf', formula='sqrt(pi)/2*exp(erfinv(x)**2)', domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
@@ -34,7 +36,5 @@ hazard: TensorFunction = _declare('hazard', _numerics_special__.hazard, {'x': la
 mills_fraction: TensorFunction = _declare('mills_fraction', _numerics_special__.mills_fraction, {'x': lambda g, x, out, k: g * (where(x < (-3), out * (mills_fraction(x, k + 1) - out), k - (out * (out - x))))}, statics={'k': 1}, kinds={'k': ORDER}, decomposition=lambda k: _decompositions().mills_fraction(k), summary='x + hazard(x) without cancellation; for k > 1 the continued fraction k/(t + (k + 1)/(t + ...)) with t = -x', formula='mills_fraction(x, k)*(mills_fraction(x, k + 1) - mills_fraction(x, k))', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (-5.0,), (3.0,), (-0.4, 2),), methods=())
 sinc_slope: TensorFunction = _declare('sinc_slope', _numerics_special__.sinc, {'x': lambda g, x, order: g * sinc_slope(x, order + 1)}, statics={'order': 1}, kinds={'order': ORDER}, decomposition=lambda order: _decompositions().sinc_slope(order), summary='derivative of the given order of sinc', formula='sinc_slope(x, order + 1)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (0.0,), (1e-4,), (0.7, 2),), methods=())
 bell: TensorFunction = _declare('bell', _numerics_special__.bell, {'x': lambda g, x, out, scale: g * ((x * out) * ((-2) * scale))}, statics={'scale': 1.0}, decomposition='exp(-scale*x**2)', public=False)
-def normal_density(x: Any) -> Any:
-    return bell(x, 0.5) * (1 / 2.5066282746310002)
 erfinv_slope: TensorFunction = _declare('erfinv_slope', _numerics_special__.erfinv_slope, {'x': lambda g, x, out: g * ((2 * erfinv(x)) * (out * out))}, decomposition='sqrt(pi)/2*exp(erfinv(x)**2)', public=False)
 ndtri_slope: TensorFunction = _declare('ndtri_slope', _numerics_special__.ndtri_slope, {'x': lambda g, x, out: g * (ndtri(x) * (out * out))}, decomposition='sqrt(2*pi)*exp(ndtri(x)**2/2)', public=False)

@@ -1,0 +1,99 @@
+"""Arrays whose elements are rearranged: rolled, repeated, padded, and put on diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Number, Shape
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.limits import check_size
+from autodiff_cli.numerics.reduce import dimensions
+
+
+def negatives(numbers: Sequence[int]) -> Shape:
+    return tuple(-n for n in numbers)
+
+
+def flip(x: Array, dims: Sequence[int]) -> Any:
+    return (np.flip(x, dimensions(dims, x.ndim)) if dims else x).copy()
+
+
+def roll(x: Array, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    if not dims:
+        return np.roll(x, shifts)
+    return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
+
+
+def _triangle(name: str, cut: Callable[[Array, int], Array]) -> Callable[[Array, int], Any]:
+    def forward(x: Array, diagonal: int) -> Any:
+        if x.ndim < 2:
+            raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
+        rows, columns = x.shape[-2:]
+        return cut(x, min(max(diagonal, -rows), columns))  # NumPy does not accept offsets beyond 64 bits
+
+    return forward
+
+
+tril, triu = _triangle("tril", np.tril), _triangle("triu", np.triu)
+
+
+def diag_embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
+    ndim = x.ndim + 1
+    first, second = dimension(dim1, ndim), dimension(dim2, ndim)
+    if not x.ndim or first == second:
+        raise ShapeError("diagonal dimensions cannot be identical" if x.ndim else "diag_embed needs at least one dimension")
+    length = x.shape[-1] + abs(offset)
+    check_size((*x.shape[:-1], length, length))
+    out = np.zeros((*x.shape[:-1], length, length), x.dtype)
+    places = np.arange(x.shape[-1])
+    rows, columns = places + max(-offset, 0), places + max(offset, 0)
+    out[..., rows, columns] = x
+    return np.moveaxis(out, (-2, -1), (first, second))
+
+
+def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
+    if len(sizes) < len(shape):
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            hint=f"give at least {len(shape)} numbers for the shape {list(shape)}",
+        )
+    return (*(1,) * (len(sizes) - len(shape)), *shape)
+
+
+def repeat(x: Array, sizes: Sequence[int]) -> Any:
+    whole = _repeat_shape(x.shape, sizes)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"Trying to create tensor with negative dimension: {list(sizes)}")
+    check_size(tuple(n * m for n, m in zip(sizes, whole, strict=True)))
+    return np.tile(x, sizes)
+
+
+def repeat_pairs(shape: Shape, sizes: Sequence[int]) -> Shape:
+    """Return, for each dimension of a repeated array, the number of repetitions and the length of the array."""
+    return tuple(n for pair in zip(sizes, _repeat_shape(shape, sizes), strict=True) for n in pair)
+
+
+def even_places(sizes: Sequence[int]) -> Shape:
+    return tuple(range(0, 2 * len(sizes), 2))
+
+
+def pad(x: Array, widths: Sequence[int], value: Number) -> Any:
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(
+            f"Padding length must be divisible by 2, but got {len(widths)}"
+            if len(widths) % 2
+            else "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {x.ndim}"
+        )
+    pairs = [(0, 0)] * (x.ndim - len(widths) // 2) + [tuple(widths[i : i + 2]) for i in range(len(widths) - 2, -1, -2)]
+    cropped = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True))
+    lengths = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
+    if any(n < 0 for n in lengths):
+        raise ShapeError(f"The input size {list(x.shape)}, plus padding {list(widths)}, resulted in a negative output size")
+    check_size(lengths)
+    return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)

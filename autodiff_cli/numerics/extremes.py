@@ -1,0 +1,164 @@
+"""Extreme elements of arrays, their positions, and ties between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Dims, Positions, Shape
+from autodiff_cli.errors import IndexOutOfRange, ShapeError
+from autodiff_cli.numerics.reduce import dimensions, reduction
+
+_Forward = Callable[..., Any]
+
+
+def maxima(x: Array, dim: Dims) -> Any:
+    return np.maximum.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
+
+
+def minima(x: Array, dim: Dims) -> Any:
+    return np.minimum.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
+
+
+def _shared(reached: Array, dim: Dims) -> Any:
+    """Return a mask of the tied extreme elements, which is false where the extreme element is unique."""
+    return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(reached)), keepdims=True) > 1)
+
+
+def is_tied_maximum(x: Array, dim: Dims) -> Any:
+    return _shared(x == maxima(x, dim), dim)
+
+
+def is_tied_minimum(x: Array, dim: Dims) -> Any:
+    return _shared(x == minima(x, dim), dim)
+
+
+def ties_of_max(x: Array, y: Array | None) -> Any:
+    return is_tied_maximum(x, None) if y is None else x == y
+
+
+def ties_of_min(x: Array, y: Array | None) -> Any:
+    return is_tied_minimum(x, None) if y is None else x == y
+
+
+def is_repeated(x: Array) -> Any:
+    """Return a mask of the elements whose value occurs more than once; False for arrays that are too large to compare."""
+    flat = np.ravel(x)
+    return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
+
+
+_MOST_COMPARED = 2000
+
+
+def _needs_elements(name: str, x: Array, dim: Dims) -> None:
+    if x.size:
+        return
+    if dim is None:
+        raise ShapeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in dimensions(dim, x.ndim):
+        if not x.shape[d]:
+            raise IndexOutOfRange(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def _extreme(name: str, ufunc: np.ufunc) -> _Forward:
+    reduced = reduction(ufunc)
+
+    def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
+        _needs_elements(name, x, dim)
+        return reduced(x, dim, keepdim)
+
+    return forward
+
+
+amax, amin = _extreme("amax", np.maximum), _extreme("amin", np.minimum)
+max, min = _extreme("max", np.maximum), _extreme("min", np.minimum)
+
+
+def as_lanes(x: Array) -> Any:
+    """Return a number as a vector of length 1, and any other array unchanged."""
+    return x if x.ndim else x.reshape(1)
+
+
+def with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[Any, Any]:
+    """Return the values at one position along each lane, and the positions; ``index`` has length 1 along dimension ``at``."""
+    values = np.take_along_axis(as_lanes(x), index, at)
+    if not x.ndim:
+        return x, np.int64(index[0])
+    if keepdim:
+        return values, index
+    return np.squeeze(values, at)[()], np.squeeze(index, at)[()]
+
+
+def lane_shape(shape: Shape, dim: int) -> Shape:
+    """Return a shape with length 1 along a dimension."""
+    at = dimension(dim, len(shape))
+    return (*shape[:at], 1, *shape[at + 1 :])
+
+
+def _selecting(name: str, positions: Callable[[Array, int], Positions]) -> _Forward:
+    """Return a function that picks one element along each lane, and returns values and positions."""
+
+    def forward(x: Array, dim: int, keepdim: bool) -> Any:
+        _needs_elements(name, x, dim)
+        at = dimension(dim, x.ndim)
+        return with_positions(x, at, positions(as_lanes(x), at), keepdim)
+
+    return forward
+
+
+def _middle(x: Array, at: int) -> Any:
+    """Return the position of the lower median, or of the first nan."""
+    order = np.argsort(x, axis=at, kind="stable")
+    middle = np.take(order, [(x.shape[at] - 1) // 2], at)
+    bad = np.isnan(x)
+    return np.where(np.any(bad, at, keepdims=True), np.argmax(bad, at, keepdims=True), middle)
+
+
+max_along = _selecting("max", lambda x, at: np.argmax(x, at, keepdims=True))
+min_along = _selecting("min", lambda x, at: np.argmin(x, at, keepdims=True))
+median_along = _selecting("median", _middle)
+
+
+def median(x: Array) -> Any:
+    if not x.size:
+        return x.dtype.type(np.nan)
+    return x.reshape(-1)[_middle(x.reshape(-1), 0)[0]]
+
+
+def _position(name: str, find: Callable[..., Array]) -> _Forward:
+    def forward(x: Array, dim: int | None, keepdim: bool) -> Any:
+        if not x.size and dim is None:
+            raise IndexOutOfRange(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        _needs_elements(name, x, dim)
+        if dim is None:
+            return find(x).reshape((1,) * x.ndim if keepdim else ())[()]
+        at = dimension(dim, x.ndim)
+        return find(x, at, keepdims=bool(keepdim))[()] if x.ndim else np.int64(0)
+
+    return forward
+
+
+argmax, argmin = _position("argmax", np.argmax), _position("argmin", np.argmin)
+
+
+def _running(ufunc: np.ufunc) -> _Forward:
+    def forward(x: Array, dim: int) -> Any:
+        at = dimension(dim, x.ndim)
+        lanes = as_lanes(x)
+        values = ufunc.accumulate(lanes, at)
+        reached = (lanes == values) | np.isnan(lanes)  # true at elements equal to the running extreme, and at nan
+        places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
+        indices = np.maximum.accumulate(np.where(reached, places, 0), at)
+        return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
+
+    return forward
+
+
+cummax, cummin = _running(np.maximum), _running(np.minimum)

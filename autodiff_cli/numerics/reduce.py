@@ -1,0 +1,116 @@
+"""Sums, products, means and variances of arrays along dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Dims, Number, Shape
+from autodiff_cli.errors import DtypeError, ShapeError
+
+
+def dimensions(dim: Dims, ndim: int) -> Shape:
+    """Return the dimensions that ``dim`` specifies, which are all dimensions for ``None`` and for an empty list."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return tuple(range(ndim))
+    given = dim if isinstance(dim, (list, tuple)) else (dim,)
+    chosen = tuple(dimension(d, ndim) for d in given)
+    for d in chosen:
+        if chosen.count(d) > 1:
+            raise ShapeError(f"dim {d} appears multiple times in the list of dims")
+    return chosen if ndim else ()
+
+
+def kept_shape(shape: Shape, dim: Dims) -> Shape:
+    """Return ``shape`` with length 1 along the reduced dimensions."""
+    reduced = dimensions(dim, len(shape))
+    return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+
+
+def reduction(ufunc: np.ufunc) -> Any:
+    """Return the forward computation of a reduction with a ufunc."""
+
+    def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
+        at = None if dim is None else dimensions(dim, x.ndim)
+        return ufunc.reduce(x, axis=at, keepdims=bool(keepdim))[()]
+
+    return forward
+
+
+def count(shape: Shape, dim: Dims) -> int:
+    """Return the number of elements that are reduced to one element."""
+    return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
+
+
+sum = reduction(np.add)
+
+
+def mean(x: Array, dim: Dims, keepdim: bool) -> Any:
+    # In a trace, x is an array of objects, each of which has a dtype.
+    dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
+    if dtype.kind != "f":
+        kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
+        raise DtypeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {kind}",
+            hint="convert the elements with mean(x, dtype='float64')",
+        )
+    with np.errstate(all="ignore"):
+        return sum(x, dim, keepdim) / x.dtype.type(count(x.shape, dim))
+
+
+def _running(ufunc: np.ufunc) -> Callable[..., Any]:
+    def forward(x: Array, dim: int, reverse: bool) -> Any:
+        at = dimension(dim, x.ndim)
+        x = x.astype(np.int64) if x.dtype.kind == "b" else x
+        if not x.ndim:
+            return x.copy()
+        return np.flip(ufunc.accumulate(np.flip(x, at), at), at) if reverse else ufunc.accumulate(x, at)
+
+    return forward
+
+
+running_sum, running_product = _running(np.add), _running(np.multiply)
+
+
+def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
+    out = np.array(x, np.result_type(x, decay))
+    at = dimension(dim, out.ndim)
+    steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)
+    if reverse:
+        steps, factors = steps[::-1], factors[::-1]
+    for k in range(1, len(steps)):
+        steps[k] += factors[k] * steps[k - 1]
+    return out
+
+
+def prod(x: Array, dim: int | None, keepdim: bool) -> Any:
+    at: Any = None if dim is None else dimension(dim, x.ndim)
+    kept: Any = bool(keepdim)
+    return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=kept)[()]
+
+
+def var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
+    if x.dtype.kind != "f":
+        raise DtypeError("std and var only support floating point and complex dtypes")
+    with np.errstate(all="ignore"):
+        rest = x - mean(x, dim, True)
+        free = x.dtype.type(max(count(x.shape, dim) - correction, 0))
+        return sum(rest * rest, dim, keepdim) / free
+
+
+def std(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
+    return np.sqrt(var(x, dim, correction, keepdim))
+
+
+def is_constant(x: Array) -> Any:
+    """Return whether all elements are equal, in the shape of the array."""
+    return np.full(np.shape(x), np.size(x) > 0 and np.ptp(x) == 0)
+
+
+def count_nonzero(x: Array, dim: Dims) -> Any:
+    return np.asarray(np.count_nonzero(x, axis=dimensions(dim, x.ndim)))[()]

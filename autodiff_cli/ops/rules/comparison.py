@@ -1,0 +1,78 @@
+"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0.
+
+Made from grammar/rules/comparison.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, either, optional
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
+from autodiff_cli.numerics import arithmetic as _numerics_arithmetic__
+
+__all__ = ['all', 'any', 'bitwise_and', 'bitwise_left_shift', 'bitwise_not', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'eq', 'fmax', 'fmin', 'ge', 'greater', 'greater_equal', 'gt', 'heaviside', 'isclose', 'isfinite', 'isinf', 'isnan', 'le', 'less', 'less_equal', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'lt', 'maximum', 'minimum', 'ne', 'not_equal']
+
+_declare = Declarations(__name__, elementwise=True)
+described = _declare.described
+
+def _decompositions() -> Any:
+    from autodiff_cli.numerics import decompositions
+
+    return decompositions
+
+def larger_share(g: Any, x: Any, y: Any) -> Any:
+    return where(x == y, g / 2, where(x < y, 0.0, g))
+def is_inside(x: Any, min: Any, max: Any) -> Any:
+    return (x < max) if min is None else ((x > min) if max is None else ((x > min) & (x < max)))
+lt: TensorFunction = _declare('lt', operator.lt, {'x': None, 'y': None}, summary='true where x < y; not differentiable', aliases=('less',), operator='lt')
+less = lt
+le: TensorFunction = _declare('le', operator.le, {'x': None, 'y': None}, summary='true where x <= y; not differentiable', aliases=('less_equal',), operator='le')
+less_equal = le
+gt: TensorFunction = _declare('gt', operator.gt, {'x': None, 'y': None}, summary='true where x > y; not differentiable', aliases=('greater',), operator='gt')
+greater = gt
+ge: TensorFunction = _declare('ge', operator.ge, {'x': None, 'y': None}, summary='true where x >= y; not differentiable', aliases=('greater_equal',), operator='ge')
+greater_equal = ge
+eq: TensorFunction = _declare('eq', operator.eq, {'x': None, 'y': None}, summary='true where x == y; not differentiable', operator='eq')
+ne: TensorFunction = _declare('ne', operator.ne, {'x': None, 'y': None}, summary='true where x != y; not differentiable', aliases=('not_equal',), operator='ne')
+not_equal = ne
+bitwise_and: TensorFunction = _declare('bitwise_and', np.bitwise_and, {'x': None, 'y': None}, decomposition='x and y', summary='the bits that are set in both of two integers or booleans', operator='and')
+bitwise_or: TensorFunction = _declare('bitwise_or', np.bitwise_or, {'x': None, 'y': None}, decomposition='x or y', summary='the bits that are set in one or both of two integers or booleans', operator='or')
+bitwise_xor: TensorFunction = _declare('bitwise_xor', np.bitwise_xor, {'x': None, 'y': None}, decomposition='x != y', summary='the bits that are set in exactly one of two integers or booleans', operator='xor')
+bitwise_not: TensorFunction = _declare('bitwise_not', np.invert, {'x': None}, decomposition='not x', summary='the inverted bits of an integer, -x - 1; the opposite of a boolean', operator='invert')
+bitwise_left_shift: TensorFunction = _declare('bitwise_left_shift', np.left_shift, {'x': None, 'y': None}, decomposition='x*2**y', summary='the bits of the integer x shifted to the left by y places', operator='lshift')
+bitwise_right_shift: TensorFunction = _declare('bitwise_right_shift', np.right_shift, {'x': None, 'y': None}, decomposition='floor(x/2**y)', summary='the bits of the integer x shifted to the right by y places', operator='rshift')
+logical_and: TensorFunction = _declare('logical_and', np.logical_and, {'x': None, 'y': None}, summary='true where x and y are both nonzero')
+logical_or: TensorFunction = _declare('logical_or', np.logical_or, {'x': None, 'y': None}, summary='true where x or y is nonzero')
+logical_xor: TensorFunction = _declare('logical_xor', np.logical_xor, {'x': None, 'y': None}, decomposition='(x != 0) != (y != 0)', summary='true where exactly one of x and y is nonzero')
+logical_not: TensorFunction = _declare('logical_not', np.logical_not, {'x': None}, summary='true where x is zero')
+isnan: TensorFunction = _declare('isnan', np.isnan, {'x': None}, summary='true where x is nan')
+isinf: TensorFunction = _declare('isinf', np.isinf, {'x': None}, summary='true where x is infinite')
+isfinite: TensorFunction = _declare('isfinite', np.isfinite, {'x': None}, summary='true where x is neither nan nor infinite')
+isclose: TensorFunction = _declare('isclose', _numerics_arithmetic__.isclose, {'x': None, 'y': None}, statics={'rtol': 1e-5, 'atol': 1e-8, 'equal_nan': False}, kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, decomposition=lambda equal_nan: _decompositions().isclose(equal_nan), summary='true where abs(x - y) <= atol + rtol*abs(y)')
+_declare.python('equal', (), parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={}, summary='true if two tensors have the same shape and elements')
+_declare.python('allclose', ('rtol', 'atol', 'equal_nan'), parameters=('x', 'y', 'rtol', 'atol', 'equal_nan'), defaults=(1e-5, 1e-8, False, ), tensors=('x', 'y'), kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, summary='true if isclose holds for all elements')
+all: TensorFunction = _declare('all', _numerics_arithmetic__.all, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, summary='true if every element is nonzero, of x or along dim')
+any: TensorFunction = _declare('any', _numerics_arithmetic__.any, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, summary='true if any element is nonzero, of x or along dim')
+_declare.python('where', None, parameters=('condition', 'x', 'y'), defaults=(), tensors=('condition', 'x', 'y'), kinds={}, summary='x where condition is true, else y', formula='1 or 0', convention='the gradient of the unselected value is 0 (PyTorch)', samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0]),), methods=())
+maximum: TensorFunction = _declare('maximum', np.maximum, {'x': lambda g, x, y: larger_share(g, x, y), 'y': lambda g, x, y: larger_share(g, y, x)}, selects=True, summary='elementwise maximum of x and y', formula='1 where x > y else 0, 1 where y > x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
+minimum: TensorFunction = _declare('minimum', np.minimum, {'x': lambda g, x, y: larger_share(g, y, x), 'y': lambda g, x, y: larger_share(g, x, y)}, selects=True, summary='elementwise minimum of x and y', formula='1 where x < y else 0, 1 where y < x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
+fmax: TensorFunction = _declare('fmax', np.fmax, {'x': lambda g, x, y: where(x == y, g / 2, where((x > y) | isnan(y), g, 0.0)), 'y': lambda g, x, y: where((x > y) | isnan(y), 0.0, where(x == y, g / 2, g))}, selects=True, decomposition='x if x >= y or y != y else y', summary='elementwise maximum of x and y; a number if the other is nan', formula='1 where x > y else 0, 1 where y > x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch from 2.14 on)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
+fmin: TensorFunction = _declare('fmin', np.fmin, {'x': lambda g, x, y: where(x == y, g / 2, where((x < y) | isnan(y), g, 0.0)), 'y': lambda g, x, y: where((x < y) | isnan(y), 0.0, where(x == y, g / 2, g))}, selects=True, decomposition='x if x <= y or y != y else y', summary='elementwise minimum of x and y; a number if the other is nan', formula='1 where x < y else 0, 1 where y < x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch from 2.14 on)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
+heaviside: TensorFunction = _declare('heaviside', np.heaviside, {'x': lambda g: zero_cotangent(g), 'values': lambda g, x: where(x == 0, g, 0.0)}, selects=True, decomposition='values if x == 0 else 1.0 if x > 0 else 0.0 if x < 0 else x', summary='0 where x < 0, 1 where x > 0, and values where x = 0', formula='0, 1 where x = 0 else 0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative with respect to x is 0 everywhere, at the jump too; PyTorch does not differentiate heaviside', samples=((1.5, 0.5), ([-1.0, 2.0], [0.5, 0.3]),), edges=((0.0, 0.5),))
+_declare.python('clamp', (), parameters=('x', 'min', 'max'), defaults=(None, None, ), tensors=('x', 'min', 'max'), kinds={}, summary='x clamped to [min, max]; either bound is optional', formula='1 where min < x < max else 0', aliases=('clip',), smooth='x != min and x != max', kink=_numerics_arithmetic__.is_at_bound, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0),), edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0),))
+_declare.python('clamp_min', (), parameters=('x', 'min'), defaults=(), tensors=('x', 'min'), kinds={}, summary='the larger of x and min', formula='1 where x > min else 0', smooth='x != min', kink=lambda x, min: x == min, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0), ([-2.0, 0.3], -1.0),), edges=((0.0, 0.0),))
+_declare.python('clamp_max', (), parameters=('x', 'max'), defaults=(), tensors=('x', 'max'), kinds={}, summary='the smaller of x and max', formula='1 where x < max else 0', smooth='x != max', kink=lambda x, max: x == max, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 1.0), ([-2.0, 5.0], 1.0),), edges=((1.0, 1.0),))
+clamp_numbers: TensorFunction = _declare('clamp', _numerics_arithmetic__.clamp, {'x': lambda g, x, min, max: where(is_inside(x, min, max), g, 0.0)}, statics={'min': None, 'max': None}, node='ClampBackward1', selects=True, decomposition=lambda min, max: _decompositions().clamp(min, max), public=False)
+clamp_low: TensorFunction = _declare('clamp', _numerics_arithmetic__.clamp, {'x': lambda g, x, min: larger_share(g, x, min), 'min': lambda g, x, min: larger_share(g, min, x), 'max': lambda g: zero_cotangent(g)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
+clamp_high: TensorFunction = _declare('clamp', _numerics_arithmetic__.clamp, {'x': lambda g, x, max: larger_share(g, max, x), 'min': lambda g: zero_cotangent(g), 'max': lambda g, x, max: larger_share(g, x, max)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
+clamp_both: TensorFunction = _declare('clamp', _numerics_arithmetic__.clamp, {'x': lambda g, x, min, max: where((x < min) | (x > max), 0.0, where(((x == min) | (x == max)) & (min < max), g / 2, g)), 'min': lambda g, x, min, max: where((x < min) & (min <= max), g, where((x == min) & (min < max), g / 2, 0.0)), 'max': lambda g, x, min, max: where((x > max) | (max < min), g, where((x == max) & (min < max), g / 2, 0.0))}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
+clamp_min_number: TensorFunction = _declare('clamp_min', np.maximum, {'x': lambda g, x, bound: where(x > bound, g, 0.0)}, statics={'bound': 0.0}, node='ClampMinBackward0', selects=True, decomposition='max(x, bound)', public=False)
+clamp_min_tensor: TensorFunction = _declare('clamp_min', np.maximum, {'x': lambda g, x, bound: larger_share(g, x, bound), 'bound': lambda g, x, bound: larger_share(g, bound, x)}, node='ClampMinBackward1', selects=True, decomposition='max(x, bound)', public=False)
+clamp_max_number: TensorFunction = _declare('clamp_max', np.minimum, {'x': lambda g, x, bound: where(x < bound, g, 0.0)}, statics={'bound': 0.0}, node='ClampMaxBackward0', selects=True, decomposition='min(x, bound)', public=False)
+clamp_max_tensor: TensorFunction = _declare('clamp_max', np.minimum, {'x': lambda g, x, bound: larger_share(g, bound, x), 'bound': lambda g, x, bound: larger_share(g, x, bound)}, node='ClampMaxBackward1', selects=True, decomposition='min(x, bound)', public=False)

@@ -1,0 +1,54 @@
+"""Maximum, minimum and median, of all elements or along a dimension, with positions; running extremes.
+
+Made from grammar/rules/extremes.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, optional
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import dimension, reshaped, where
+from autodiff_cli.autograd.primitives.types import array_of
+from autodiff_cli.numerics import extremes as _numerics_extremes__
+from autodiff_cli.numerics.extremes import lane_shape, maxima, minima
+from autodiff_cli.ops.rules.comparison import isnan
+from autodiff_cli.ops.rules.positions import dropped
+from autodiff_cli.ops.rules.reduce import spread, sum
+
+__all__ = ['amax', 'amin', 'argmax', 'argmin', 'cummax', 'cummin', 'median']
+
+_declare = Declarations(__name__)
+described = _declare.described
+
+def mean_where(x: Any, chosen: Any, dim: Any, keepdim: Any) -> Any:
+    return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
+def equal_shares(g: Any, x: Any, out: Any, dim: Any, nans: Any = True) -> Any:
+    g = spread(g, x.shape, dim)
+    out = spread(out, x.shape, dim)
+    chosen = ((x == out) | (isnan(x) & isnan(out))) if nans else (x == out)
+    number = spread(sum(chosen, dim), x.shape, dim)
+    return (where(chosen, g / number, 0.0)) if nans else ((g * (where(chosen, 1.0, 0.0))) / number)
+def put_back(g: Any, indices: Any, x_shape: Any, dim: Any) -> Any:
+    return dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
+def put_one_back(g: Any, indices: Any, x_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return put_back(g, indices, x_shape, dim) if keepdim or (not x_shape) else put_back((reshaped(g[0], lane_shape(x_shape, dim)),), np.asarray(array_of(indices)).reshape(lane_shape(x_shape, dim)), x_shape, dim)
+amax: TensorFunction = _declare('amax', _numerics_extremes__.amax, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == maxima(array_of(x), dim), dim, keepdim), selects=True, summary='maximum of all elements, or maxima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=_numerics_extremes__.is_tied_maximum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+amin: TensorFunction = _declare('amin', _numerics_extremes__.amin, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == minima(array_of(x), dim), dim, keepdim), selects=True, summary='minimum of all elements, or minima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=_numerics_extremes__.is_tied_minimum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+_declare.python('max', ('dim',), parameters=('x', 'y', 'keepdim', 'dim'), defaults=(None, False, None, ), tensors=('x', 'y'), kinds={'keepdim': FLAG, 'dim': optional(DIMENSION)}, summary='maximum of all elements, or maxima along dim with their positions; for two tensors, the elementwise maximum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=_numerics_extremes__.ties_of_max, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+_declare.python('min', ('dim',), parameters=('x', 'y', 'keepdim', 'dim'), defaults=(None, False, None, ), tensors=('x', 'y'), kinds={'keepdim': FLAG, 'dim': optional(DIMENSION)}, summary='minimum of all elements, or minima along dim with their positions; for two tensors, the elementwise minimum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=_numerics_extremes__.ties_of_min, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+median: TensorFunction = _declare.composed('median', lambda x, dim=None, keepdim=False: median_of_all(x) if dim is None else median_along(x, dim, keepdim), dict(dim=optional(DIMENSION), keepdim=FLAG), tensors=('x',), summary='median of all elements, or medians along dim with their positions; the lower of two middle elements is the median', formula='1 at the median, 0 elsewhere', smooth='the median is unique', kink=_numerics_extremes__.is_repeated, convention='equal elements share the derivative evenly; along a dimension, one of them receives the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+argmax: TensorFunction = _declare('argmax', _numerics_extremes__.argmax, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='position of the maximum in the flattened x, or positions of the maxima along dim')
+argmin: TensorFunction = _declare('argmin', _numerics_extremes__.argmin, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='position of the minimum in the flattened x, or positions of the minima along dim')
+cummax: TensorFunction = _declare.several('cummax', _numerics_extremes__.cummax, put_back, statics={'dim': 0}, kinds={'dim': DIMENSION}, results=('values', 'indices'), constant=('indices',), summary='running maximum along dim, with positions', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=_numerics_extremes__.is_repeated, convention='the last of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 1),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+cummin: TensorFunction = _declare.several('cummin', _numerics_extremes__.cummin, put_back, statics={'dim': 0}, kinds={'dim': DIMENSION}, results=('values', 'indices'), constant=('indices',), summary='running minimum along dim, with positions', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=_numerics_extremes__.is_repeated, convention='the last of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 1),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+max_of_all: TensorFunction = _declare('max', _numerics_extremes__.max, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, True)}, statics={'dim': None, 'keepdim': False}, series=lambda x, dim, keepdim: mean_where(x, x == maxima(array_of(x), dim), dim, keepdim), node='MaxBackward1', selects=True, public=False)
+min_of_all: TensorFunction = _declare('min', _numerics_extremes__.min, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, True)}, statics={'dim': None, 'keepdim': False}, series=lambda x, dim, keepdim: mean_where(x, x == minima(array_of(x), dim), dim, keepdim), node='MinBackward1', selects=True, public=False)
+median_of_all: TensorFunction = _declare('median', _numerics_extremes__.median, {'x': lambda g, x, out: equal_shares(g, x, out, None)}, node='MedianBackward0', public=False)
+max_along: TensorFunction = _declare.several('max', _numerics_extremes__.max_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MaxBackward0', results=('values', 'indices'), constant=('indices',), public=False)
+min_along: TensorFunction = _declare.several('min', _numerics_extremes__.min_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MinBackward0', results=('values', 'indices'), constant=('indices',), public=False)
+median_along: TensorFunction = _declare.several('median', _numerics_extremes__.median_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MedianBackward1', results=('values', 'indices'), constant=('indices',), public=False)

@@ -1,0 +1,56 @@
+"""Sums, means, products, variances and running sums, over all elements or along dimensions.
+
+Made from grammar/rules/reduce.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, DIMENSIONS_OR_UNBIASED, FLAG, NUMBER, TYPE, optional
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.structural import dimension, expanded, reshaped, where
+from autodiff_cli.numerics import reduce as _numerics_reduce__
+from autodiff_cli.numerics.reduce import count, kept_shape
+from autodiff_cli.ops.casts import to
+from autodiff_cli.ops.views import neighbour
+
+__all__ = ['count_nonzero', 'cumprod', 'cumsum', 'mean', 'prod', 'sum']
+
+_declare = Declarations(__name__)
+described = _declare.described
+
+def of_type(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else to(x, dtype)
+def spread(g: Any, x_shape: Any, dim: Any) -> Any:
+    return expanded(reshaped(g, kept_shape(x_shape, dim)) if g.shape else g, x_shape)
+def others(x: Any, dim: Any) -> Any:
+    return reshaped(others_along(reshaped(x, (-1,)), 0), x.shape) if dim is None else others_along(x, dim)
+def others_along(x: Any, dim: Any) -> Any:
+    return neighbour(running_product(x, dim, False), dim, False, 1.0) * neighbour(running_product(x, dim, True), dim, True, 1.0)
+def var_vjp(g: Any, x: Any, dim: Any, correction: Any) -> Any:
+    free = count(x.shape, dim) - correction
+    return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * ((2 / free) if free != 0 else math.inf))
+def over_size(g: Any, size: Any) -> Any:
+    return where(size == 0, 0.0, g / (where(size == 0, 1.0, size)))
+sum: TensorFunction = _declare.composed('sum', lambda x, dim=None, keepdim=False, dtype=None: sum_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else sum_of_all(of_type(x, dtype)), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='sum of all elements, or sums along dim; sum(i=1..10, x**i) is a sum over an index', formula='1', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),))
+mean: TensorFunction = _declare.composed('mean', lambda x, dim=None, keepdim=False, dtype=None: mean_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else mean_of_all(of_type(x, dtype)), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='mean of all elements, or means along dim', formula='1/n', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),))
+prod: TensorFunction = _declare.composed('prod', lambda x, dim=None, keepdim=False, dtype=None: prod_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else prod_of_all(of_type(x, dtype)), dict(dim=optional(DIMENSION), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='product of all elements, or products along dim; prod(i=1..10, x + i) is a product over an index', formula='products of the other elements', convention='derivatives of every order are exact where elements are 0', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True), ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,),))
+cumsum: TensorFunction = _declare.composed('cumsum', lambda x, dim=0, dtype=None: running_sum(of_type(x, dtype), dim), dict(dim=DIMENSION, dtype=optional(TYPE)), tensors=('x',), summary='running sums along dim', formula='reverse running sum of g', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1),))
+cumprod: TensorFunction = _declare.composed('cumprod', lambda x, dim=0, dtype=None: running_product(of_type(x, dtype), dimension(dim, len(x.shape))) if x.shape else reshaped(running_product(reshaped(of_type(x, dtype), (1,)), dimension(dim, 0)), ()), dict(dim=DIMENSION, dtype=optional(TYPE)), tensors=('x',), summary='running products along dim', formula='products of the other elements', convention='derivatives of every order are exact where elements are 0', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([2.0, 0.0, 4.0, 0.0, 3.0],),))
+_declare.python('var', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='variance: sum of squared deviations divided by n - correction, or by n with unbiased=false', formula='2*(x - mean(x))/(n - 1)', convention='the value is nan or infinite where n is not greater than the correction (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
+_declare.python('std', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='standard deviation: square root of var', formula='(x - mean(x))/((n - 1)*std(x))', smooth='not all elements are equal', kink=_numerics_reduce__.is_constant, convention='the derivative is 0 where all elements are equal (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),), edges=(([1.0, 1.0],),))
+count_nonzero: TensorFunction = _declare('count_nonzero', _numerics_reduce__.count_nonzero, {'x': None}, statics={'dim': None}, kinds={'dim': optional(DIMENSIONS)}, summary='number of nonzero elements of x, or numbers of nonzero elements along dim')
+sum_of_all: TensorFunction = _declare('sum', _numerics_reduce__.sum, {'x': lambda g, x_shape, dim: spread(g, x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='SumBackward0', public=False)
+sum_along: TensorFunction = _declare('sum', _numerics_reduce__.sum, {'x': lambda g, x_shape, dim: spread(g, x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='SumBackward1', public=False)
+mean_of_all: TensorFunction = _declare('mean', _numerics_reduce__.mean, {'x': lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='MeanBackward0', public=False)
+mean_along: TensorFunction = _declare('mean', _numerics_reduce__.mean, {'x': lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='MeanBackward1', public=False)
+prod_of_all: TensorFunction = _declare('prod', _numerics_reduce__.prod, {'x': lambda g, x, dim: spread(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward0', public=False)
+prod_along: TensorFunction = _declare('prod', _numerics_reduce__.prod, {'x': lambda g, x, dim: spread(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward1', public=False)
+running_sum: TensorFunction = _declare('cumsum', _numerics_reduce__.running_sum, {'x': lambda g, dim, reverse: running_sum(g, dim, not reverse)}, statics={'dim': 0, 'reverse': False}, series='linear', public=False)
+running_product: TensorFunction = _declare('cumprod', _numerics_reduce__.running_product, {'x': lambda g, x, out, dim, reverse: recurrence(g, neighbour(x, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 1.0)}, statics={'dim': 0, 'reverse': False}, public=False)
+recurrence: TensorFunction = _declare('recurrence', _numerics_reduce__.recurrence, {'x': lambda g, decay, dim, reverse: recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse), 'decay': lambda g, decay, out, dim, reverse: recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 0.0)}, statics={'dim': 0, 'reverse': False}, public=False)
+variance: TensorFunction = _declare('var', _numerics_reduce__.var, {'x': lambda g, x, dim, correction: var_vjp(g, x, dim, correction)}, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
+deviation: TensorFunction = _declare('std', _numerics_reduce__.std, {'x': lambda g, x, out, dim, correction: var_vjp(over_size(g, out * 2), x, dim, correction)}, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
