@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from autodiff_cli.lazy import library
@@ -63,6 +64,7 @@ class Context(Protocol):
     mpc: type[Any]
 
     def mpf(self, value: object, /) -> Real: ...
+    def extraprec(self, bits: int, /) -> AbstractContextManager[None]: ...
     def isnan(self, value: Real, /) -> bool: ...
     def isinf(self, value: Real, /) -> bool: ...
     def isint(self, value: Real, /) -> bool: ...
@@ -204,6 +206,10 @@ class Arithmetic:
         """Return the logarithm of x: -inf at 0, and nan for a negative number."""
         return self.mp.log(x) if x > 0 else -self.mp.inf if x == 0 else self.mp.nan
 
+    def log1p(self, x: Real) -> Real:
+        """Return the logarithm of 1 + x."""
+        return self.mp.log1p(x) if x > -1 else self.log(x + 1)
+
     def rounded(self, value: Real, x: Real) -> Real:
         """Return ``value``, the value of a function at ``x``.
 
@@ -294,6 +300,9 @@ class Number:
 
     def log(self) -> Number:
         return self.math.made(self.math.log(self.value))
+
+    def log1p(self) -> Number:
+        return self.math.made(self.math.log1p(self.value))
 
     def conjugate(self) -> Number:
         return self

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.errors import ArgumentError, LinAlgError
+from autodiff_cli.errors import LinAlgError
 from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.numerics.reduce import count, dimensions, reduction
 from autodiff_cli.numerics.sorting import ordered
-from autodiff_cli.ops.rules.loss import nll_of_rows
+from autodiff_cli.ops.rules.loss import nll_of_rows, smooth_l1_loss
 from autodiff_cli.precise.arithmetic import Number
 
 Cells = NDArray[Any]
@@ -40,111 +40,42 @@ def _array(value: Cells | Number) -> Cells:
     return value if isinstance(value, np.ndarray) else boxed(value)
 
 
-def _each(function: Callable[[Number], Number], x: Cells | Number) -> Cells:
-    array = _array(x)
-    result = np.empty(array.shape, np.object_)
-    for i, value in enumerate(array.flat):
-        result.flat[i] = function(value)
-    return result
+def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
+    return _add(x, dim, keepdim) / count(x.shape, dim)
 
 
-def _exp(x: Cells | Number) -> Cells:
-    return _each(Number.exp, x)
+def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
+    rest = _array(x - _mean(x, dim, True))
+    return _add(rest * rest, dim, keepdim) / max(count(x.shape, dim) - correction, 0)
 
 
-def _log(x: Cells | Number) -> Cells:
-    return _each(Number.log, x)
-
-
-def _mean(x: Cells, dim: Dim, keepdim: bool) -> Cells:
-    return _array(_add(x, dim, keepdim)) / count(x.shape, dim)
-
-
-def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Cells:
-    rest = x - _mean(x, dim, True)
-    return _array(_add(rest * rest, dim, keepdim)) / max(count(x.shape, dim) - correction, 0)
-
-
-def _std(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Cells:
-    return _each(Number.sqrt, _var(x, dim, correction, keepdim))
-
-
-def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Cells:
-    size = abs(x)
+def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
+    size = _array(abs(x))
     if math.isinf(p):
-        return _array((_maximum if p > 0 else _minimum)(size, dim, keepdim))
+        return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
     if p == 0:
         return np.asarray(_add((x != 0).astype(np.int64), dim, keepdim), dtype=object)
     if p == 1:
-        return _array(_add(size, dim, keepdim))
+        return _add(size, dim, keepdim)
     if p == 2:
-        return _each(Number.sqrt, _add(size * size, dim, keepdim))
-    total = _array(_add(size**p, dim, keepdim))
-    return _array(total ** (boxed(next(iter(x.flat)).math.of(1.0)) / p))
+        return np.sqrt(_add(size * size, dim, keepdim))
+    return _array(_add(size**p, dim, keepdim)) ** (boxed(_exact(x, 1.0)) / p)
 
 
-def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Cells:
-    axes = dimensions(dim, x.ndim)
-    largest = _array(_maximum(x, dim, True))
-    largest = _each(lambda value: value - value if value != 0 and value + value == value else value, largest)
-    total = _log(_add(_exp(x - largest), dim, True)) + largest
-    return total if keepdim else np.squeeze(total, axes)
+def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
+    largest = _maximum(x, dim, True)
+    total = np.log(_add(_array(np.exp(x - largest)), dim, True)) + largest
+    return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))
 
 
-def _distances(x: Cells, dim: int) -> tuple[Cells, Cells]:
-    """Return the elements minus the largest element, and the sum of the exponentials of these differences."""
-    if not x.ndim:
-        return boxed(x.item() - x.item()), boxed(x.item() - x.item())
-    at = dimension(dim, x.ndim)
-    distance = x - _array(_maximum(x, at, True))
-    return distance, _array(_add(_exp(distance), at, True))
+def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Any:
+    return PRIMITIVES[smooth_l1_loss].forward(x, target, how, _exact(x, beta))
 
 
-def _softmax(x: Cells, dim: int) -> Cells:
-    distance, total = _distances(x, dim)
-    return _exp(distance) / (total if x.ndim else _exp(total))
-
-
-def _log_softmax(x: Cells, dim: int) -> Cells:
-    distance, total = _distances(x, dim)
-    return distance - _log(total) if x.ndim else distance
-
-
-def _reduced(values: Cells, how: str) -> Cells | Number:
-    if how == "none":
-        return values
-    total: Number = np.add.reduce(values, axis=None)
-    return total / np.size(values) if how == "mean" else total
-
-
-def _mse_loss(x: Cells, target: Cells, how: str) -> Cells | Number:
-    return _reduced((x - target) * (x - target), how)
-
-
-def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Cells | Number:
-    def one(size: Number) -> Number:
-        return size * size / (2 * size.math.of(beta)) if size < beta else size - size.math.of(beta) / 2
-
-    return _reduced(_each(one, abs(_array(x - target))), how)
-
-
-def _huber_loss(x: Cells, target: Cells, how: str, delta: float) -> Cells | Number:
-    def one(size: Number) -> Number:
-        return size * size / 2 if size <= delta else (size - size.math.of(delta) / 2) * delta
-
-    return _reduced(_each(one, abs(_array(x - target))), how)
-
-
-def _binary_cross_entropy(x: Cells, target: Cells, how: str) -> Cells | Number:
-    if not all(0 <= value <= 1 for value in _array(x).flat):
-        raise ArgumentError("all elements of input should be between 0 and 1")
-    positive, negative = (_each(lambda value: max(value.log(), value.math.of(-100)), part) for part in (_array(x), 1 - _array(x)))
-    return _reduced(-(target * positive + (1 - target) * negative), how)
-
-
-def _binary_cross_entropy_with_logits(x: Cells, target: Cells, how: str) -> Cells | Number:
-    size = _array(abs(x))
-    return _reduced(np.maximum(x, 0) - x * target + _log(1 + _exp(-size)), how)
+def _exact(x: Cells, value: float) -> Number:
+    """Return a number in the arithmetic of some cells."""
+    number: Number = x.flat[0].math.of(value)
+    return number
 
 
 def _median(x: Cells, *along: Any) -> Any:
@@ -186,16 +117,8 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
     return np.moveaxis(result, 0, dimension(dim, x.ndim))
 
 
-def _nll_loss(x: Cells, target: Cells, how: str, ignored: int) -> Cells | Number:
-    found: Cells | Number = PRIMITIVES[nll_of_rows].forward(x, target.astype(np.float64), how, ignored)
-    return found
-
-
 def _eliminate(rows: Cells, right: Cells) -> Number | int:
-    """Return the determinant of a matrix, and overwrite right-hand sides with their solutions unless the determinant is 0.
-
-    The method is Gaussian elimination with partial pivoting, which overwrites the matrix.
-    """
+    """Return the determinant by Gaussian elimination; the right-hand sides become solutions unless it is 0."""
     n, sign = len(rows), 1
     product: Number | int = rows.flat[0].math.of(1.0) if n else 1
     for k in range(n):
@@ -218,29 +141,27 @@ def _eliminate(rows: Cells, right: Cells) -> Number | int:
 
 
 def _determinant(x: Cells) -> Cells:
-    stack = np.array(x).reshape(-1, *x.shape[-2:])
-    found = np.empty(len(stack), object)
-    for i, rows in enumerate(stack):
-        found[i] = _eliminate(rows, np.empty((len(rows), 0), object))
-    return found.reshape(x.shape[:-2])
+    determinants = np.empty(x.shape[:-2], object)
+    for place in np.ndindex(determinants.shape):
+        determinants[place] = _eliminate(x[place].copy(), np.empty((x.shape[-1], 0), object))
+    return determinants
 
 
 def _solve(x: Cells, y: Cells) -> Cells:
     vector = is_vector(x.shape, y.shape)
     right = y[..., None] if vector else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
-    stack, found = (np.array(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (x, right))
+    matrices, solutions = (np.array(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (x, right))
     for place in np.ndindex(batch):
-        if _eliminate(stack[place], found[place]) == 0:
+        if _eliminate(matrices[place], solutions[place]) == 0:
             raise LinAlgError("the matrix is singular")
-    return found[..., 0] if vector else found
+    return solutions[..., 0] if vector else solutions
 
 
 def _inverse(x: Cells) -> Cells:
     if not x.size:
         return x
-    of = next(iter(x.flat)).math.of
-    identity = np.array([[of(float(i == j)) for j in range(x.shape[-1])] for i in range(x.shape[-1])], object)
+    identity = np.eye(x.shape[-1]).astype(object) * _exact(x, 1.0)
     return _solve(x, np.broadcast_to(identity, x.shape))
 
 
@@ -248,18 +169,12 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean": _mean,
     "median": _median,
     "var": _var,
-    "std": _std,
+    "std": lambda *arguments: np.sqrt(_var(*arguments)),
     "linalg_vector_norm": _norm,
     "logsumexp": _logsumexp,
     "logcumsumexp": _logcumsumexp,
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "mse_loss": _mse_loss,
     "smooth_l1_loss": _smooth_l1_loss,
-    "huber_loss": _huber_loss,
-    "binary_cross_entropy": _binary_cross_entropy,
-    "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
-    "nll_loss": _nll_loss,
+    "nll_loss": lambda x, target, *rest: PRIMITIVES[nll_of_rows].forward(x, target.astype(np.float64), *rest),
     "cummax": _running(lambda one, other: one >= other),
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,

@@ -43,11 +43,8 @@ def bessel_k(m: Arithmetic, v: Real, x: Real) -> Real:
 
 def _rounded(mp: Context, compute: Callable[[], Real]) -> Real:
     """Return the result of a function that raises the precision, rounded to the present precision."""
-    precision = mp.prec
-    try:
+    with mp.extraprec(0):
         value = compute()
-    finally:
-        mp.prec = precision
     return value * 1
 
 
@@ -56,11 +53,11 @@ def _near(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     mp = m.mp
     if abs(v) > 1e6:
         raise NotPrecise("a Bessel function of a large order")
-    wanted = mp.prec
-    mp.prec = wanted + 20 + 2 * max(mp.mag(v) if v else 0, 0)
+    precision = mp.prec
+    mp.prec = precision + 20 + 2 * max(mp.mag(v) if v else 0, 0)
     off = abs(v - mp.nint(v))
-    if off < mp.mpf(2) ** -wanted:  # the difference vanishes at whole orders: use an order beside
-        off = mp.mpf(2) ** -(wanted + 20)
+    if off < mp.mpf(2) ** -precision:  # the difference vanishes at whole orders: use an order beside
+        off = mp.mpf(2) ** -(precision + 20)
         mp.prec *= 2
         v = v + off
     mp.prec += max(-mp.mag(off), 0)
@@ -71,13 +68,11 @@ def _near(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
 
 
 def _integral(mp: Context, v: Real, x: Real) -> Real:
-    """Return the integral of exp(-x*cosh(t) + v*t)/2 over all t by the trapezoidal rule (DLMF 10.32.9).
-
-    The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
-    """
+    """Return the integral of exp(-x*cosh(t) + v*t)/2 over all t by the trapezoidal rule (DLMF 10.32.9)."""
     size = mp.hypot(x, v)
     mp.prec += 20 + max(mp.mag(size), 0)
     digits = float(mp.prec) * 0.6931471805599453
+    # The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
     strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
     step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
     peak = mp.asinh(v / x)
@@ -119,13 +114,10 @@ def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     if mp.isint(v) and v < 0:
         return _first_order(m, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
     if 0 < x < 1:
-        return _rounded(mp, lambda: _near_first(mp, v, x, sign))
+        with mp.extraprec(30 + max(mp.mag(v) if v else 0, 0)):
+            value = _first_kind(mp, v, x, sign)
+        return value * 1
     return mp.besseli(v, x) if sign > 0 else mp.besselj(v, x)
-
-
-def _near_first(mp: Context, v: Real, x: Real, sign: int) -> Real:
-    mp.prec += 30 + max(mp.mag(v) if v else 0, 0)
-    return _first_kind(mp, v, x, sign)
 
 
 def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
@@ -134,17 +126,8 @@ def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
         return mp.nan if mp.isnan(x) or (x < 0 and derivative) else m.zero if x < 0 or name == "airyai" else mp.inf
     if abs(x) > _FAR:
         raise NotPrecise("an Airy function of a large argument")
-    function: Callable[..., Real] = getattr(mp, name)
-    return function(x, derivative=derivative)
-
-
-def _elliptic(m: Arithmetic, x: Real, name: str) -> Real:
-    mp = m.mp
-    if mp.isnan(x) or x > 1:
-        return mp.nan
-    if mp.isinf(x):
-        return m.zero if name == "ellipk" else mp.inf
-    return mp.ellipk(x) if name == "ellipk" else mp.ellipe(x)
+    value: Real = getattr(mp, name)(x, derivative=derivative)
+    return value
 
 
 BESSEL: dict[str, Entry] = {
@@ -156,10 +139,8 @@ BESSEL: dict[str, Entry] = {
     "iv": partial(_first_order, sign=1),
     "yv": _bessel_y,
     "kv": bessel_k,
-    "airy_ai": partial(_airy, name="airyai", derivative=0),
-    "airy_ai_prime": partial(_airy, name="airyai", derivative=1),
-    "airy_bi": partial(_airy, name="airybi", derivative=0),
-    "airy_bi_prime": partial(_airy, name="airybi", derivative=1),
-    "ellipk": partial(_elliptic, name="ellipk"),
-    "ellipe": partial(_elliptic, name="ellipe"),
+    **{f"airy_{kind}": partial(_airy, name=f"airy{kind}", derivative=0) for kind in ("ai", "bi")},
+    **{f"airy_{kind}_prime": partial(_airy, name=f"airy{kind}", derivative=1) for kind in ("ai", "bi")},
+    "ellipk": lambda m, x: m.mp.nan if m.mp.isnan(x) or x > 1 else m.zero if m.mp.isinf(x) else m.mp.ellipk(x),
+    "ellipe": lambda m, x: m.mp.nan if m.mp.isnan(x) or x > 1 else m.mp.inf if m.mp.isinf(x) else m.mp.ellipe(x),
 }

@@ -43,29 +43,17 @@ def of_mpmath(
     return function
 
 
-def log1p(m: Arithmetic, x: Real) -> Real:
-    return m.mp.log1p(x) if x > -1 else -m.mp.inf if x == -1 else m.mp.nan
-
-
-def expm1(m: Arithmetic, x: Real) -> Real:
+def _expm1(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
     if not m.finite(x) or (x and mp.mag(x) > 10):
         return m.exp(x) - 1
     return mp.expm1(x)
 
 
-def _cbrt(m: Arithmetic, x: Real) -> Real:
-    return x if not x or not m.finite(x) else m.mp.sign(x) * m.mp.cbrt(abs(x))
-
-
 def _trunc(m: Arithmetic, x: Real) -> Real:
     if not m.finite(x):
         return x
     return m.mp.floor(x) if x >= 0 else m.mp.ceil(x)
-
-
-def _sinc(m: Arithmetic, x: Real) -> Real:
-    return m.mp.sincpi(x) if m.finite(x) else m.mp.nan if m.mp.isnan(x) else m.zero
 
 
 def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: OfOne, remainder: bool) -> Real:
@@ -97,19 +85,6 @@ def _clamp(m: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Rea
     return raised if high is None else _minimum(m, raised, m.of(high).value)
 
 
-# Logarithms of sums, and products with a logarithm
-
-
-def _log1p_exp(m: Arithmetic, x: Real) -> Real:
-    """Return log(1 + exp(x)) without overflow."""
-    return (x if x > 0 else m.zero) + log1p(m, m.exp(-abs(x)))
-
-
-def xlogy(m: Arithmetic, x: Real, y: Real, log: OfOne = Arithmetic.log) -> Real:
-    """Return x*log(y), or 0 if x is 0; ``log`` may be another function, such as log1p."""
-    return m.zero if x == 0 and not m.mp.isnan(y) else x * log(m, y)
-
-
 def _logit(m: Arithmetic, x: Real, eps: float | None) -> Real:
     p = x if eps is None else _clamp(m, x, eps, 1 - eps)
     return m.log(m.div(p, 1 - p).value) if 0 <= p <= 1 else m.mp.nan
@@ -127,7 +102,9 @@ def _sigmoid(m: Arithmetic, x: Real) -> Real:
 
 def _softplus(m: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
     scaled = x * m.of(beta).value
-    return x if threshold is not None and scaled > threshold else _log1p_exp(m, scaled) / m.of(beta).value
+    if threshold is not None and scaled > threshold:
+        return x
+    return ((scaled if scaled > 0 else m.zero) + m.log1p(m.exp(-abs(scaled)))) / m.of(beta).value
 
 
 def ndtr(m: Arithmetic, x: Real) -> Real:
@@ -163,16 +140,16 @@ ELEMENTARY: dict[str, Entry] = {
     "div": lambda m, x, y: m.div(x, y).value,
     "pow": lambda m, x, y: m.power(x, m.of(y).value).value,
     "exp": Arithmetic.exp,
-    "expm1": expm1,
+    "expm1": _expm1,
     "log": Arithmetic.log,
-    "log1p": log1p,
+    "log1p": Arithmetic.log1p,
     "log2": lambda m, x: m.log(x) / m.mp.ln2,
     "log10": lambda m, x: m.log(x) / m.mp.ln10,
-    "atanh": lambda m, x: (log1p(m, x) - log1p(m, -x)) / 2 if abs(x) <= 1 else m.mp.nan,
+    "atanh": lambda m, x: (m.log1p(x) - m.log1p(-x)) / 2 if abs(x) <= 1 else m.mp.nan,
     "atan2": lambda m, y, x: m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else m.mp.atan2(y, x),
     "hypot": lambda m, x, y: m.mp.inf if m.mp.isinf(x) or m.mp.isinf(y) else m.mp.hypot(x, y),
-    "cbrt": _cbrt,
-    "sinc": _sinc,
+    "cbrt": lambda m, x: m.mp.sign(x) * m.mp.cbrt(abs(x)) if x and m.finite(x) else x,
+    "sinc": lambda m, x: m.mp.sincpi(x) if m.finite(x) else m.mp.nan if m.mp.isnan(x) else m.zero,
     "to": lambda m, x, dtype: x,
     "sign": _sign,
     "floor": _floor,
@@ -203,8 +180,6 @@ ELEMENTARY: dict[str, Entry] = {
     "copysign": lambda m, x, y: abs(x) if m.of(y).value >= 0 else -abs(x),
     "signbit": lambda m, x: x < 0,
     "clamp": _clamp,
-    "clamp_min": lambda m, x, bound: _maximum(m, x, m.of(bound).value),
-    "clamp_max": lambda m, x, bound: _minimum(m, x, m.of(bound).value),
     "logit": _logit,
     "sigmoid": _sigmoid,
     "softsign": lambda m, x: m.mp.sign(x) if m.mp.isinf(x) else x / (1 + abs(x)),

@@ -1,4 +1,4 @@
-"""Arbitrary-precision special functions and densities of scalars; see ``elementary`` for their signatures."""
+"""Arbitrary-precision special functions of scalars; see ``elementary`` for their signatures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from autodiff_cli.errors import NotPrecise
 from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Real
 from autodiff_cli.precise.bessel import BESSEL
-from autodiff_cli.precise.elementary import Entry, log1p, ndtr, xlogy
+from autodiff_cli.precise.elementary import Entry, ndtr
 
 # The normal distribution
 
@@ -17,7 +17,7 @@ from autodiff_cli.precise.elementary import Entry, log1p, ndtr, xlogy
 def _log_ndtr(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
     if x > 0:
-        return log1p(m, -ndtr(m, -x))
+        return m.log1p(-ndtr(m, -x))
     if not m.finite(x) or x > -1000:
         return m.log(ndtr(m, x))
     # Sum the asymptotic series of the tail; each term is smaller than the previous one by several digits.
@@ -121,12 +121,8 @@ def _wofz(m: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
     elif abs(z) > 1000:
         raise NotPrecise("the Faddeeva function in the lower half plane")
     else:
-        more = 2 * int(abs(z) * abs(z)) + 20  # digits that 1 - erf loses
-        mp.prec += more
-        try:
+        with mp.extraprec(2 * int(abs(z) * abs(z)) + 20):  # bits that 1 - erf loses
             value = mp.exp(-z * z) * (1 - mp.erf(mp.mpc(y, -x)))  # erfc of mpmath takes longer
-        finally:
-            mp.prec -= more
     part: Real = +value.imag if imaginary else +value.real
     return part
 
@@ -190,10 +186,6 @@ def _beta(m: Arithmetic, a: Real, b: Real) -> Real:
     return sign * m.exp(_lgamma(m, a) + _lgamma(m, b) - _lgamma(m, a + b)) if sign else m.zero
 
 
-def _betaln(m: Arithmetic, a: Real, b: Real) -> Real:
-    return m.log(_beta(m, a, b)) if a > 0 and b > 0 else m.mp.nan
-
-
 # The exponential integrals and the Lambert W function
 
 
@@ -204,10 +196,6 @@ def _expi(m: Arithmetic, x: Real) -> Real:
     if mp.mag(x) > 20:
         raise NotPrecise("expi")
     return mp.ei(x)
-
-
-def _exp1(m: Arithmetic, x: Real) -> Real:
-    return -_expi(m, -x) if x >= 0 else m.mp.nan
 
 
 def _lambertw(m: Arithmetic, x: Real, k: int) -> Real:
@@ -229,12 +217,8 @@ def _with_bits(m: Arithmetic, bits: Real | float, compute: Callable[[], Real], n
     mp = m.mp
     if not bits < _MOST_BITS:
         raise NotPrecise(name)
-    given = mp.prec
-    mp.prec = given + int(bits) + 30
-    try:
+    with mp.extraprec(int(bits) + 30):
         return compute()
-    finally:
-        mp.prec = given
 
 
 def _sum_of_series(m: Arithmetic, ratio: Callable[[int], Real], name: str) -> Real:
@@ -309,27 +293,6 @@ def _bessel_i(m: Arithmetic, x: Real, n: int) -> Real:
     return mp.besseli(n, x) if m.finite(x) else mp.nan if mp.isnan(x) else mp.inf * mp.sign(x) ** n
 
 
-def _bessel_scaled(m: Arithmetic, x: Real, n: int) -> Real:
-    """Return the exponentially scaled modified Bessel function, exp(-abs(x)) times ``_bessel_i``."""
-    return m.zero if m.mp.isinf(x) else _bessel_i(m, x, n) * m.exp(-abs(x))
-
-
-# Densities
-
-
-def _binomial_logpmf(m: Arithmetic, k: Real, n: Real, p: Real) -> Real:
-    if not 0 <= k <= n:
-        return m.mp.nan
-    choices = _lgamma(m, n + 1) - _lgamma(m, k + 1) - _lgamma(m, n - k + 1)
-    return choices + xlogy(m, k, p) + xlogy(m, n - k, -p, log1p)
-
-
-def _poisson_logpmf(m: Arithmetic, k: Real, rate: Real) -> Real:
-    if k < 0:
-        return m.mp.nan
-    return xlogy(m, k, rate) - rate - _lgamma(m, k + 1)
-
-
 SPECIAL: dict[str, Entry] = {
     "log_ndtr": _log_ndtr,
     "ndtri": _ndtri,
@@ -347,9 +310,9 @@ SPECIAL: dict[str, Entry] = {
     "zeta": _zeta,
     "zeta_slope": _zeta,
     "beta": _beta,
-    "betaln": _betaln,
+    "betaln": lambda m, a, b: m.log(_beta(m, a, b)) if a > 0 and b > 0 else m.mp.nan,
     "expi": _expi,
-    "exp1": _exp1,
+    "exp1": lambda m, x: -_expi(m, -x) if x >= 0 else m.mp.nan,
     "gammainc": _gammainc,
     "gammaincc": partial(_gammainc, upper=True),
     "betainc": _betainc,
@@ -357,10 +320,9 @@ SPECIAL: dict[str, Entry] = {
     "lambertw": _lambertw,
     **{f"j{n}": partial(_bessel_j, n=n) for n in (0, 1)},
     **{f"i{n}": partial(_bessel_i, n=n) for n in (0, 1)},
-    **{f"i{n}e": partial(_bessel_scaled, n=n) for n in (0, 1)},
+    "i0e": lambda m, x: m.zero if m.mp.isinf(x) else _bessel_i(m, x, 0) * m.exp(-abs(x)),
+    "i1e": lambda m, x: m.zero if m.mp.isinf(x) else _bessel_i(m, x, 1) * m.exp(-abs(x)),
     "bessel_i": _bessel_i,
     "bessel_j": _bessel_j,
     **BESSEL,
-    "binomial_logpmf": _binomial_logpmf,
-    "poisson_logpmf": _poisson_logpmf,
 }
