@@ -12,8 +12,6 @@ from autodiff_cli.arrays import Array, Floats
 from autodiff_cli.data.row_blocks import ArrowArray, Block, Column, Results
 from autodiff_cli.report.numbers import finite_or_text
 
-ArrowType = Any
-"""A type of pyarrow, which does not have type annotations."""
 TRUTHS = {**dict.fromkeys(("false", "False", "FALSE"), "0"), **dict.fromkeys(("true", "True", "TRUE"), "1")}
 """The numbers for the words of CSV that stand for false and true."""
 
