@@ -30,12 +30,12 @@ _WIDEST = 64
 
 def page(style: str, result: Explanation, precision: int) -> str:
     """Return the whole page in the style ``markdown`` or ``latex``."""
-    writer = _Page(precision) if style == "markdown" else _LatexPage(precision)
+    writer = Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
     return "\n".join(writer.lines).rstrip("\n") + "\n"
 
 
-class _Page:
+class Page:
     """A Markdown page.  Subclasses write the parts of the page in other formats."""
 
     none = "None"
@@ -64,17 +64,15 @@ class _Page:
                 self.paragraph(result.memory.text)
         for second in result.seconds:
             self.second(result, second)
-        self.lines.append(self.end)
+        self.closing(result)
 
     def second(self, result: Explanation, second: SecondDerivatives) -> None:
-        first = self.derivative(result.symbol, second.variable)
-        self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
-        value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
+        recorded, value = self.differentiated(second, self.derivative(result.symbol, second.variable))
         if not second.sweeps:
             self.paragraph(f"{value} does not depend on any variable, so its derivatives are 0.")
             return
         if second.lines:
-            self.paragraph(f"The recorded backward pass for {value} consists of these operations:")
+            self.paragraph(f"The recorded backward pass for {recorded} consists of these operations:")
             self.table(second.lines, result.symbol)
         else:
             self.paragraph(f"All operations of {value} are listed above.")
@@ -92,8 +90,7 @@ class _Page:
                 self.step(number, step, sentences(sweep, step, self.notation))
 
     def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
-        for gradient in sweep.accumulated:
-            self.result(accumulated(left(gradient.name), sweep.target, gradient, self.notation, none))
+        self.results([accumulated(left(one.name), sweep.target, one, self.notation, none) for one in sweep.accumulated])
 
     def derivative(self, of: str, by: str) -> str:
         return self.notation.derivative(of, by)
@@ -105,6 +102,15 @@ class _Page:
         at = ", ".join(self.code(f"{name} = {self.notation.number(value)}") for name, value in result.given.items())
         if at:
             self.paragraph(f"at {at}")
+
+    def closing(self, result: Explanation) -> None:
+        self.lines.append(self.end)
+
+    def differentiated(self, second: SecondDerivatives, first: str) -> tuple[str, str]:
+        """Write a heading, and return a first derivative as it is written before and without its operations."""
+        self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
+        value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
+        return value, value
 
     def heading(self, text: str) -> None:
         self.lines += ["", f"## {text}"]
@@ -135,8 +141,9 @@ class _Page:
         text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.sides)}")
         return f"{text}, {said.remark}" if said.remark else text
 
-    def result(self, said: EquationText) -> None:
-        self.paragraph(self._equation(said))
+    def results(self, equations: Sequence[EquationText]) -> None:
+        for said in equations:
+            self.paragraph(self._equation(said))
 
     def grad_of(self, name: str) -> str:
         return f"{name}.grad"
@@ -152,7 +159,7 @@ class _Page:
         return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-class _LatexPage(_Page):
+class _LatexPage(Page):
     """A LaTeX page that uses the package amsmath.
 
     Unnamed tensors are written ``v_1``, ``v_2``; if the program uses the name ``v``, another letter replaces it.
@@ -228,9 +235,10 @@ class _LatexPage(_Page):
         pieces = re.split(r"(%[\d.]+)", text)
         return "".join(self.name(piece) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
 
-    def result(self, said: EquationText) -> None:
-        remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
-        self._aligned([*self._rows(replace(said, remark="")), *remark])
+    def results(self, equations: Sequence[EquationText]) -> None:
+        for said in equations:
+            remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
+            self._aligned([*self._rows(replace(said, remark="")), *remark])
 
     def grad_of(self, name: str) -> str:
         return rf"{self.notation.name(name)}\texttt{{.grad}}"

@@ -7,16 +7,13 @@ import sys
 from collections.abc import Sequence
 from textwrap import wrap
 
-from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explanation.documents import Page
+from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives
 from autodiff_cli.explanation.sentences import (
-    LEGEND,
     EquationText,
     Plain,
     Sentence,
-    accumulated,
     lines_of,
-    sentences,
-    steps_of,
     unsigned_zeros,
 )
 from autodiff_cli.language.tree import unparse
@@ -24,7 +21,6 @@ from autodiff_cli.report import result_tables, terminal
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import EXPRESSION, NUMBER, Column, Renderable, Table, more_rows, title
-from autodiff_cli.wording import plural
 
 WIDE, NARROW = 100, 80
 """The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
@@ -35,28 +31,57 @@ MOST_LINES = 4
 
 def pages(result: Explanation, precision: int) -> list[Renderable]:
     """Return the parts of the page, from top to bottom."""
-    width = min(terminal.width(), WIDE) if sys.stdout.isatty() else NARROW
-    notation = Plain(precision)
-    parts: list[Renderable] = [*_headline(result, notation, width), title("forward")]
-    parts.append(_forward(result.forward, precision))
-    if result.sweep is None:
-        return [*parts, Text("\nThe output does not depend on a variable through recorded operations.")]
-    start = notation.derivative(result.symbol, result.output)
-    opening = f"The backward pass starts with {start} = {notation.number(result.sweep.start)}."
-    if result.symbol != result.output:
-        opening = f"{result.symbol} is the result, {result.output}. {opening}"
-    parts += [title("backward"), *_paragraph(f"{opening} {LEGEND}", width)]
-    parts += _sweep(result.sweep, width, notation)
-    parts += [title("accumulated in .grad"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
-    if result.memory is not None:
-        parts += [Text(""), *_paragraph(result.memory.text, width)]
-    for second in result.seconds:
-        parts += _second(result, second, width, notation)
-    if result.hessian:
-        shapes = {name: result.given[name].shape for name in result.hessian}
-        shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
-        parts += [title("second derivatives"), result_tables.hessian_table(shown, shapes, precision)]
-    return parts
+    page = _TerminalPage(precision)
+    page.write(result)
+    return page.parts
+
+
+class _TerminalPage(Page):
+    """A page on the terminal."""
+
+    def __init__(self, precision: int) -> None:
+        super().__init__(precision)
+        self.width = min(terminal.width(), WIDE) if sys.stdout.isatty() else NARROW
+        self.parts: list[Renderable] = []
+        self._below_heading = False
+
+    def add(self, parts: Sequence[Renderable]) -> None:
+        """Add parts, below an empty line unless they follow a heading."""
+        self.parts += parts if self._below_heading else [Text(""), *parts]
+        self._below_heading = False
+
+    def opening(self, result: Explanation) -> None:
+        self.parts += _headline(result, self.notation, self.width)
+
+    def closing(self, result: Explanation) -> None:
+        if result.hessian:
+            shapes = {name: result.given[name].shape for name in result.hessian}
+            shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
+            self.parts += [title("second derivatives"), result_tables.hessian_table(shown, shapes, self.precision)]
+
+    def differentiated(self, second: SecondDerivatives, first: str) -> tuple[str, str]:
+        self.heading(f"Second derivatives with respect to {second.variable}, from {second.symbol} = {first}")
+        return first, f"{first} = {self.notation.number(second.value)}"
+
+    def heading(self, text: str) -> None:
+        self.parts.append(title(text[0].lower() + text[1:]))
+        self._below_heading = True
+
+    def paragraph(self, text: str) -> None:
+        self.add(_paragraph(text, self.width))
+
+    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
+        self.add([_forward(lines, self.precision, of)])
+
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
+        self.add([_heading(number, step, self.width, self.notation), *_said(said, self.width)])
+
+    def results(self, equations: Sequence[EquationText]) -> None:
+        left = max(len(said.left) for said in equations)
+        self.add([line for said in equations for line in equation(said, 2, left, self.width)])
+
+    def code(self, text: str) -> str:
+        return text
 
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
@@ -95,17 +120,6 @@ def _forward(lines: Sequence[ForwardLine], precision: int, of: str = "") -> Tabl
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
         rows.append([Text(line.name, style), operation, *cells])
     return Table(columns, rows)
-
-
-def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[Renderable]:
-    parts: list[Renderable] = []
-    for item in steps_of(sweep):
-        if isinstance(item, int):
-            parts += [Text(""), Text(f"... {plural(item, 'more step')} ...", "dim")]
-        else:
-            number, step = item
-            parts += [Text(""), _heading(number, step, width, notation), *_said(sentences(sweep, step, notation), width)]
-    return parts
 
 
 def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
@@ -153,26 +167,3 @@ def equation(said: EquationText, indent: int, left: int, width: int) -> list[Tex
     if remark:
         lines.append(Text(" " * (len(start) - 3) + remark, "dim"))
     return lines
-
-
-def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[Renderable]:
-    equations = [accumulated(pattern.format(one.name), sweep.target, one, notation, none) for one in sweep.accumulated]
-    left = max(len(said.left) for said in equations)
-    return [line for said in equations for line in equation(said, 2, left, width)]
-
-
-def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[Renderable]:
-    first = notation.derivative(result.symbol, second.variable)
-    parts: list[Renderable] = [title(f"second derivatives with respect to {second.variable}, from {second.symbol} = {first}")]
-    value = notation.number(second.value)
-    if not second.sweeps:
-        return [*parts, *_paragraph(f"{first} = {value} does not depend on any variable, so its derivatives are 0.", width)]
-    if second.lines:
-        parts += _paragraph(f"The recorded backward pass for {first} consists of these operations:", width)
-        parts += [Text(""), _forward(second.lines, notation.precision, of=result.symbol)]
-    else:
-        parts += _paragraph(f"All operations of {first} = {value} are listed above.", width)
-    for sweep in second.sweeps:
-        parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.target}:", width)]
-        parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.target}/d{{}}")]
-    return parts
