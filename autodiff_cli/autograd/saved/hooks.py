@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 
-from autodiff_cli.autograd.saved.packing import PackHook, UnpackHook, hooks_in_effect, pop_hooks, push_hooks, wrong_hooks
+from autodiff_cli.autograd.saved.packing import PackHook, UnpackHook, hooks_in_effect, pop_hooks, push_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import GraphError
+from autodiff_cli.errors import DtypeError, GraphError, type_name
 
 _disabled: ContextVar[str | None] = ContextVar("autodiff_saved_tensors_hooks_disabled", default=None)
 """The message of the innermost ``disable_saved_tensors_hooks``; ``None`` if hooks are allowed."""
@@ -35,7 +35,11 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> None:
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
-            raise wrong_hooks("saved_tensors_hooks", self.pack_hook, self.unpack_hook)
+            raise DtypeError(
+                "saved_tensors_hooks(): incompatible function arguments: "
+                f"{type_name(self.pack_hook)} and {type_name(self.unpack_hook)}",
+                hint="pass pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
+            )
         message = _disabled.get()
         if message is not None:
             raise GraphError(message)

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from autodiff_cli.autograd.hooks import node_observers
@@ -29,7 +30,7 @@ from autodiff_cli.autograd.node import (
     recorded,
 )
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
+from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError
 
 PackHook = Callable[[Tensor], object]
 UnpackHook = Callable[[Any], Tensor]
@@ -200,17 +201,10 @@ class PackedNode(Node):
         self._saved = None
 
 
-_packed_types: dict[type[Node], Any] = {}
-
-
-def packed_type(node_type: type[Node]) -> Any:
+@cache
+def _packed_type(node_type: Any) -> Any:
     """Return the class of the nodes of a class whose values are packed."""
-    if issubclass(node_type, PackedNode):
-        return node_type
-    if node_type not in _packed_types:
-        attributes = {"__slots__": (), "__module__": node_type.__module__}
-        _packed_types[node_type] = type(node_type.__name__, (PackedNode, node_type), attributes)
-    return _packed_types[node_type]
+    return type(node_type.__name__, (PackedNode, node_type), {"__slots__": (), "__module__": node_type.__module__})
 
 
 def holds_packed(node: Node) -> bool:
@@ -230,14 +224,12 @@ def pack_saved(node: Node) -> None:
         if tensor is not None:
             entries[i] = PackedTensor(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
             is_packed = True
-    if is_packed:
-        _store(node, entries)
-
-
-def _store(node: Node, entries: list[Any]) -> None:
+    if not is_packed:
+        return
     node._saved = entries
     if type(node).saved_slots:  # the node of a custom function, whose slots differ between nodes, unpacks its values itself
-        node.__class__ = packed_type(type(node))
+        plain: Any = type(node)
+        node.__class__ = _packed_type(plain)
 
 
 def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
@@ -246,7 +238,7 @@ def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
         return entry
     output: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None
     if output is not None and output._edge is not None:
-        # A hook may store found.detach(), which refers to the owner of the memory.  The owner must not refer to the node.
+        # A hook may store output.detach(), which refers to the owner of the memory.  The owner must not refer to the node.
         output.extra().base = tensor_on(output._data)
     return output
 
@@ -271,14 +263,6 @@ def saved_value(node: Node, index: int) -> Any:
     if edge == OUTPUT:
         return recorded(node, entry, edge)
     return entry
-
-
-def wrong_hooks(caller: str, pack_hook: object, unpack_hook: object) -> DtypeError:
-    """Return the error for a pair of hooks that are not both functions."""
-    return DtypeError(
-        f"{caller}(): incompatible function arguments: {type_name(pack_hook)} and {type_name(unpack_hook)}",
-        hint="pass two functions: pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
-    )
 
 
 class SavedInput:
