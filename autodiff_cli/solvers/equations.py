@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
-from autodiff_cli.language.tree import Syntax, split
+from autodiff_cli.language.tree import Syntax, split, walk
 
 
 class Equation(NamedTuple):
@@ -88,7 +88,7 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
             functions.update([statement[0].text] if len(statement[sides[0]]) > 1 else [])
             found.definitions.extend(parse_tokens(source, [*statement, end]).children)
             continue
-        trees = [_expression(source, statement[side], statement, end) for side in sides]
+        trees = [_expression(source, statement[side], statement) for side in sides]
         found.equations.append(Equation(trees[0], trees[1] if len(trees) > 1 else None, span))
     if not found.equations:
         # The last assignment of a name is meant as an equation: the name needs a value.
@@ -107,6 +107,11 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
     return found
 
 
+def names_in(*trees: Syntax) -> list[str]:
+    """Return the names in trees in order of occurrence."""
+    return list(dict.fromkeys(node.text for tree in trees for node in walk(tree) if node.kind == "NAME"))
+
+
 def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
     """Return whether the tokens before an equals sign are a new name, several names, or a new function of names."""
     kinds = [token.kind for token in left]
@@ -117,7 +122,7 @@ def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
     return len(kinds) > 2 and set(kinds) == {"NAME", "COMMA"}
 
 
-def _expression(source: str, tokens: list[Syntax], statement: list[Syntax], end: Syntax) -> Syntax:
+def _expression(source: str, tokens: list[Syntax], statement: list[Syntax]) -> Syntax:
     if not tokens:
         sign = next(token for token in statement if token.kind == "EQUAL")
         raise ParseError(

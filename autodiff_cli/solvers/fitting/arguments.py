@@ -13,9 +13,9 @@ from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.evaluation.ranges import COLON, interval
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, pieces, walk
+from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names, intervals, pairs
-from autodiff_cli.solvers.equations import Equations
+from autodiff_cli.solvers.equations import Equations, names_in
 from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.solvers.fitting.problem import FitProblem, parse_model, unknown_names
@@ -85,12 +85,12 @@ def problem_of(
         if hidden is not None:
             raise constant_or_column(hidden, source.name)
         given = tuple(ranges)
-        occurring = _names(model)
+        occurring = names_in(model)
         parameters = unknown_names(statements, {*columns}, {*constants}, {*starts, *ranges})
         used = {name: lets.get(name, name) for name in occurring if name in columns}
         spreads = _errors(sigma_x, columns, spread)
         for text in (spread, *spreads.values()):
-            used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
+            used.update({name: lets.get(name, name) for name in names_in(parse(text)) if name in columns} if text else {})
         if not used:
             raise _no_data(source, parameters, occurring)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
@@ -127,11 +127,6 @@ def problem_of(
     )
 
 
-def _names(tree: Syntax) -> list[str]:
-    """Return the names in a tree in order of occurrence."""
-    return list(dict.fromkeys(node.text for node in walk(tree) if node.kind == "NAME"))
-
-
 def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[str]) -> UsageError:
     from autodiff_cli.data.mapping import other_format
     from autodiff_cli.data.selection import column_list
@@ -144,7 +139,7 @@ def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[st
 def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collection[str]) -> None:
     """Raise an error if a tied parameter has a value of its own, or a tie contains a column."""
     for name, text in ties.items():
-        names = _names(parse(text))
+        names = names_in(parse(text))
         if name in given:
             raise UsageError(
                 f"'{name}' is given a value, but {setting('tie')} computes it from other parameters",
@@ -210,7 +205,7 @@ def _check_free(
         if hint or (left.kind == "name" and left.children[0].text == name):
             message = f"'{name}' is neither a column of {source.name} nor given a start"
             raise MissingValue(message, hint=hint or f"the columns: {known}")
-    if free and right is not None and len(parameters) > 1 and not {*_names(statements.program(right))} & {*columns}:
+    if free and right is not None and len(parameters) > 1 and not {*names_in(statements.program(right))} & {*columns}:
         let = setting("let", f"{free[-1]}=COLUMN")
         message = f"the right side of the model names no column of {source.name}, only {listed(free)}"
         raise MissingValue(message, hint=f"use {let} for a column with another name; the columns: {known}")

@@ -20,9 +20,9 @@ from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from autodiff_cli.arrays import Vector
+    from autodiff_cli.arrays import Indices, Vector
     from autodiff_cli.solvers.bounds import Interval
 
 
@@ -84,16 +84,11 @@ class FitProblem:
         ends = [self.bounds.get(name, (-np.inf, np.inf)) for name in self.free]
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
 
-    def only(self, rows: NDArray[np.intp], start: Mapping[str, float] | None = None) -> FitProblem:
-        """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again.
-
-        Args:
-            rows: the numbers of the rows.
-            start: other starts than those of the problem.
-        """
+    def only(self, rows: Indices) -> FitProblem:
+        """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again."""
         scale = None if self.scale is None else self.scale[rows]
         errors = {name: spread[rows] for name, spread in self.errors.items()}
-        found = replace(self, data=self.data.only(rows), start={**self.start, **(start or {})}, scale=scale, errors=errors)
+        found = replace(self, data=self.data.only(rows), scale=scale, errors=errors)
         found.__dict__["model"] = self.model.with_columns(found.data.columns)
         return found
 

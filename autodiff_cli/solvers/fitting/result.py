@@ -85,7 +85,6 @@ class Fit(Solution):
         self.derived: list[Record] = []
         self.prediction: Prediction | None = None
         self.profiles: dict[str, Ends] = {}
-        self.extra: Record = {}
 
     @property
     def digits(self) -> int | None:
@@ -117,7 +116,6 @@ class Fit(Solution):
             **({"profile": {name: list(ends) for name, ends in self.profiles.items()}} if self.profiles else {}),
             **({"derived": self.derived} if self.derived else {}),
             **({"prediction": self.prediction.records()} if self.prediction is not None else {}),
-            **self.extra,
         }
         if self.trace is not None:
             found["trace"] = self.trace

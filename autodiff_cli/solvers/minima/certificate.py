@@ -53,7 +53,6 @@ class Certificate(NamedTuple):
         error: an upper estimate of the error of the eigenvalues.
         curvature: ``positive``, ``negative``, ``indefinite`` or ``semidefinite``, beyond the rounding error.
         direction: a tangent direction with the lowest curvature.
-        newton: the Newton step at the point.
     """
 
     x: Vector
@@ -68,7 +67,6 @@ class Certificate(NamedTuple):
     error: float
     curvature: str
     direction: Vector
-    newton: Vector
 
     @property
     def is_minimum(self) -> bool:
@@ -174,7 +172,6 @@ def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector)
         error,
         kind,
         direction,
-        step,
     )
 
 

@@ -70,7 +70,7 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
     kind = _definiteness(ends, error)
     value = problem.values(x)[0]
     active = Active(np.zeros(0, bool), fixed)
-    return Certificate(x, value, none, gradient, active, 0.0, stationary, True, ends, error, kind, vector, step)
+    return Certificate(x, value, none, gradient, active, 0.0, stationary, True, ends, error, kind, vector)
 
 
 def _definiteness(ends: Vector, error: float) -> str:

@@ -13,8 +13,8 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, 
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
-from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
+from autodiff_cli.solvers.equations import names_in
 from autodiff_cli.solvers.minima.descent import DENSE
 from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start, no_variables
 from autodiff_cli.solvers.minima.search import Search
@@ -152,7 +152,7 @@ def minimize(
     if max_steps < 1:
         raise UsageError(f"{setting('max_steps')} must be at least 1, not {max_steps}", hint="leave it out for the default")
     whole = MinimumProblem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
-    used = {node.text for tree in whole.system.programs for node in walk(tree) if node.kind == "NAME"}
+    used = names_in(*whole.system.programs)
     idle = [name for name in whole.system.names if name not in used]
     problem = whole
     if idle:

@@ -74,11 +74,11 @@ class Walk:
         """Whether no time is left."""
         return time.thread_time() > self._end
 
-    def begin(self, x: Vector, done: str = "start") -> Point:
+    def begin(self, x: Vector) -> Point:
         """Begin at a start, and return its point."""
         self._left = self.most
         point = self.problem.at(x)
-        self.steps.append(RootStep(x, norm(point.f), 0.0, done))
+        self.steps.append(RootStep(x, norm(point.f), 0.0, "start"))
         return point
 
     def take(self, point: Point, length: float, done: str) -> bool:
@@ -203,7 +203,7 @@ MOST_STARTS = 30
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
 
-class SearchResult:
+class SearchResult(NamedTuple):
     """The result of a search.
 
     Attributes:
@@ -212,10 +212,9 @@ class SearchResult:
         starts: the number of starts that were tried.
     """
 
-    def __init__(self, check: Verification, steps: list[RootStep], starts: int) -> None:
-        self.check = check
-        self.steps = steps
-        self.starts = starts
+    check: Verification
+    steps: list[RootStep]
+    starts: int
 
 
 def search(problem: RootProblem, start: Vector, most: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> SearchResult:
@@ -250,8 +249,7 @@ def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
             break
     if best is None:
         best = SearchResult(verify(problem, start), walk.steps, 1)
-    best.starts = number + 1
-    return best
+    return best._replace(starts=number + 1)
 
 
 def _polished(problem: RootProblem, point: Point) -> Point:

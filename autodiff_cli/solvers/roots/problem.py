@@ -10,9 +10,9 @@ import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotSolved, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.names import check_functions, free_names
-from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.nonfinite_value import of_value
-from autodiff_cli.solvers.equations import equations
+from autodiff_cli.solvers.equations import equations, names_in
 from autodiff_cli.solvers.system import System
 from autodiff_cli.suggest import suggestion
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
 EPS = float(np.finfo(float).eps)
+CUTOFF = 1e-13
+"""The part of the largest singular value of a Jacobian matrix below which others count as 0."""
 
 
 class Point:
@@ -83,7 +85,7 @@ class RootProblem:
         self.const = dict(const or {})
         self.parsed = equations(expression, [*at, *self.const])
         trees = [*self.parsed.definitions, *(each.residual for each in self.parsed.equations)]
-        used = {node.text for tree in trees for node in walk(tree) if node.kind == "NAME"}
+        used = names_in(*trees)
         self.unused = [name for name in (*at, *self.const) if name not in used]
         unknowns = {name: value for name, value in at.items() if name in used} or at
         self.system = System(
@@ -237,7 +239,7 @@ def _divisors(matrix: Matrix, axis: int) -> Vector:
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def newton(jacobian: Matrix, f: Vector, cutoff: float = 1e-13) -> tuple[Vector, int]:
+def newton(jacobian: Matrix, f: Vector) -> tuple[Vector, int]:
     """Return the full Newton step, and the rank of the Jacobian matrix.
 
     The step is the solution of ``J @ step = -f``; the least-squares solution if there are more equations than unknowns, and the
@@ -246,18 +248,17 @@ def newton(jacobian: Matrix, f: Vector, cutoff: float = 1e-13) -> tuple[Vector, 
     Args:
         jacobian: the Jacobian matrix, of shape (m, n).
         f: the m residuals.
-        cutoff: the singular values below this part of the largest one count as 0.
     """
     m, n = jacobian.shape
     if m > n:  # a change of the rows would change the least-squares solution
         columns = _divisors(jacobian, 0)
         size = float(np.max(np.abs(f), initial=0.0)) or 1.0
-        step, _, rank, _ = np.linalg.lstsq(jacobian / columns, -f / size, cutoff)
+        step, _, rank, _ = np.linalg.lstsq(jacobian / columns, -f / size, CUTOFF)
         return step * size / columns, int(rank)
     matrix, rows, columns = scaled(jacobian)
     if m < n:  # a change of the columns would change the shortest solution
         matrix, columns = matrix * columns, np.ones(n)
-    step, _, rank, _ = np.linalg.lstsq(matrix, -f / rows, cutoff)
+    step, _, rank, _ = np.linalg.lstsq(matrix, -f / rows, CUTOFF)
     return step / columns, int(rank)
 
 

@@ -91,9 +91,9 @@ class Root(Solution):
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
         self.others = 0
-        self._explain(problem, found)
+        self._explain(found)
 
-    def _explain(self, problem: RootProblem, found: SearchResult) -> None:
+    def _explain(self, found: SearchResult) -> None:
         """Set the reason of a failure, and add notes about the root."""
         check = found.check
         place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, found.check.point.x, strict=True))

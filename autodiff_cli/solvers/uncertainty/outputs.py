@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from autodiff_cli.evaluation.names import element_names
-from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, walk
+from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree
+from autodiff_cli.solvers.equations import names_in
 
 
 class ProgramOutput(NamedTuple):
@@ -50,10 +51,10 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutp
 
 
 def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:
-    names = _names(result)
+    names = {*names_in(result)}
     for definition in reversed(definitions):
         if not names.isdisjoint(_targets(definition)):
-            names |= _names(definition)
+            names.update(names_in(definition))
     return ProgramOutput(name, Syntax("start", [*definitions, result], "", result.span), names)
 
 
@@ -61,8 +62,4 @@ def _targets(definition: Syntax) -> list[str]:
     """Return the names that a statement defines."""
     if definition.kind == "unpack":
         return [name.text for name in definition.children[:-1]]
-    return [next(node.text for node in walk(definition) if node.kind == "NAME")]
-
-
-def _names(tree: Syntax) -> set[str]:
-    return {node.text for node in walk(tree) if node.kind == "NAME"}
+    return names_in(definition)[:1]

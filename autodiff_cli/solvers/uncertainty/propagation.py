@@ -15,7 +15,7 @@ from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import walk
+from autodiff_cli.solvers.equations import names_in
 from autodiff_cli.solvers.system import MOST_TRACED, System
 from autodiff_cli.solvers.uncertainty import law
 from autodiff_cli.solvers.uncertainty.covariances import covariance
@@ -128,7 +128,7 @@ def propagate(
         message = f"{setting('level')} and {setting('k')} both set the width of the interval"
         raise UsageError(message, hint="give one of them")
     tree = parse(expression)
-    used = {node.text for node in walk(tree) if node.kind == "NAME"}
+    used = names_in(tree)
     inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).restricted(used))
     found = outputs(expression, tree, inputs.values)
     system = System(expression, [output.program for output in found], inputs.values, const)
