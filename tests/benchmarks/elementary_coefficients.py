@@ -7,6 +7,7 @@ interpolates its function at the zeros of a Chebyshev polynomial, in 60 digits; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import fill, indent
 
 from mpmath import (
     asin,
@@ -113,7 +114,7 @@ def main() -> None:
         coefficients, error = chebyfit(function, interval, count, error=True)
         print(f"{title}   # error {nstr(error, 2)}")
         print("    # the last one with its rest:", *parts(coefficients[-1], 53))
-        print(*(f"    {float(one)!r}," for one in coefficients), sep="\n")
+        print(indent(fill(" ".join(repr(float(one)) for one in coefficients), 120), "    "))
     print("LN2", *parts(log(2), 53))
     print("LN2 for products with an exponent", *parts(log(2), 42))
     print("LOG10(2) for products with an exponent", *parts(log(2, 10), 42))

@@ -89,6 +89,11 @@ def with_sign(x: Value, sign: Value) -> Value:
     return x.builder.intrinsic("copysign", x, sign)
 
 
+def coefficients(rows: str) -> tuple[float, ...]:
+    """Return the numbers in rows of text, that of the highest power first."""
+    return tuple(map(float, rows.split()))
+
+
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """Evaluate a polynomial by Horner's rule; the first coefficient belongs to the highest power."""
     total = x.builder.constant(coefficients[0])

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from autodiff_cli.compiler.llvm.double_double import Pair, at_least, at_most, fast_sum, fma, polynomial, product, with_sign
+from autodiff_cli.compiler.llvm.double_double import (
+    Pair,
+    at_least,
+    at_most,
+    coefficients,
+    fast_sum,
+    fma,
+    polynomial,
+    product,
+    with_sign,
+)
 from autodiff_cli.compiler.llvm.ir import Value
 
 LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
 INVERSE_LN2: Final = 1.4426950408889634
-_TAIL: Final = (
-    2.0914679376583935e-09,
-    2.510520637395701e-08,
-    2.7557273661348637e-07,
-    2.7557255425746435e-06,
-    2.4801587325533363e-05,
-    0.00019841269874800493,
-    0.0013888888888883752,
-    0.008333333333326141,
-    0.04166666666666667,
-    0.1666666666666667,
-    0.5,
-)
+_TAIL: Final = coefficients("""
+    2.0914679376583935e-09 2.510520637395701e-08 2.7557273661348637e-07 2.7557255425746435e-06 2.4801587325533363e-05
+    0.00019841269874800493 0.0013888888888883752 0.008333333333326141 0.04166666666666667 0.1666666666666667 0.5
+""")
 """(exp(r) - 1 - r) / r**2 for |r| <= log(2)/2."""
 _OFFSET: Final = 2046
 _SHIFT: Final = 1.5 * 2.0**52 + _OFFSET

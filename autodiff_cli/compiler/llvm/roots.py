@@ -10,19 +10,14 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import fma, polynomial, square, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import coefficients, fma, polynomial, square, where, with_sign
 from autodiff_cli.compiler.llvm.exponential import power_of_two
 from autodiff_cli.compiler.llvm.ir import Value
 from autodiff_cli.compiler.llvm.logarithmic import split
 
-_CBRT: Final = (
-    0.02556608271860522,
-    -0.04435650623891691,
-    0.06245218449875826,
-    -0.11100089136810636,
-    0.3333159207625349,
-    0.9999993820104695,
-)
+_CBRT: Final = coefficients("""
+    0.02556608271860522 -0.04435650623891691 0.06245218449875826 -0.11100089136810636 0.3333159207625349 0.9999993820104695
+""")
 """The cube root of 1 + f, with a relative error of 2e-6."""
 _CBRT_HALF: Final = 0.7937005259840998
 _CBRT_2: Final = 1.2599210498948732

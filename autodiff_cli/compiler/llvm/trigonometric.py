@@ -12,27 +12,28 @@ import itertools
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import Pair, exact_product, exact_sum, fast_sum, fma, polynomial, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import (
+    Pair,
+    coefficients,
+    exact_product,
+    exact_sum,
+    fast_sum,
+    fma,
+    polynomial,
+    where,
+    with_sign,
+)
 from autodiff_cli.compiler.llvm.ir import Value
 
-_SIN: Final = (
-    -7.586697117706918e-13,
-    1.6058531618986147e-10,
-    -2.5052106232447578e-08,
-    2.7557319219339167e-06,
-    -0.00019841269841265065,
-    0.008333333333333331,
-    -0.16666666666666666,
-)
+_SIN: Final = coefficients("""
+    -7.586697117706918e-13 1.6058531618986147e-10 -2.5052106232447578e-08 2.7557319219339167e-06 -0.00019841269841265065
+    0.008333333333333331 -0.16666666666666666
+""")
 """(sin(r) - r) / r**3 in z = r**2."""
-_COS: Final = (
-    -1.1382632425521717e-11,
-    2.08761462684032e-09,
-    -2.7557317271729793e-07,
-    2.480158729876569e-05,
-    -0.0013888888888887398,
-    0.041666666666666664,
-)
+_COS: Final = coefficients("""
+    -1.1382632425521717e-11 2.08761462684032e-09 -2.7557317271729793e-07 2.480158729876569e-05 -0.0013888888888887398
+    0.041666666666666664
+""")
 """(cos(r) - 1 + r**2/2) / r**4 in z = r**2."""
 _HALF_PI: Final = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
 _SHIFT: Final = 1.5 * 2.0**52
