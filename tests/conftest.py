@@ -12,6 +12,7 @@ import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import settings
 
 from autodiff_cli import notes
 from tests.browser import chromium
+from tests.shell import ROOT
 
 notes.STRICT = True
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
@@ -62,6 +64,25 @@ def pytest_collection_finish() -> None:
     """The items stay until the end: the collector, which many tests call, need not look at them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formats and the colours of the output are not those of the user."""
+    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def elsewhere(plain: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands run in a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def at_the_root(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands run in the folder of the repository."""
+    monkeypatch.chdir(ROOT)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,8 @@ from tests.printed import agrees
 from tests.processes import completed
 from tests.shell import ROOT, console_blocks, examples, run
 
+pytestmark = pytest.mark.usefixtures("at_the_root")
+
 CASES = sorted((ROOT / "tests" / "cases").glob("*.txt"))
 # Generated pages are compared as a whole in test_pages.py.
 DOCS = ROOT / "docs"
@@ -30,13 +32,6 @@ PAGES = [*ROOT.glob("*.md"), *(path for path in sorted(DOCS.glob("**/*.md")) if 
 def _pairs(path: Path) -> list[tuple[str, str]]:
     text = path.read_text(encoding="utf-8")
     return console_blocks(text) if path.suffix == ".md" else examples(text)
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(ROOT)
 
 
 @pytest.mark.parametrize(

@@ -189,13 +189,7 @@ def test_a_profile_may_be_open() -> None:
         ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, loss="huber:1", profile=True)
 
 
-@pytest.fixture
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.mark.usefixtures("_plain_environment")
+@pytest.mark.usefixtures("plain")
 def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path, tmp_path: Path) -> None:
     command = f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --plot'
     shown = run(f"{command} - --color never").partition("   y = a*x + b\n")[2]

@@ -20,6 +20,8 @@ from autodiff_cli.data.row_blocks import InputFile
 from autodiff_cli.formats import FORMATS
 from tests.mapping import Done, run_map
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 EXPRESSION = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
 EXPRESSIONS = [
     EXPRESSION,
@@ -34,12 +36,6 @@ EXPRESSIONS = [
     "prod([x, y, 2])",
 ]
 POINTS = [(1.0, 2.0), (0.5, -1.25), (-3e-5, 7.0), (1e10, 0.125), (2.0, 2.0)]
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def write(name: str, content: str | bytes) -> str:

@@ -16,6 +16,8 @@ import pytest
 
 from tests.mapping import run_map
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 pa = pytest.importorskip("pyarrow")
 
 ROWS = b"x,name\n" + b"".join(f"{i / 7},row {i}\n".encode() for i in range(1, 5_000))
@@ -38,12 +40,6 @@ CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
     ".xz": (lzma.compress, lzma.decompress),
     ".zst": (zstd, unzstd),
 }
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", CODECS)

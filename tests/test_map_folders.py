@@ -16,11 +16,7 @@ import pytest
 
 from tests.mapping import run_map
 
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def save(partitions: Sequence[Mapping[str, str]], style: str, root: str = "ds", rows: str = "x,t\n1.50,u\n2,v\n") -> None:

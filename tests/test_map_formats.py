@@ -22,18 +22,14 @@ from autodiff_cli.data.readers import arrow_ndjson, lines
 from autodiff_cli.data.writers import npy
 from tests.mapping import Done, run_map
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 X = [1.5, -0.25, 3e-7, 1e17, 0.1]
 Y = [2.0, 8.0, -1.0, 1 / 3, 5e-324]
 PLAIN = ["csv", "tsv", "ndjson", "npy", "npz"]
 ARROW = ["parquet", "arrow", "feather"]
 IN_TEXT = ("csv", "tsv")
 EXPRESSION = "x**2*y"
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def save(style: str, columns: dict[str, Any], name: str = "in") -> str:

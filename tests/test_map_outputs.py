@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ import autodiff_cli as ad
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import ShapeError, UsageError
 from tests.mapping import run_map
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 ROWS = b"id,x,y\na,1.5,2\nb,-0.25,3\nc,4,0.5\n"
 X, Y = np.array([1.5, -0.25, 4]), np.array([2, 3, 0.5])
@@ -26,12 +27,6 @@ TRUTH = {
     "d_v_x": Y + 1,
     "d_v_y": X,
 }
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def columns(text: str) -> dict[str, list[str]]:

@@ -23,17 +23,13 @@ from autodiff_cli.errors import ClusterError
 from tests.mapping import Done, run_map
 from tests.processes import LIMIT, completed, started, until
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 MAP = [sys.executable, "-m", "autodiff_cli", "map"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
 SLOW = "inv([[x, 1], [1, y]]).sum()"
 """An expression whose rows are computed one by one."""
 STATE = ".part-.csv.unfinished"
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def save(rows: int = 60, name: str = "d.csv") -> str:

@@ -18,13 +18,9 @@ import autodiff_cli as ad
 from tests.mapping import Done, run_map
 from tests.shell import run
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 ROWS = b'id,x,y, g\na,1.50,2,p\n"b,""q",-0.25,3,q\nc,4,0.5,p\nd,nan,1,p\n'
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def refused(message: str, *arguments: Any, stdin: bytes = ROWS) -> Done:

@@ -22,13 +22,9 @@ from autodiff_cli.data.readers import lines
 from autodiff_cli.data.totals import ExactSums
 from tests.mapping import Done, run_map
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 ROWS = b'g, h,x,y\np,1,1.5,2\n"q, r",1,-0.25,3\np,1.0,4,0.5\np,1,1e16,1\n"q, r",1,2,-1\np,1,-1e16,1\n'
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 def table(done: Done) -> list[list[str]]:

@@ -15,14 +15,9 @@ from tests.pages.expressions_at_kinks import CASES
 from tests.printed import agrees
 from tests.shell import ROOT, run
 
+pytestmark = pytest.mark.usefixtures("at_the_root")
+
 RECORDED = json.loads(kinks.RECORDS.read_text(encoding="utf-8"))["answers"]
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(ROOT)
 
 
 @pytest.mark.parametrize("name", pages.PAGES)

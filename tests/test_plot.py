@@ -25,13 +25,9 @@ from autodiff_cli.plotting.picture import THEMES
 from autodiff_cli.plotting.plot import plot, with_levels
 from tests.shell import run
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 BRAILLE = re.compile("[\u2801-\u28ff]")
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def table(command: str) -> list[dict[str, float]]:
