@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.evaluation import Evaluation

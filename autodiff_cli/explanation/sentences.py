@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.explanation.local_derivatives import ARRIVING, filled_in
 from autodiff_cli.explanation.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
 from autodiff_cli.language.latex import latex

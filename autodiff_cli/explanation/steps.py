@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.custom.node import FunctionNode
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
 from autodiff_cli.autograd.saved.packing import holds_packed

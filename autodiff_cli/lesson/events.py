@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep

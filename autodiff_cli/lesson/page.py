@@ -13,7 +13,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine

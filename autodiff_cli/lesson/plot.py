@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.code_generation.export import results_in_javascript
 from autodiff_cli.command_result import plain

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit
