@@ -74,21 +74,6 @@ def where(condition: Value, one: Value | float, other: Value | float) -> Value:
     return condition.builder.select(condition, one, other)
 
 
-def at_most(x: Value, bound: float) -> Value:
-    """Return the smaller of x and a bound; nan stays nan."""
-    return where(x > bound, bound, x)
-
-
-def at_least(x: Value, bound: float) -> Value:
-    """Return the larger of x and a bound; nan stays nan."""
-    return where(x < bound, bound, x)
-
-
-def with_sign(x: Value, sign: Value) -> Value:
-    """Return the absolute value of x with the sign of another vector, also of its zeros."""
-    return x.builder.intrinsic("copysign", x, sign)
-
-
 def coefficients(rows: str) -> tuple[float, ...]:
     """Return the numbers in rows of text, that of the highest power first."""
     return tuple(map(float, rows.split()))

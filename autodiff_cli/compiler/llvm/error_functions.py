@@ -13,7 +13,6 @@ from typing import Final
 
 from autodiff_cli.compiler.llvm.double_double import (
     Pair,
-    at_most,
     coefficients,
     exact_sum,
     fast_sum,
@@ -22,7 +21,6 @@ from autodiff_cli.compiler.llvm.double_double import (
     product,
     square,
     where,
-    with_sign,
 )
 from autodiff_cli.compiler.llvm.exponential import scaled_exp
 from autodiff_cli.compiler.llvm.ir import Value
@@ -65,14 +63,14 @@ def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
 
 def _of_absolute(x: Value) -> Value:
     """Return erfc(abs(x))."""
-    size = at_most(abs(x), _LARGEST)
+    size = abs(x).at_most(_LARGEST)
     return _complement(Pair(size, x.builder.constant(0)), square(size))
 
 
 def erf(x: Value) -> Value:
     """Return the error function, at most 0.9 ulp from the exact value."""
     near_zero = abs(x) < 0.85
-    return where(near_zero, fma(x, polynomial(x * x, _ERF), x), with_sign(1 - _of_absolute(x), x))
+    return where(near_zero, fma(x, polynomial(x * x, _ERF), x), (1 - _of_absolute(x)).with_sign(x))
 
 
 def erfc(x: Value) -> Value:
@@ -83,7 +81,7 @@ def erfc(x: Value) -> Value:
 
 def ndtr(x: Value) -> Value:
     """Return the distribution function of the normal distribution, erfc(-x/sqrt(2))/2, at most 1 ulp from the exact value."""
-    size = at_most(abs(x), _LARGEST / math.sqrt(0.5))
+    size = abs(x).at_most(_LARGEST / math.sqrt(0.5))
     squared = square(size)
     result = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), 0.5)
     return where(x > 0, 1 - result, result)
@@ -91,5 +89,5 @@ def ndtr(x: Value) -> Value:
 
 def bell(x: Value, scale: float) -> Value:
     """Return exp(-scale*x**2); its exponential is shared with erfc (scale 1) and ndtr (scale 1/2) of the same argument."""
-    squared = square(at_most(abs(x), _LARGEST / math.sqrt(scale)))
+    squared = square(abs(x).at_most(_LARGEST / math.sqrt(scale)))
     return scaled_exp(-squared.scaled(scale))

@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from autodiff_cli.compiler.llvm.double_double import (
-    Pair,
-    at_least,
-    at_most,
-    coefficients,
-    fast_sum,
-    fma,
-    polynomial,
-    product,
-    with_sign,
-)
+from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, fast_sum, fma, polynomial, product
 from autodiff_cli.compiler.llvm.ir import Value
 
 LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
@@ -92,7 +82,7 @@ def _one_plus(parts: _Reduced) -> Value:
 
 def exp(x: Value) -> Value:
     """Return the exponential function, at most 0.6 ulp from the exact value; 0.75 ulp for subnormal results."""
-    return _one_plus(_reduced(at_least(at_most(x, 710), -746)))
+    return _one_plus(_reduced(x.at_most(710).at_least(-746)))
 
 
 def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
@@ -107,31 +97,31 @@ def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
 
 def exp2(x: Value) -> Value:
     """Return 2 to the power of x."""
-    x = at_least(at_most(x, 1025), -1076)
+    x = x.at_most(1025).at_least(-1076)
     n, field = _rounded(x + _SHIFT)
     return _one_plus(_Reduced(n, field, product(x - n, *LN2)))
 
 
 def expm1(x: Value) -> Value:
     """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
-    parts = _reduced(at_least(at_most(x, 710), -40))
+    parts = _reduced(x.at_most(710).at_least(-40))
     growth = parts.growth
-    total = fast_sum(1, -power_of_two(-at_most(parts.n, 100))) + growth
-    return with_sign(parts.scaled(total.rounded), x)
+    total = fast_sum(1, -power_of_two(-parts.n.at_most(100))) + growth
+    return parts.scaled(total.rounded).with_sign(x)
 
 
 def tanh(x: Value) -> Value:
     """Return the hyperbolic tangent: (exp(2*x) - 1) / (exp(2*x) + 1) of the absolute value, a quotient of two sums."""
-    parts = _reduced(2 * at_most(abs(x), 20))
+    parts = _reduced(2 * abs(x).at_most(20))
     power = power_of_two(parts.n)
     growth, one = parts.growth.scaled(power), x.builder.constant(1)
     result = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
-    return with_sign(result.rounded, x)
+    return result.rounded.with_sign(x)
 
 
 def sinh(x: Value) -> Value:
     """Return the hyperbolic sine."""
-    return with_sign(_half_sum(abs(x), -1), x)
+    return _half_sum(abs(x), -1).with_sign(x)
 
 
 def cosh(x: Value) -> Value:
@@ -144,8 +134,8 @@ def _half_sum(x: Value, sign: int) -> Value:
 
     With p = exp(r) - 1 and t = 2**(-2*n), this is 2**(n - 1) * ((1 + sign*t) + p - sign*t*p/(1 + p)).
     """
-    parts = _reduced(at_most(x, 711))
-    p, small = parts.growth, sign * power_of_two(-2 * at_most(parts.n, 100))
+    parts = _reduced(x.at_most(711))
+    p, small = parts.growth, sign * power_of_two(-2 * parts.n.at_most(100))
     other = p / fast_sum(1, p.high).with_rest(p.low)
     grown = fast_sum(p.high, -small * other.high).with_rest(fma(-small, other.low, p.low))
     return parts.scaled(0.5 * (fast_sum(1, small) + grown).rounded)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import Pair, at_most, coefficients, fast_sum, fma, polynomial, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, fast_sum, fma, polynomial, where
 from autodiff_cli.compiler.llvm.ir import Value
 
 _ATAN: Final = coefficients("""
@@ -33,7 +33,7 @@ _LARGE: Final = 2.0**500
 def atan(x: Value) -> Value:
     """Return the inverse tangent, at most 0.81 ulp from the exact value."""
     one = x.builder.constant(1)
-    return with_sign(_angle(at_most(abs(x), 2.0**64), one).rounded, x)
+    return _angle(abs(x).at_most(2.0**64), one).rounded.with_sign(x)
 
 
 def atan2(y: Value, x: Value) -> Value:
@@ -50,7 +50,7 @@ def atan2(y: Value, x: Value) -> Value:
     angle = _angle(above * scale, below * scale)
     left = builder.bits(x, "i64") < 0
     opposite = fast_sum(2 * _HALF_PI[0], -angle.high).with_rest(2 * _HALF_PI[1] - angle.low)
-    result = with_sign(where(left, opposite.rounded, angle.rounded), y)
+    result = where(left, opposite.rounded, angle.rounded).with_sign(y)
     return where(builder.compare("uno", x, y), x + y, result)
 
 
@@ -91,7 +91,7 @@ def _from_half_pi(x: Pair, multiple: float = 1) -> Value:
 def asin(x: Value) -> Value:
     """Return the inverse sine, at most 0.63 ulp from the exact value."""
     large, part = _reduced_asin(abs(x))
-    return with_sign(where(large, _from_half_pi(part.scaled(2)), part.rounded), x)
+    return where(large, _from_half_pi(part.scaled(2)), part.rounded).with_sign(x)
 
 
 def acos(x: Value) -> Value:

@@ -70,6 +70,18 @@ class Value(NamedTuple):
     def __gt__(self, other: Value | float) -> Value:  # type: ignore[override]
         return self.builder.compare("ogt" if self.kind in _BITS else "sgt", self, other)
 
+    def at_most(self, bound: float) -> Value:
+        """Return the smaller of a vector and a bound; nan stays nan."""
+        return self.builder.select(self > bound, bound, self)
+
+    def at_least(self, bound: float) -> Value:
+        """Return the larger of a vector and a bound; nan stays nan."""
+        return self.builder.select(self < bound, bound, self)
+
+    def with_sign(self, sign: Value) -> Value:
+        """Return the absolute value with the sign of another vector, also of its zeros."""
+        return self.builder.intrinsic("copysign", self, sign)
+
     def equals(self, other: Value | float) -> Value:
         """Return the condition that two vectors are equal."""
         return self.builder.compare("oeq" if self.kind in _BITS else "eq", self, other)

@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 
 from autodiff_cli.compiler.llvm.double_double import (
     Pair,
-    at_least,
-    at_most,
     coefficients,
     exact_sum,
     fast_sum,
@@ -23,7 +21,6 @@ from autodiff_cli.compiler.llvm.double_double import (
     product,
     square,
     where,
-    with_sign,
 )
 from autodiff_cli.compiler.llvm.exponential import scaled_exp
 from autodiff_cli.compiler.llvm.ir import Value
@@ -126,25 +123,25 @@ def atanh(x: Value) -> Value:
     size = abs(x)
     ratio = Pair(2 * size, x.builder.constant(0)) / fast_sum(1, -size)
     result = where(size.equals(1), math.inf, 0.5 * _log_of(_one_more(ratio)))
-    return where(size < _SMALL, x, with_sign(result, x))
+    return where(size < _SMALL, x, result.with_sign(x))
 
 
 def asinh(x: Value) -> Value:
     """Return the inverse hyperbolic sine: log1p(x + x**2/(1 + sqrt(1 + x**2))) of the absolute value."""
     size = abs(x)
     large = size > _LARGE
-    small = at_most(size, _LARGE)
+    small = size.at_most(_LARGE)
     squared = square(small)
     rest = squared / _one_more(_one_more(squared).square_root())
     total = _one_more(exact_sum(small, rest.high).with_rest(rest.low))
     result = _log_of(Pair(where(large, size, total.high), where(large, 0, total.low)), large)
-    return where(size < _SMALL, x, with_sign(result, x))
+    return where(size < _SMALL, x, result.with_sign(x))
 
 
 def acosh(x: Value) -> Value:
     """Return the inverse hyperbolic cosine: log(x + sqrt(x**2 - 1))."""
     large = x > _LARGE
-    small = at_most(x, _LARGE)
+    small = x.at_most(_LARGE)
     squared = square(small)
     less = fast_sum(squared.high, x.builder.constant(-1))
     root = fast_sum(less.high, less.low + squared.low).square_root()
@@ -176,13 +173,13 @@ def pow(x: Value, y: Value) -> Value:  # the name in C
     logarithm = _accurate_log(size)
     leading = y * (high := _at_edges(size, logarithm.high))
     rest = fma(y, high, -leading) + y * logarithm.low
-    exponent = at_least(at_most(leading, 800), -800)
+    exponent = leading.at_most(800).at_least(-800)
     rest = where(abs(leading) < 800, rest, 0)
     result = scaled_exp(Pair(exponent, rest))
     integer = builder.intrinsic("rint", y).equals(y)
     half = 0.5 * y
     odd = integer & builder.compare("one", builder.intrinsic("rint", half), half)
-    result = where(odd, with_sign(result, x), result)
+    result = where(odd, result.with_sign(x), result)
     result = where((x < 0) & (x > -math.inf) & ~integer, math.nan, result)
     one = y.equals(0) | x.equals(1) | (x.equals(-1) & abs(y).equals(math.inf))
     return where(one, 1, result)

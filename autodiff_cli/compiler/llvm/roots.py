@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import coefficients, fma, polynomial, square, where, with_sign
+from autodiff_cli.compiler.llvm.double_double import coefficients, fma, polynomial, square, where
 from autodiff_cli.compiler.llvm.exponential import power_of_two
 from autodiff_cli.compiler.llvm.ir import Value
 from autodiff_cli.compiler.llvm.logarithmic import split
@@ -39,7 +39,7 @@ def cbrt(x: Value) -> Value:
     cube = squared.high * y
     e = ((cube - m) + fma(squared.low, y, fma(squared.high, y, -cube))) / m
     result = fma(y, e * polynomial(e, (-14 / 81, 2 / 9, -1 / 3)), y) * power_of_two(q)
-    return where((size > 0) & (size < math.inf), with_sign(result, x), x)
+    return where((size > 0) & (size < math.inf), result.with_sign(x), x)
 
 
 def hypot(x: Value, y: Value) -> Value:

@@ -12,17 +12,7 @@ import itertools
 import math
 from typing import Final
 
-from autodiff_cli.compiler.llvm.double_double import (
-    Pair,
-    coefficients,
-    exact_product,
-    exact_sum,
-    fast_sum,
-    fma,
-    polynomial,
-    where,
-    with_sign,
-)
+from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, exact_product, exact_sum, fast_sum, fma, polynomial, where
 from autodiff_cli.compiler.llvm.ir import Value
 
 _SIN: Final = coefficients("""
@@ -83,7 +73,7 @@ def _far(x: Value) -> tuple[Value, Value, Value]:
     """
     builder = x.builder
     bits = builder.bits(x, "i64")
-    m = with_sign(builder.bits((bits & 2**52 - 1) | builder.constant(0x433 << 52, "i64"), "f64"), x)
+    m = builder.bits((bits & 2**52 - 1) | builder.constant(0x433 << 52, "i64"), "f64").with_sign(x)
     start = (bits.unsigned_shift(52) & 0x7FF) - (1075 - 62)
     words = [builder.looked_up("vec.two.over.pi", _WORDS, start.unsigned_shift(6) + i) for i in range(4)]
     one, two, three = (builder.intrinsic("fshl", *pair, start) for pair in itertools.pairwise(words))  # shifts modulo 64
