@@ -8,7 +8,6 @@ may then be finite.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,10 +27,8 @@ def product_with_jacobian(evaluation: Evaluation, vector: Sequence[Tensor]) -> A
         duals = [dual(x.detach(), t, level) for x, t in zip(evaluation.variables.values(), vector, strict=True)]
         values: dict[str, Tensor] = {**evaluation.leaves, **dict(zip(evaluation.variables, duals, strict=True))}
         machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
-        value: Any = None
         try:
-            for statement in evaluation.evaluator.tree.children:
-                value = machine.statement(statement)
+            value = machine.program(evaluation.evaluator.tree)
             primal, tangent = split(machine.tensors.as_tensor(value), level)
         except (AutodiffError, NotImplementedError):  # the evaluation succeeded, so only forward mode fails
             return None

@@ -190,11 +190,8 @@ def series(evaluation: Evaluation, order: int) -> Array:
     expansion = Expansion(order)
     values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
     machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
-    value: Any = None
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        for statement in evaluation.evaluator.tree.children:
-            value = machine.statement(statement)
-        return expansion.coefficients(machine.tensors.as_tensor(value))
+        return expansion.coefficients(machine.tensors.as_tensor(machine.program(evaluation.evaluator.tree)))
 
 
 def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None:

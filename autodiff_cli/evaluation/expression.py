@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
@@ -49,10 +47,7 @@ class Evaluator(Machine):
             AutodiffError: if a statement fails; the error has the position in the source.
         """
         self._require_values()
-        value: Any = None
-        with np.errstate(all="ignore"):
-            for statement in self.tree.children:
-                value = self.statement(statement)
+        value = self.program(self.tree)
         if value is None and self.tree.children[-1].kind.startswith("definition"):
             raise ParseError(
                 "the program ends with a definition and computes nothing",

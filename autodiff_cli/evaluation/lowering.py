@@ -99,9 +99,8 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
     evaluator.start_counting()  # of this use
     tensors = [as_tensor(tape, operand) if type(operand) is Instruction else operand for operand in operands]
     evaluator.names = dict(zip(primitive.parameters, (*tensors, *statics), strict=True))
-    with np.errstate(all="ignore"), set_grad_enabled(False), evaluator.tensors.unlisted():
-        for statement in evaluator.tree.children:
-            value = evaluator.statement(statement)
+    with set_grad_enabled(False), evaluator.tensors.unlisted():
+        value = evaluator.program(evaluator.tree)
     return as_operand(evaluator.tensors.as_tensor(value))
 
 

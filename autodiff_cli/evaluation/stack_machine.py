@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.modes import set_grad_enabled
@@ -84,6 +86,14 @@ class Machine(Operations):
         return self.tensors.source
 
     # Statements
+
+    def program(self, tree: Syntax) -> Any:
+        """Run all statements of a program and return the value of the last one."""
+        value: Any = None
+        with np.errstate(all="ignore"):
+            for node in tree.children:
+                value = self.statement(node)
+        return value
 
     def statement(self, node: Syntax) -> Any:
         """Run one statement and return its value, or ``None`` for a definition."""

@@ -258,11 +258,8 @@ class PreciseEvaluator(Evaluator):
         self.constants = math.constants
 
     def run(self) -> Any:
-        value: Any = None
-        with no_grad(), np.errstate(all="ignore"):
-            for statement in self.tree.children:
-                value = self.statement(statement)
-        return value
+        with no_grad():
+            return self.program(self.tree)
 
     def output(self) -> Tensor:
         """Run the program and return its result."""
