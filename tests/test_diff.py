@@ -25,12 +25,13 @@ from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import decomposition, is_function, lowered
+from autodiff_cli.language.tree import unparse
 from autodiff_cli.symbolic import differentiate as symbolic
 from autodiff_cli.symbolic import sympy_bridge
 from autodiff_cli.symbolic.constants import exact
 from autodiff_cli.symbolic.differentiate import differentiate
 from autodiff_cli.symbolic.normal_form import Algebra
-from autodiff_cli.symbolic.to_tree import text
+from autodiff_cli.symbolic.to_tree import to_tree
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.nist import MODELS
 
@@ -373,7 +374,7 @@ def test_parts_of_a_long_formula_are_named_and_the_names_are_free() -> None:
 )
 def test_constants_have_their_names(value: float, expected: str) -> None:
     algebra = Algebra()
-    assert text(algebra.number(value)) == expected
+    assert unparse(to_tree(algebra.number(value))) == expected
     assert ad.evaluate(expected).value == pytest.approx(value, rel=3e-16)
 
 
@@ -384,7 +385,7 @@ def test_fractions_are_exact(value: float) -> None:
 
 @pytest.mark.parametrize("value", [0.33333333333334, 0.6666666666667, 1.5707963267949, 0.70710678118655, 0.6931471805599])
 def test_numbers_that_are_only_close_to_a_constant_stay_what_they_are(value: float) -> None:
-    assert text(Algebra().number(value)) == repr(value)
+    assert unparse(to_tree(Algebra().number(value))) == repr(value)
 
 
 # Functions without a formula

@@ -181,15 +181,13 @@ class Code:
         if type(y) is Instruction and self._is_inverse(y) and not self._guards:
             return Fragment(f"{left}/{self._text(y.operands[0], POWER)}", PRODUCT)
         factors = self._fragment(y)
-        flat = type(y) is Instruction and y.is_("mul") and factors.level == PRODUCT and not self._divides(factors.text)
+        divides = "/" in factors.text or self._rounds(factors.text)
+        flat = type(y) is Instruction and y.is_("mul") and factors.level == PRODUCT and not divides
         return Fragment(f"{left}*{self._text(y, PRODUCT if flat else SIGN)}", PRODUCT)
 
     def _rounds(self, text: str) -> bool:
         """Return whether a text contains an operator, such as ``%``, that is not associative with products."""
         return any(OPERATORS[name].text in text for name in self.target.operators)
-
-    def _divides(self, text: str) -> bool:
-        return "/" in text or self._rounds(text)
 
     def _is_inverse(self, operand: Operand) -> bool:
         """Return whether an operand is an inlined ``1/x``."""

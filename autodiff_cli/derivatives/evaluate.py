@@ -205,7 +205,11 @@ def evaluate(
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
         if hooks or no_grad or inputs is not None or (order and backward not in (None, 1)):
-            raise _unverifiable()
+            raise UsageError(
+                f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
+                "not to the effects of hooks and repeated backward passes",
+                hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
+            )
         result.verified = _verified(evaluation, result, digits)
     return result
 
@@ -241,14 +245,6 @@ def grad(
     if not result.grad:
         raise without_variable("grad")
     return result
-
-
-def _unverifiable() -> UsageError:
-    return UsageError(
-        f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
-        "not to the effects of hooks and repeated backward passes",
-        hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
-    )
 
 
 def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:

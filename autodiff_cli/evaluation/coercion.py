@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted, how_many
+from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
@@ -17,7 +17,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, setting
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import LARGE, check_size
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.wording import listed as in_words
+from autodiff_cli.wording import listed
 
 Value = TypeVar("Value")
 
@@ -104,15 +104,10 @@ def described(value: object) -> str:
     return "a number" if is_plain(value) else _KINDS.get(type(value).__name__, "something else")
 
 
-def both(values: Iterable[object]) -> str:
-    """Describe several values for a message, such as ``a tensor of shape [2] and the text 'a'``."""
-    texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
-    return in_words(texts) if texts else "nothing"
-
-
 def refused(name: str, values: Iterable[object], wanted: str) -> ArgumentError:
     """Return the error for values that an operation does not accept; ``wanted`` is the hint with the accepted values."""
-    return ArgumentError(f"{name} cannot be applied to {both(values)}", hint=wanted)
+    texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
+    return ArgumentError(f"{name} cannot be applied to {listed(texts) if texts else 'nothing'}", hint=wanted)
 
 
 def _briefly(value: object) -> str:
@@ -230,11 +225,6 @@ def static(value: object, op: FunctionInfo, parameter: str) -> Any:
 def literal_text(value: list[Any]) -> str:
     """Return a list literal as text; its depth is limited, so ``str`` can recurse safely."""
     return str(value).replace("True", "true").replace("False", "false")
-
-
-def arguments_wanted(op: FunctionInfo) -> str:
-    """Return the number of arguments of a function as text, such as ``2 arguments`` or ``1 or 2 arguments``."""
-    return how_many(op.required, len(op.parameters))
 
 
 _CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")

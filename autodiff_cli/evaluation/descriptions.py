@@ -117,7 +117,7 @@ def arguments_at(
         numbers: Any = raw(value)
         if isinstance(numbers, (bool, str)) or not hasattr(numbers, "__float__") or np.result_type(numbers) == np.bool_:
             continue
-        if trees and trees[i].kind in ("number", "neg") and not _names(trees[i]):
+        if trees and (trees[i].children[0] if trees[i].kind == "neg" else trees[i]).kind == "number":
             continue
         name = shortened(source, trees[i].span) if trees else _parameter(step, key)
         if np.ndim(numbers):
@@ -137,10 +137,6 @@ def arguments_at(
         if text not in texts.values():
             texts[key] = text
     return texts
-
-
-def _names(tree: Syntax) -> bool:
-    return tree.kind == "neg" and tree.children[0].kind != "number"
 
 
 def _parameter(step: Step, key: int | str) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
@@ -70,18 +69,13 @@ class TensorRow(NamedTuple):
             tensor.is_leaf,
             tensor.retains_grad,
             None if node is None else type(node).__name__,
-            [] if node is None else next_names(node),
+            [] if node is None else [None if n is None else type(n).__name__ for n, _ in node.next_functions],
             None if extra is None or extra.grad is None else extra.grad._data,
         )
 
     def record(self) -> dict[str, Any]:
         """Return the row as a dictionary from columns to values, with numbers as arrays."""
         return self._asdict()
-
-
-def next_names(node: Node) -> list[str | None]:
-    """Return the names of the next nodes of a node; ``None`` where no gradient flows."""
-    return [None if following is None else type(following).__name__ for following, _ in node.next_functions]
 
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

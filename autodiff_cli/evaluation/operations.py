@@ -141,8 +141,16 @@ class Operations:
         return value
 
     def keys(self, values: Sequence[object]) -> list[Any]:
-        """Return the values between the brackets of an index as index keys of a tensor; see ``as_keys``."""
-        return as_keys(values, self.tensors)
+        """Return the values between the brackets of an index as index keys of a tensor.
+
+        Raises:
+            ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
+        """
+        for value in values:
+            if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
+                raise ArgumentError(f"{described(value)} is not a position", hint=_WANTED)
+        keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
+        return [positions(self.tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
         """Return ``thing[keys]``."""
@@ -204,19 +212,6 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
     if parts[2:] == [0]:
         raise ArgumentError("the step of a slice cannot be 0")
     return slice(*parts)
-
-
-def as_keys(values: Sequence[object], tensors: TensorLog) -> list[Any]:
-    """Return the values between the brackets of an index as index keys of a tensor.
-
-    Raises:
-        ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
-    """
-    for value in values:
-        if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
-            raise ArgumentError(f"{described(value)} is not a position", hint=_WANTED)
-    keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
-    return [positions(tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
 
 def item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:

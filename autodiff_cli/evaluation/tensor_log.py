@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.primitives.argument_kinds import parameter_of
+from autodiff_cli.autograd.primitives.argument_kinds import how_many, parameter_of
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (
     Items,
-    arguments_wanted,
     described,
     holds_tensor,
     is_plain,
@@ -172,9 +171,8 @@ class TensorLog:
             return static(value, op, parameter)
         if value is None:
             if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
-                hint = next(
-                    (f"{unparse(part)} is none: {_NO_GRAD}" for part in node.children if _is_grad(part)), f"it is {op.signature}"
-                )
+                gradients = (part for part in node.children if part.kind == "attribute" and part.children[1].text == "grad")
+                hint = next((f"{unparse(part)} is none: {_NO_GRAD}" for part in gradients), f"it is {op.signature}")
                 raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
             return None
         if is_plain(value):
@@ -198,11 +196,11 @@ class TensorLog:
             if ready is not None:
                 return ready, {}
         if fixed and count > len(parameters):
-            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
+            raise _wrong_count(op, count)
         keywords = _keywords(op, len(given), named)
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
-            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
+            raise _wrong_count(op, have)
         if takes_sequence(op, given):
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
@@ -212,8 +210,8 @@ class TensorLog:
             arguments = [self.as_tensor(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
             arguments = [arguments] if op.tensors else arguments
         else:
-            given_for = zip(_by_position(op, len(given)), given, strict=True)
-            arguments = [self._argument(op, p, v, node) for p, v in given_for]
+            repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
+            arguments = [self._argument(op, p, v, node) for p, v in zip(repeated, given, strict=True)]
         keywords = {p: self._argument(op, p, v, node) for p, v in keywords.items()}
         if op.tensors:
             together = [*arguments, *keywords.values()]
@@ -225,6 +223,11 @@ class TensorLog:
         if op.spread and op.parameters[-1] in keywords:
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
+
+
+def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
+    wanted = how_many(op.required, len(op.parameters))
+    return ArgumentError(f"{op.name} takes {wanted}, not {count}", hint=f"it is {op.signature}")
 
 
 def _ready(op: FunctionInfo, given: list[Any]) -> list[Any] | None:
@@ -244,15 +247,6 @@ def _ready(op: FunctionInfo, given: list[Any]) -> list[Any] | None:
 
 
 _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
-
-
-def _is_grad(node: Syntax) -> bool:
-    return node.kind == "attribute" and node.children[1].text == "grad"
-
-
-def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:
-    """Return the parameter of each positional argument; the last parameter may occur several times."""
-    return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
 
 
 def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[str, Any]:

@@ -190,10 +190,6 @@ def _negative(piece: _Piece) -> _Piece:
     return made
 
 
-def _plus(piece: _Piece) -> _Piece:
-    return _Piece(("+", piece.at_least(_PRODUCT).text), _SIGNED, "minus", piece.ends, piece.tall)
-
-
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
     if base.called is not None and exponent.begins in ("number", "name") and exponent.level == ATOM:
         name, arguments = base.called
@@ -322,7 +318,7 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "div": _div,
     "pow": _pow,
     "neg": _negative,
-    "pos": _plus,
+    "pos": lambda x: _Piece(("+", x.at_least(_PRODUCT).text), _SIGNED, "minus", x.ends, x.tall),
     "matmul": _matmul,
     "remainder": _remainder,
     "floor_divide": _floor_divide,

@@ -114,17 +114,19 @@ class Differences:
 
     def slopes(self, index: Index) -> list[Slope]:
         """Return the derivative of each element of the output with respect to ``index``."""
-        found = self.run.slopes(index)
-        if all(slope.kind == "undefined" or (slope.kind == "smooth" and self._certain(slope)) for slope in found):
-            return found
+        slopes = self.run.slopes(index)
+        if all(self._is_certain(slope) for slope in slopes):
+            return slopes
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
             self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
-        return [_confirmed(one, other) for one, other in zip(found, self._second.slopes(index), strict=True)]
+        return [_confirmed(one, other) for one, other in zip(slopes, self._second.slopes(index), strict=True)]
 
-    def _certain(self, slope: Slope) -> bool:
-        """Return whether a smooth derivative is finite and more than rounding errors."""
-        return not self.math.mp.isinf(slope.value) and (not slope.central or abs(slope.central) > slope.noise)
+    def _is_certain(self, slope: Slope) -> bool:
+        """Return whether a derivative is undefined, or smooth, finite and more than rounding errors."""
+        if slope.kind != "smooth" or self.math.mp.isinf(slope.value):
+            return slope.kind == "undefined"
+        return not slope.central or bool(abs(slope.central) > slope.noise)
 
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
         """Return the largest change of the derivative of each output element when all operations round like float64 operations.

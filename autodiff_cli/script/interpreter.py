@@ -357,7 +357,12 @@ class Interpreter(Blocks):
     def _callable(self, value: object) -> Any:
         """Convert a function of the language to a Python function; return any other value unchanged."""
         if isinstance(value, UserFunction):
-            return lambda *given: self._given_back(self.call(value, given))
+
+            def function(*arguments: Any) -> Any:
+                result = self.call(value, arguments)
+                return result if isinstance(result, tuple) or result is None else self.tensors.as_tensor(result)
+
+            return function
         return value.function if isinstance(value, (FunctionInfo, Transformed)) else value
 
     def _argument(self, value: object) -> Any:
@@ -374,9 +379,6 @@ class Interpreter(Blocks):
                 else self.tensors.as_tensor(value)
             )
         return value
-
-    def _given_back(self, value: object) -> Any:
-        return value if isinstance(value, tuple) or value is None else self.tensors.as_tensor(value)
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):

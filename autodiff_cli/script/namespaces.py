@@ -5,7 +5,7 @@ The names of ``torch.func`` keep ``func.``, because ``torch.autograd`` has funct
 
 from __future__ import annotations
 
-from autodiff_cli.errors import ParseError, Span, setting
+from autodiff_cli.errors import ParseError, setting
 from autodiff_cli.framework import hint_for
 from autodiff_cli.language.tree import CALL, Syntax, new_token
 
@@ -28,32 +28,26 @@ def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
     Raises:
         ParseError: if ``torch.func`` does not have a name in programs.
     """
-    kept: list[Syntax] = []
+    plain: list[Syntax] = []
     i = 0
     while i < len(tokens):
         token = tokens[i]
-        first = token.kind == "NAME" and not (kept and kept[-1].kind == "DOT")
+        first = token.kind == "NAME" and not (plain and plain[-1].kind == "DOT")
         if first and token.text in ("torch", "func") and _dotted(tokens, i):
             part = token.text
             while part in ("torch", *_PARTS) and _dotted(tokens, i):
                 i, inside, part = i + 2, part, tokens[i + 2].text
-            name = _of_func(part, (token.span[0], tokens[i].span[1]), source) if inside == "func" else part
-            kept.append(new_token("NAME", name, tokens[i].span))
-        elif token.text == "(" and kept and kept[-1].text == ")":
+            if inside == "func" and part not in (*TRANSFORMATIONS, *PRODUCTS):
+                span, hint = (token.span[0], tokens[i].span[1]), hint_for("func", part) or PACKAGE
+                raise ParseError(f"torch.func.{part} is not available in programs", span=span, source=source, hint=hint)
+            plain.append(new_token("NAME", f"func.{part}" if inside == "func" else part, tokens[i].span))
+        elif token.text == "(" and plain and plain[-1].text == ")":
             before = (token.span[0], token.span[0])
-            kept += [new_token("DOT", ".", before), new_token("NAME", CALL, before), token]
+            plain += [new_token("DOT", ".", before), new_token("NAME", CALL, before), token]
         else:
-            kept.append(token)
+            plain.append(token)
         i += 1
-    return kept
-
-
-def _of_func(name: str, span: Span, source: str) -> str:
-    """Return the name in programs of a function of ``torch.func``."""
-    if name not in (*TRANSFORMATIONS, *PRODUCTS):
-        hint = hint_for("func", name) or PACKAGE
-        raise ParseError(f"torch.func.{name} is not available in programs", span=span, source=source, hint=hint)
-    return f"func.{name}"
+    return plain
 
 
 def _dotted(tokens: list[Syntax], i: int) -> bool:

@@ -152,8 +152,7 @@ class _Reader:
             if block.body is not None and indent.startswith(block.body):
                 raise self._misplaced(span)
             self._finish(self._open.pop())
-            while self._open and self._open[-1].inline:
-                self._finish(self._open.pop())
+            self._close_inline()
         if indent != outermost:
             raise self._misplaced(span)
 
@@ -218,13 +217,10 @@ class _Reader:
         return ParseError(message, span=span, source=self.source, hint=hint)
 
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
-        found = self._expressions(tokens)
-        for tree in found:
-            if tree.kind not in ("name", "call") or _called(tree) not in CONTEXTS:
-                raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
-        if not found:
+        contexts = self._expressions(tokens)
+        if not contexts or any(tree.kind not in ("name", "call") or _called(tree) not in CONTEXTS for tree in contexts):
             raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
-        return found
+        return contexts
 
     def _range(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
         name, word, *rest = tokens
@@ -236,10 +232,10 @@ class _Reader:
         return [name, limits[0]]
 
     def _signature(self, tokens: list[Syntax], span: Span) -> Syntax:
-        found = self._expressions(tokens)
-        if len(found) != 1 or found[0].kind != "call":
+        trees = self._expressions(tokens)
+        if len(trees) != 1 or trees[0].kind != "call":
             raise self._wrong_header("'def' must be followed by a name and its parameters", "def", span)
-        return found[0]
+        return trees[0]
 
     # Statements
 
@@ -297,10 +293,10 @@ class _Reader:
     def _field(self, start: int, end: int) -> Syntax:
         """Parse the expression in a format string."""
         tokens = tokenize(self.source[:end], start)
-        found = self._expressions(without_prefixes(tokens, self.source))
-        if len(found) != 1:
+        trees = self._expressions(without_prefixes(tokens, self.source))
+        if len(trees) != 1:
             raise ParseError("one value is expected here", span=(start - 1, end + 1), source=self.source, hint="write it as in {x}")
-        return found[0]
+        return trees[0]
 
 
 def _called(tree: Syntax) -> str:

@@ -281,12 +281,10 @@ class Algebra:
                 return self.negation(condition)
             if answers[0] is not None:
                 other = self.compare(name, x.parts[2], y)
-                return self.logic("logical_or", [condition, other]) if answers[0] else self.both(self.negation(condition), other)
+                if answers[0]:
+                    return self.logic("logical_or", [condition, other])
+                return self.logic("logical_and", [self.negation(condition), other])
         return self.call(name, x, y)
-
-    def both(self, one: Formula, other: Formula) -> Formula:
-        """Return the conjunction of two conditions."""
-        return self.logic("logical_and", [one, other])
 
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
         """Combine conditions with ``logical_and`` or ``logical_or``."""
@@ -328,7 +326,7 @@ class Algebra:
         if x is y or (condition.is_call("logical_or") and self._covers(condition, x, y)):
             return x
         if x.is_call("where") and x.parts[2] is y:
-            condition, x = self.both(condition, x.parts[0]), x.parts[1]
+            condition, x = self.logic("logical_and", [condition, x.parts[0]]), x.parts[1]
         return self.call("where", condition, x, y)
 
     def _covers(self, condition: Formula, branch: Formula, otherwise: Formula) -> bool:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import reduce
 
 from autodiff_cli.language.operators import COMPARISONS, OPERATORS
-from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
+from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree
 from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
 
@@ -28,11 +28,6 @@ def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
         taken: the names that the statements must not assign.
     """
     return _Builder(formula, set(taken)).tree
-
-
-def text(formula: Formula, taken: Iterable[str] = ()) -> str:
-    """Convert a formula to text; the arguments are the same as for ``to_tree``."""
-    return unparse(to_tree(formula, taken))
 
 
 class _Builder:
@@ -168,16 +163,10 @@ def _as_fraction(value: Coefficient) -> tuple[Syntax | None, Syntax | None]:
     """Return the numerator and the denominator of a coefficient: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
     if isinstance(value, float):
         return name_tree(repr(value)), None
-    if _is_simple(value):
-        over = None if value.numerator == 1 else number_tree(str(value.numerator))
-        return over, None if value.denominator == 1 else number_tree(str(value.denominator))
+    top, bottom = value.numerator, value.denominator
+    if top < _MOST_EXACT if bottom == 1 else max(top, bottom) < 1000 and (bottom % 5 != 0 or bottom % 3 == 0):
+        return (None if top == 1 else number_tree(str(top))), (None if bottom == 1 else number_tree(str(bottom)))
     return number_tree(_decimal(value)), None
-
-
-def _is_simple(value: Fraction) -> bool:
-    if value.denominator == 1:
-        return value.numerator < _MOST_EXACT
-    return max(value.numerator, value.denominator) < 1000 and (value.denominator % 5 != 0 or value.denominator % 3 == 0)
 
 
 def _decimal(value: Fraction) -> str:
