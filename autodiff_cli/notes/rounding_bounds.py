@@ -295,6 +295,8 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
         return _are_small(tape, output, variables, start, min(order, MOST_ORDER), limit / SUSPECT)
     except (UnknownBound, AutodiffError, NotImplementedError, *FOREIGN):
         return False
+    finally:
+        tape.values.clear()  # each value refers to the tape
 
 
 def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: Any, order: int, most: float) -> bool:
