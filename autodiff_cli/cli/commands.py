@@ -6,7 +6,7 @@ only click; the module of a command is imported when the command is called.
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
 import click
 
@@ -55,13 +55,8 @@ _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp
 """The modules that define several commands, by command; each command is a function with the same name."""
 
 
-class Settings(TypedDict):
-    """The settings of every click context."""
-
-    max_content_width: int
-
-
-CONTEXT: Settings = {"max_content_width": 100}
+CONTEXT: dict[str, Any] = {"max_content_width": 100}
+"""The settings of every click context."""
 _WELCOME = """\
 autodiff computes exact derivatives of expressions. Type this first:
 

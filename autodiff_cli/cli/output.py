@@ -10,24 +10,25 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from autodiff_cli.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
+
+    class CellSession(Protocol):
+        """A session that runs the statements and commands of cells."""
+
+        def run(self, text: str) -> None: ...
+        def say_notes(self) -> None: ...
 
 
 Display = Callable[[Mapping[str, str]], None]
 """A function that displays the richest of several forms of an output, which have MIME types as keys."""
-
-
-class CellSession(Protocol):
-    """A session that runs the statements and commands of cells."""
-
-    def run(self, text: str) -> None: ...
-    def say_notes(self) -> None: ...
 
 
 class Notebook:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from typing import NamedTuple
 
 import click
 
@@ -104,18 +103,13 @@ _FIRST_PART = r"\.(?:\s|$)|; |  \["
 """The end of the first part of the description of an option."""
 
 
-class _Words(NamedTuple):
-    """The words of a command line.
+class _Words:
+    """The words of a command line: options with their values, arguments, and unknown options."""
 
-    Attributes:
-        options: the options with their values.
-        positional: the other arguments.
-        unknown: the arguments that look like options but are not options of the command.
-    """
-
-    options: list[str]
-    positional: list[str]
-    unknown: list[str]
+    def __init__(self) -> None:
+        self.options: list[str] = []
+        self.positional: list[str] = []
+        self.unknown: list[str] = []
 
 
 class ExpressionCommand(Command):
@@ -171,7 +165,7 @@ class RowsCommand(ExpressionCommand):
 
 
 def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
-    words = _Words([], [], [])
+    words = _Words()
     given = list(args)
     while given:
         arg = given.pop(0)

@@ -14,7 +14,6 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
@@ -181,6 +180,8 @@ def evaluate(
             result.hessian = hessian(evaluation, found)
             result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
             if hooks:
+                from autodiff_cli.evaluation.descriptions import note
+
                 first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
         _retain(evaluation, retain_grad)
         for text in hooks:

@@ -13,7 +13,6 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import cut_names
 from autodiff_cli.evaluation.trace import Trace
@@ -233,16 +232,21 @@ class Evaluation:
     def notes(self) -> list[dict[str, Any]]:
         """Return the notes that do not require derivatives."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
-        notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
+        unused = [name for name in self.leaves if name not in used]
+        notes: list[tuple[Any, ...]] = [("unused", f"'{name}' does not occur in the expression") for name in unused]
         cut = cut_names(self.evaluator.tree, self.evaluator.functions) if self.differentiable else {}
         for name in self.wrt:
             if name in cut:
                 function, span = cut[name]
                 message = f"the derivative with respect to {name} is 0, because '{name}' occurs only inside {function}(...)"
-                notes.append(note("constant", message, span))
+                notes.append(("constant", message, span))
         if self.wrt and not self.differentiable and not self.no_grad:
-            notes.append(note("constant", "the output does not depend on a variable through recorded operations"))
-        return notes
+            notes.append(("constant", "the output does not depend on a variable through recorded operations"))
+        if not notes:
+            return []
+        from autodiff_cli.evaluation.descriptions import note
+
+        return [note(*each) for each in notes]
 
 
 def given_values(

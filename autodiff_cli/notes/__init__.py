@@ -12,13 +12,13 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.descriptions import Note, note
 from autodiff_cli.notes.rounding_bounds import is_accurate
 from autodiff_cli.notes.switches import switches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from autodiff_cli.evaluation.descriptions import Note
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 MOST_OF_A_KIND = 5
@@ -104,4 +104,8 @@ def _limited(notes: list[Note]) -> list[Note]:
         else:
             known.add(place)
             kept.append(one)
+    if not more:
+        return kept
+    from autodiff_cli.evaluation.descriptions import note
+
     return kept + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]

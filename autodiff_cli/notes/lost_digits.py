@@ -23,7 +23,7 @@ from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
 from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import End
-from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT
+from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT, absorbs
 from autodiff_cli.notes.switches import switches
 from autodiff_cli.wording import number_text
 
@@ -80,7 +80,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
         suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / SUSPECT, moves)
-    if overflow.absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
+    if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes

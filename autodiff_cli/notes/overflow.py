@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
+from autodiff_cli.notes.rounding_bounds import MAY_BE_0
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-MAY_BE_0 = {
-    *("add", "sub", "sum", "mean", "floor", "ceil", "round", "trunc", "frac", "sign", "relu"),
-    *("relu6", "remainder", "fmod", "where", "hardtanh", "hardsigmoid", "floor_divide", "clamp", "max", "min", "maximum"),
-    *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
-    *("acos", "acosh", "log2", "log10", "amin", "hardshrink", "softshrink", "hardswish", "threshold"),
-}
-"""Functions whose result may be 0 although no argument is small."""
 
 
 class End(NamedTuple):
@@ -57,16 +50,6 @@ def ends(trace: Trace) -> Iterator[End]:
                 continue
         if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
             yield End(step, "underflow", _shaped(step, small))
-
-
-def absorbs(trace: Trace) -> bool:
-    """Return whether a sum is equal to one of its terms because the other term is too small to change it."""
-    for step in trace:
-        if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
-            a, b, total = map(raw, (*step.arguments, step.result))
-            if (a != 0 and np.abs(total) == np.abs(b)) or (b != 0 and total == a):
-                return True
-    return False
 
 
 def is_far(trace: Trace) -> bool:

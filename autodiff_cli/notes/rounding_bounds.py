@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.structural import sum_to
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, AutodiffError
-from autodiff_cli.evaluation.trace import flat, invoke
-from autodiff_cli.notes.overflow import MAY_BE_0, absorbs
+from autodiff_cli.evaluation.trace import Trace, flat, invoke, raw
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
@@ -40,6 +39,13 @@ _ABSOLUTE = {
     *("faddeeva", "wofz_real", "wofz_imag", "normal_logpdf", "binomial_logpmf", "poisson_logpmf", "voigt"),
 }
 """Functions whose error near their roots is not small relative to the result."""
+MAY_BE_0 = {
+    *("add", "sub", "sum", "mean", "floor", "ceil", "round", "trunc", "frac", "sign", "relu"),
+    *("relu6", "remainder", "fmod", "where", "hardtanh", "hardsigmoid", "floor_divide", "clamp", "max", "min", "maximum"),
+    *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
+    *("acos", "acosh", "log2", "log10", "amin", "hardshrink", "softshrink", "hardswish", "threshold"),
+}
+"""Functions whose result may be 0 although no argument is small."""
 _MOVING = {
     *("alias", "cat", "diagonal", "expand", "flip", "index", "mm", "mv", "permute", "repeat", "reshape", "rsub", "select", "slice"),
     *("stack", "sum_to", "t", "transpose", "unindex", "unsqueeze"),
@@ -78,7 +84,7 @@ class Bounded(Tensor):
         return self.tape.apply(primitive, args)
 
 
-class _Rule(NamedTuple):
+class _Rule:
     """The VJP rule of one argument.
 
     Attributes:
@@ -87,9 +93,8 @@ class _Rule(NamedTuple):
         picks: the positions of the arguments that the rule needs; ``_OUT`` for the result and ``_SHAPE`` for the argument's shape.
     """
 
-    position: int
-    vjp: Callable[..., Any]
-    picks: tuple[int, ...]
+    def __init__(self, position: int, vjp: Callable[..., Any], picks: tuple[int, ...]) -> None:
+        self.position, self.vjp, self.picks = position, vjp, picks
 
     def values(self, args: Sequence[Any], out: Any) -> list[Any]:
         """Return the values that the rule needs."""
@@ -262,6 +267,16 @@ def _error(argument: Any) -> Any:
     """Return the error of an argument as an array of its shape, with the rounding of one addition."""
     value = _value(argument)
     return np.broadcast_to(getattr(argument, "error", 0.0), np.shape(value)) + ROUNDING * np.abs(value)
+
+
+def absorbs(trace: Trace) -> bool:
+    """Return whether a sum is equal to one of its terms because the other term is too small to change it."""
+    for step in trace:
+        if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
+            a, b, total = map(raw, (*step.arguments, step.result))
+            if (a != 0 and np.abs(total) == np.abs(b)) or (b != 0 and total == a):
+                return True
+    return False
 
 
 def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
