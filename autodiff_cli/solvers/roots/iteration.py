@@ -2,7 +2,8 @@
 
 Damped Newton is the error-oriented algorithm NLEQ-ERR (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
 section 2.2 and 3.3): a step is accepted if the next simplified Newton step is shorter, which does not depend on the scale of
-the equations.
+the equations.  The trust region is that of Levenberg and Marquardt with the scaling of Moré (1978) and the damping of Nielsen
+(1999).
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.lazy import library
-from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm
+from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm, slope
 from autodiff_cli.solvers.roots.verification import Verification, verify
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ FARTHEST = 1.0
 """The longest step of an unknown, relative to its magnitude plus 1."""
 CLOSE = 1e-7
 """A relative step below which a point may be a root to rounding."""
-_BARRIER = 1e150
-"""The residual where the equations are not defined."""
 
 _VANISHING = 1e-20
 """A part of the magnitude of the unknowns below which they are 0 to rounding: steps to a multiple root at 0 do not end."""
@@ -174,26 +172,49 @@ def _multiplicity(lengths: list[float], factors: list[float]) -> int:
 
 
 def trust_region(walk: Walk, point: Point) -> Point:
-    """Decrease the norm of the residuals with SciPy's ``least_squares`` until they are rounding errors or the norm is least."""
+    """Decrease the norm of the residuals until they are rounding errors, or a minimum of the norm is reached."""
     problem = walk.problem
-
-    def residuals(x: Vector) -> Vector:
-        if walk.expired:
-            raise TimeoutError
-        f = problem.system.values(x)
-        return np.where(np.isfinite(f), f, _BARRIER)
-
-    if not point.f.any():
+    if not point.finite or not point.f.any():
         return point
-    limits = {"xtol": 3e-16, "ftol": 1e-15, "gtol": None, "max_nfev": walk.most}
-    try:
-        optimize = library("scipy.optimize", "root")
-        end = optimize.least_squares(residuals, point.x, problem.system.jacobian, method="trf", x_scale="jac", **limits)
-    except (TimeoutError, ValueError, np.linalg.LinAlgError):  # a derivative is not finite
-        return point
-    reached = problem.at(end.x)
-    walk.take(reached, norm(end.x - point.x), "trust region")
-    return reached
+    scale = np.full(len(point.x), 1e-300)
+    size = norm(point.f)
+    damping, growth = 1e-3, 2.0
+    while True:
+        sizes = np.linalg.norm(point.jacobian, axis=0)
+        scale = np.maximum(scale, np.where(sizes > 0, sizes, 1e-300))
+        scale = np.where(scale > 1e-300, scale, 1.0)
+        step = damped(point, scale, damping)
+        length = norm(step)
+        if not np.isfinite(length) or length <= 1e-16 * norm(point.x):
+            return point
+        reached = problem.at(point.x + step)
+        # The parts of the square of the norm that remain: the square itself may be too large for a floating-point number.
+        expected = 1 - (norm(point.f + point.jacobian @ step) / size) ** 2
+        found = norm(reached.f) / size
+        gain = (1 - found) * (1 + found) / expected if expected > 0 and reached.finite else -1.0
+        if gain > 1e-4:
+            point, size = reached, norm(reached.f)
+            damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
+            damping = max(damping, 1e-20)
+            if not walk.take(point, length, "trust region"):
+                return point
+            if length < CLOSE * norm(point.x) and (walk.settled(point) or slope(point) < 1e-12):
+                return point
+            if size == 0:
+                return point
+        else:
+            damping, growth = damping * growth, 2 * growth
+            if damping > 1e30 or walk.expired:
+                return point
+
+
+def damped(point: Point, scale: Vector, damping: float) -> Vector:
+    """Return the Levenberg-Marquardt step: the minimum of ``|f + J p|**2 + damping*|scale*p|**2``."""
+    n = len(point.x)
+    matrix = np.vstack([point.jacobian / scale, np.sqrt(damping) * np.eye(n)])
+    right = np.concatenate([-point.f, np.zeros(n)])
+    step, *_ = np.linalg.lstsq(matrix, right, None)
+    return np.asarray(step / scale)
 
 
 MOST_STEPS = 200
