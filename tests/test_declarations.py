@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -162,6 +163,18 @@ WITHOUT_DERIVATIVE = {
 
 def test_every_differentiable_function_has_samples() -> None:
     assert {op.name for op in OPS} - {op.name for op in DIFFERENTIABLE} == WITHOUT_DERIVATIVE
+
+
+def test_a_row_has_the_defaults_of_its_python_function() -> None:
+    wrong = []
+    for op in OPS:
+        written = inspect.signature(inspect.unwrap(op.function)).parameters
+        if op.function in PRIMITIVES or op.spread or ".ops.rules" in op.function.__module__:
+            continue
+        for name, default in zip(op.parameters[op.required :], op.defaults, strict=True):
+            if name not in written or repr(written[name].default) != repr(default):
+                wrong.append(f"{op.name}: {name}={default!r}")
+    assert wrong == []
 
 
 NO_POINT_OUTSIDE = {"sec", "tan", "binary_cross_entropy", "gaussian_nll_loss"}
