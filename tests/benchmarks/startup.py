@@ -33,11 +33,11 @@ COMMANDS = {
     "autodiff --version": [AUTODIFF, "--version"],
 }
 RATIOS = [
-    ("autodiff eval --json", "python -c 'import numpy'", 1.25),
-    ("autodiff eval (table)", "python -c 'import numpy'", 1.6),
-    ("autodiff grad -q", "python -c 'import numpy'", 1.25),
-    ("autodiff --help", "python -c 'import click'", 1.5),
-    ("autodiff --version", "python -c 'import click'", 1.5),
+    ("autodiff eval --json", "python -c 'import numpy'", 1.12),
+    ("autodiff eval (table)", "python -c 'import numpy'", 1.35),
+    ("autodiff grad -q", "python -c 'import numpy'", 1.12),
+    ("autodiff --help", "python -c 'import click'", 1.05),
+    ("autodiff --version", "python -c 'import click'", 1.05),
 ]
 
 
