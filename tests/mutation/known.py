@@ -78,8 +78,8 @@ KNOWN = {
     "computed columns that do not stand out": ("report/result_tables.py", "j < len(kept)", "True"),
     "an enclosure around an exact value": (
         "solvers/intervals/rules.py",
-        '"exp2": _rising(bounds=_POSITIVE, exact=(0.0, 1.0))',
-        '"exp2": _rising(bounds=_POSITIVE)',
+        '("exp", "exp2"), _rising(bounds=_POSITIVE, exact=(0.0, 1.0))',
+        '("exp", "exp2"), _rising(bounds=_POSITIVE)',
     ),
     "a power with a negative base": ("solvers/intervals/rules.py", "0 < base <= 1", "True"),
     "a proof by a higher derivative": ("solvers/minima/degenerate.py", "order % 2 == 0", "order // 2 == 0"),
