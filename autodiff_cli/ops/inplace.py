@@ -17,22 +17,32 @@ from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_ed
 from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.argument_kinds import shown
-from autodiff_cli.autograd.primitives.declare import Declarations, node_name
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.autograd.primitives.structural import where, writable
+from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
-from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem, sliced
 from autodiff_cli.ops.rules.elementary import trunc
+from autodiff_cli.ops.rules.inplace import (
+    copy,
+    eq_in_place,
+    fill_diagonal,
+    filled,
+    filled_with,
+    ge_in_place,
+    gt_in_place,
+    le_in_place,
+    lt_in_place,
+    ne_in_place,
+    zero,
+)
 from autodiff_cli.ops.shape import reshape
 
 __all__: list[str] = []
 
-declare = Declarations(__name__)
 
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
@@ -51,6 +61,7 @@ _COMPARISONS = {
     **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
     **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
 }
+_COMPARED = {"eq": eq_in_place, "ge": ge_in_place, "gt": gt_in_place, "le": le_in_place, "lt": lt_in_place, "ne": ne_in_place}
 _SPELLED: dict[str, Callable[..., Tensor]] = {
     "fix": trunc,
 }
@@ -284,17 +295,9 @@ def _attach(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
 
 def _comparing(name: str) -> Callable[..., Tensor]:
     """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
-    made = declare(
-        f"{name}_in_place",
-        lambda x, value: np.asarray(value).astype(x.dtype)[()],
-        {"x": lambda g: zeros_like(g)},
-        node=node_name(name),
-        statics={"value": 0},
-        public=False,
-    )
 
     def compared(old: Tensor, other: Operand) -> Tensor:
-        return made(old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
+        return _COMPARED[name](old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
 
     compared.__name__ = compared.__qualname__ = f"{name}_"
     return compared
@@ -311,34 +314,10 @@ for _name, _number in _RESHAPED.items():
 for _name in ("and", "or", "xor", "lshift", "rshift"):
     _install_operator(_name)
 
-_filled: Any = declare(
-    "fill",
-    lambda x, value: np.full_like(x, value),
-    {"x": lambda g: zeros_like(g)},
-    node="FillBackward2",
-    statics={"value": 0},
-    public=False,
-)
-_filled_with: Any = declare(
-    "fill_with",
-    lambda x, value: np.full_like(x, value),
-    {"x": lambda g: zeros_like(g), "value": lambda g: g},
-    node="FillBackward3",
-    public=False,
-)
-_zeroed: Any = declare("zero", lambda x: np.zeros_like(x), {"x": lambda g: zeros_like(g)}, public=False)
-_copied: Any = declare(
-    "copy",
-    lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype),
-    {"x": lambda g: zeros_like(g), "y": lambda g: g},
-    node="CopyBackwards",
-    public=False,
-)
-
 
 def zero_(self: Tensor) -> Tensor:
     """Set all elements to 0 in place."""
-    return change(self, lambda old: _zeroed(old), "")
+    return change(self, lambda old: zero(old), "")
 
 
 def fill_(self: Tensor, value: Operand) -> Tensor:
@@ -351,7 +330,7 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
     if not isinstance(value, Tensor):
         if value is None:
             raise ArgumentError("fill_(): argument 'value' must be a number, not NoneType")
-        return change(self, lambda old: _filled(old, value), "")
+        return change(self, lambda old: filled(old, value), "")
     return change(self, lambda old: _filled_by(old, value), "")
 
 
@@ -361,46 +340,18 @@ def _filled_by(old: Tensor, value: Tensor) -> Any:
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
             hint="use copy_(), which broadcasts its argument",
         )
-    return _filled_with(old, value)
-
-
-def _diagonal(shape: tuple[int, ...], wrap: bool) -> Any:
-    """Return the mask of the main diagonal; with ``wrap``, it begins again below a tall matrix."""
-    if len(shape) < 2:
-        raise ShapeError("dimensions must larger than 1")
-    if len(shape) > 2 and len(set(shape)) > 1:
-        raise ShapeError("all dimensions of input must be of equal length")
-    mask = np.zeros(shape, np.bool_)
-    if len(shape) == 2 and wrap:
-        mask.reshape(-1)[:: shape[1] + 1] = True
-    else:
-        mask[(np.arange(min(shape)),) * len(shape)] = True
-    return mask
-
-
-def _outside_diagonal(g: Value, wrap: bool) -> Any:
-    return where(_diagonal(g.shape, wrap), 0.0, g)
-
-
-_diagonal_filled: Any = declare(
-    "fill_diagonal",
-    lambda x, value, wrap: np.where(_diagonal(x.shape, wrap), x.dtype.type(value), x),
-    {"x": _outside_diagonal},
-    node="CopySlices",
-    statics={"value": 0, "wrap": False},
-    public=False,
-)
+    return filled_with(old, value)
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Set the elements of the main diagonal to one number in place."""
-    return change(self, lambda old: _diagonal_filled(old, fill_value, wrap))
+    return change(self, lambda old: fill_diagonal(old, fill_value, wrap))
 
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
     """Copy the values of another tensor, which may broadcast, in place."""
     _check_apart(self, (source,))
-    return change(self, lambda old: _copied(old, source))
+    return change(self, lambda old: copy(old, source))
 
 
 def setitem(self: Tensor, key: object, value: Data) -> None:
@@ -426,7 +377,7 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
         if value.ndim:
             _check_apart(view, (value,))
         value = _without_leading_ones(value, view.ndim)
-    change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+    change(view, lambda old: copy(old, value) if isinstance(value, Tensor) else filled(old, value))
 
 
 def _check_apart(tensor: Tensor, sources: Iterable[object]) -> None:

@@ -14,17 +14,31 @@ import numpy as np
 from autodiff_cli.autograd.active_batches import draws
 from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, default_type
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
-from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.interface_kinds import checks
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike
-from autodiff_cli.ops.creation import leaf_of, shape_of, zeros_like
+from autodiff_cli.ops.creation import leaf_of, shape_of
 from autodiff_cli.ops.generators import Generator, drawing
 from autodiff_cli.ops.inplace import change
+from autodiff_cli.ops.rules.random_numbers import (
+    bernoulli_of,
+    bernoulli_values,
+    bernoulli_with,
+    cauchy_values,
+    exponential_values,
+    geometric_values,
+    log_normal_values,
+    normal_of_both,
+    normal_of_mean,
+    normal_of_std,
+    normal_values,
+    poisson_of,
+    random_values,
+    uniform_values,
+)
 
 __all__ = [
     "bernoulli",
@@ -39,8 +53,6 @@ __all__ = [
     "randn_like",
     "randperm",
 ]
-
-declare = Declarations(__name__)
 
 
 def _floating(name: str, dtype: DTypeLike | None) -> DType:
@@ -173,28 +185,6 @@ def randn_like(
     return randn(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
-# Samples of distributions whose parameters are tensors: they have a node, as in PyTorch, whose cotangents are 0.
-
-
-def _zero(g: Value) -> Any:
-    return zeros_like(g)
-
-
-def _sample_of(name: str, parameters: tuple[str, ...], node: str) -> TensorFunction:
-    """Return a function of the parameters of a distribution that returns given values."""
-    forward: Callable[..., Any] = lambda *args: args[-1]  # noqa: E731
-    return declare(
-        name, forward, dict.fromkeys(parameters, _zero), statics={"values": None}, series="fixed", node=node, public=False
-    )
-
-
-_OF_MEAN = _sample_of("normal_of_mean", ("mean",), "NormalBackward1")
-_OF_STD = _sample_of("normal_of_std", ("std",), "NormalBackward2")
-_OF_BOTH = _sample_of("normal_of_both", ("mean", "std"), "NormalBackward3")
-_BERNOULLI = _sample_of("bernoulli", ("x",), "BernoulliBackward0")
-_POISSON = _sample_of("poisson", ("x",), "PoissonBackward0")
-
-
 @draws
 def normal(
     mean: Value | Number,
@@ -234,8 +224,8 @@ def normal(
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
     values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
     if with_mean and with_std:
-        return _OF_BOTH(mean, std, values)  # type: ignore[no-any-return]
-    return _OF_MEAN(mean, values) if with_mean else _OF_STD(std, values)  # type: ignore[no-any-return]
+        return normal_of_both(mean, std, values)  # type: ignore[no-any-return]
+    return normal_of_mean(mean, values) if with_mean else normal_of_std(std, values)  # type: ignore[no-any-return]
 
 
 def _nonnegative(std: Number) -> Number:
@@ -270,7 +260,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         if x.shape
         else np.asarray(random.random() < chances).astype(kind)[()]
     )
-    return _BERNOULLI(x, values)  # type: ignore[no-any-return]
+    return bernoulli_of(x, values)  # type: ignore[no-any-return]
 
 
 @draws
@@ -280,7 +270,7 @@ def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     _floating("poisson_cpu", rates.dtype)
     if not np.all(rates >= 0):
         raise GraphError("invalid Poisson rate, expected rate to be non-negative")
-    return _POISSON(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
+    return poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
 
 
 @draws
@@ -323,24 +313,16 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 # In-place methods
 
 
-def _filled(node: str) -> TensorFunction:
-    return _sample_of(f"{node.partition('Backward')[0].lower()}_values", ("x",), node)
-
-
 _IN_PLACE = {
-    name: _filled(f"{node}Backward{number}")
-    for name, node, number in (
-        ("uniform_", "Uniform", 0),
-        ("normal_", "Normal", 0),
-        ("bernoulli_", "Bernoulli", 2),
-        ("exponential_", "Exponential", 0),
-        ("geometric_", "Geometric", 0),
-        ("cauchy_", "Cauchy", 0),
-        ("log_normal_", "LogNormal", 0),
-        ("random_", "Random", 2),
-    )
+    "uniform_": uniform_values,
+    "normal_": normal_values,
+    "bernoulli_": bernoulli_values,
+    "exponential_": exponential_values,
+    "geometric_": geometric_values,
+    "cauchy_": cauchy_values,
+    "log_normal_": log_normal_values,
+    "random_": random_values,
 }
-_WITH_PROBABILITIES = _sample_of("bernoulli_with", ("x", "p"), "BernoulliBackward1")
 
 
 def _put(
@@ -401,7 +383,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     if isinstance(p, Tensor):
         random, chances = drawing("bernoulli_", generator), _probabilities(np.asarray(p._data))
         values = np.asarray(random.random(tuple(self.shape)) < chances).astype(self._data.dtype)[()]
-        return change(self, lambda old: _WITH_PROBABILITIES(old, p, values))
+        return change(self, lambda old: bernoulli_with(old, p, values))
     if not 0 <= p <= 1:
         raise GraphError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return _put(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
