@@ -64,7 +64,6 @@ from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.normalization import *  # noqa: F403
-from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
 from autodiff_cli.ops.pieces import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
@@ -95,6 +94,7 @@ from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.loss import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
+from autodiff_cli.ops.rules.norms import *  # noqa: F403
 from autodiff_cli.ops.rules.pieces import *  # noqa: F403
 from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403

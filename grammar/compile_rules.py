@@ -279,7 +279,7 @@ class Writer:
 
     def knows(self, node: Syntax) -> bool:
         """Whether an expression depends on plain values only, such as the shapes of tensors and results of ``numerics/``."""
-        return names_in(self._variable(node)) <= self.plain
+        return names_in(self._variable(node)) - _CONSTANTS.keys() <= self.plain
 
     def _variable(self, tree: Syntax) -> Syntax:
         """Return a tree in which plain values that belong to tensors are ``none``."""

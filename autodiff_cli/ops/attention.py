@@ -17,10 +17,10 @@ from autodiff_cli.ops.arrange import repeat_interleave
 from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.activation import softmax
 from autodiff_cli.ops.rules.attention import described, embedding_rows
+from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import transpose
 
@@ -36,7 +36,6 @@ __all__ = [
 
 @described
 def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> Any:
-    """Rows of the matrix weight at the positions x; the row padding_idx has the derivative 0."""
     if padding_idx is not None:
         count = weight.shape[0] if weight.shape else 0
         if not -count <= padding_idx < count:
@@ -47,7 +46,6 @@ def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> An
 
 @described
 def one_hot(x: Positions, num_classes: int = -1) -> Any:
-    """Rows with a 1 at each position of x and 0 elsewhere; by default, the last class is the largest position."""
     if not x.size and num_classes < 0:
         raise GraphError("Can not infer total number of classes from empty tensor.", hint="give num_classes")
     if np.any(x < 0):
@@ -133,14 +131,12 @@ def _safe(scores: Value, some: Array) -> Any:
 
 @described
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Any:
-    """Cosine of the angle between x1 and x2 along dim; each norm is raised to at least eps."""
     first, second = (clamp(vector_norm(x, 2.0, dim, True), eps) for x in (x1, x2))
     return sum((x1 / first) * (x2 / second), dim)
 
 
 @described
 def pdist(x: Value, p: float = 2.0) -> Any:
-    """p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
     if len(x.shape) != 2:
         raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
     if p < 0:
@@ -151,7 +147,6 @@ def pdist(x: Value, p: float = 2.0) -> Any:
 
 @described
 def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> Any:
-    """x1 @ weight[k] @ x2 for each k, plus bias[k]."""
     if len(weight.shape) != 3:
         raise ShapeError(f"bilinear(): weight must have 3 dimensions, but its shape is {list(weight.shape)}")
     for i, x in ((1, x1), (2, x2)):

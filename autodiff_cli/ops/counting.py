@@ -52,7 +52,6 @@ __all__ = [
 
 @described
 def nonzero(x: Value, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension."""
     if not as_tuple:
         return argwhere(x)
     return unbind(argwhere(x if x.shape else reshape(x, (1,))), 1)
@@ -67,13 +66,11 @@ def where(condition: Value, input: Operand | None = None, other: Operand | None 
 
 @described
 def searchsorted(sorted_sequence: Value, x: Value, *, out_int32: bool = False, right: bool = False, side: str | None = None) -> Any:
-    """The positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true."""
     return search(sorted_sequence, x, right or side == "right")
 
 
 @described
 def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The number of the interval between sorted boundaries that each element of x belongs to."""
     if len(boundaries.shape) != 1:
         raise GraphError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries.shape)})")
     return search(boundaries, x, right)
@@ -81,7 +78,6 @@ def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bo
 
 @described
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
-    """How often each whole number from 0 on is among the elements of a vector, or the sums of their weights."""
     if weights is None:
         return occurrences(x, minlength)
     numbers = counted(np.asarray(array_of(x)))
@@ -92,7 +88,6 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
 
 @described
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """True for the elements of x that are among the test elements."""
     return elements_in(elements, test_elements, invert)
 
 
@@ -104,32 +99,27 @@ def _with_parts(parts: TensorFunction, x: Value, dim: int | None, inverse: bool,
 
 @described
 def unique(x: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The distinct elements of x in ascending order, or its distinct slices along dim."""
     return _with_parts(unique_parts, x, dim, return_inverse, return_counts)
 
 
 @described
 def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The elements of x without repetitions of the previous element, or the slices along dim."""
     return _with_parts(run_parts, x, dim, return_inverse, return_counts)
 
 
 @described
 def masked_scatter(x: Value, mask: Mask, source: Value) -> Any:
-    """x with its elements replaced by the first elements of source, in order, where mask is true."""
     shape = broadcast_shape("masked_scatter", x.shape, mask.shape)
     return masked_put(x if tuple(x.shape) == shape else expand(x, shape), source, np.broadcast_to(mask, shape))
 
 
 @described
 def select_scatter(x: Value, src: Value, dim: int, index: int) -> Any:
-    """x with the slice at one position along dim replaced by src."""
     return _replaced("select_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (index,))
 
 
 @described
 def slice_scatter(x: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """x with the slices from start to end along dim replaced by src."""
     if step < 1:
         raise ArgumentError("slice_scatter: step must be greater than zero")
     return _replaced("slice_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (slice(start, end, step),))
@@ -137,7 +127,6 @@ def slice_scatter(x: Value, src: Value, dim: int = 0, start: int | None = None, 
 
 @described
 def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """x with a diagonal replaced by src."""
     places = np.arange(int(np.prod(x.shape))).reshape(x.shape)
     places = diagonal(places, offset, dim1, dim2)
     return _written("diagonal_scatter", x, src, places)
@@ -163,7 +152,6 @@ def _written(name: str, x: Value, src: Value, places: Positions) -> Any:
 
 @described
 def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str, include_self: bool = True) -> Any:
-    """x with elements of src added ('sum'), multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') along dim."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise GraphError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     at, index = positions_along("scatter_reduce", x, dim, index)

@@ -109,13 +109,11 @@ def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = 
 
 @described
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    """Tensor of zeros with the given shape."""
     return leaf_of(np.zeros(shape_of("zeros", size), _type(dtype)), requires_grad, device)
 
 
 @described
 def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    """Tensor of ones with the given shape."""
     return leaf_of(np.ones(shape_of("ones", size), _type(dtype)), requires_grad, device)
 
 
@@ -123,7 +121,6 @@ def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = Non
 def full(
     size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
-    """Tensor of the given shape, filled with one value."""
     shape = shape_of("full", (size if isinstance(size, (list, tuple)) else (size,),))
     return leaf_of(
         np.full(shape, fill_value, _type(dtype) if dtype is not None or isinstance(fill_value, float) else None),
@@ -136,7 +133,6 @@ def full(
 def eye(
     n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
-    """Matrix of n rows and m columns with ones on the diagonal; m defaults to n."""
     rows, columns = shape_of("eye", (n, n if m is None else m))
     return leaf_of(np.eye(rows, columns, dtype=_type(dtype)), requires_grad, device)
 
@@ -151,7 +147,6 @@ def arange(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to but excluding ``end`` in increments of ``step``; a single argument is the end."""
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -180,7 +175,6 @@ def linspace(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Evenly spaced numbers from ``start`` to ``end``, both included."""
     (steps,) = shape_of("linspace", (steps,))
     wanted = _type(dtype)
     if wanted.kind == "f":
@@ -205,7 +199,6 @@ def logspace(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Powers of ``base`` with evenly spaced exponents from ``start`` to ``end``, both included."""
     (steps,) = shape_of("logspace", (steps,))
     with np.errstate(all="ignore"):
         powers = np.float64(base) ** np.linspace(float(start), float(end), steps)
@@ -214,13 +207,11 @@ def logspace(
 
 @described
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows."""
     return _positions_in(row, col, lambda i, j: j - i <= offset, dtype, device)
 
 
 @described
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows."""
     return _positions_in(row, col, lambda i, j: j - i >= offset, dtype, device)
 
 
@@ -310,11 +301,9 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
 
 @described
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
-    """Tensor of zeros with the shape and type of ``x``."""
     return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
 @described
 def ones_like(x: Value, **options: Unpack[Options]) -> Any:
-    """Tensor of ones with the shape and type of ``x``."""
     return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]

@@ -13,12 +13,12 @@ from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.indexing import getitem
-from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.rules.comparison import eq
 from autodiff_cli.ops.rules.decompose import described, svdvals
 from autodiff_cli.ops.rules.determinants import slogdet
 from autodiff_cli.ops.rules.extremes import amax, amin
 from autodiff_cli.ops.rules.matrices import inv
+from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import of_type, sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.views import movedim
@@ -33,7 +33,6 @@ _ORDER = either(NUMBER, TEXT)
 def matrix_norm(
     x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
-    """Norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)."""
     x = of_type(x, dtype)
     ndim = len(x.shape)
     if ndim < 2:
@@ -78,7 +77,6 @@ norm_of.__name__ = "linalg.norm"
 
 @described
 def cond(x: Value, p: Number | str | None = None) -> Any:
-    """Condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values."""
     if len(x.shape) < 2:
         raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p in (None, 2, -2):

@@ -23,7 +23,6 @@ __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_en
 
 @described
 def binary_cross_entropy(x: Value, target: Value, reduction: str = "mean", weight: Value | None = None) -> Any:
-    """Cross entropy of labels target and probabilities x, times the weights, reduced."""
     if weight is None:
         return cross_entropy_of_labels(x, target, reduction)
     return reduce_loss(cross_entropy_of_labels(x, target, "none") * weight, reduction)
@@ -33,7 +32,6 @@ def binary_cross_entropy(x: Value, target: Value, reduction: str = "mean", weigh
 def binary_cross_entropy_with_logits(
     x: Value, target: Value, reduction: str = "mean", weight: Value | None = None, pos_weight: Value | None = None
 ) -> Any:
-    """Cross entropy of labels target and sigmoid(x), computed from x; pos_weight multiplies the terms of positive labels."""
     if weight is None and pos_weight is None:
         return cross_entropy_of_logits(x, target, reduction)
     if pos_weight is None:
@@ -45,7 +43,6 @@ def binary_cross_entropy_with_logits(
 
 @described
 def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
-    """The Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; with log_target, target is a logarithm."""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)

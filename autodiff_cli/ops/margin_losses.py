@@ -53,7 +53,6 @@ def _raised(var: Value, eps: float) -> Any:
 
 @described
 def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
-    """(log(var) + (x - target)**2/var)/2, with log(2*pi)/2 if full; var has the shape of x, or one number for each row."""
     if not _is_traced(var) and np.any(np.asarray(array_of(var)) < 0):
         raise ArgumentError("var has negative entry/entries")
     own, of_var = tuple(x.shape), tuple(var.shape)
@@ -73,7 +72,6 @@ def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, e
 def poisson_nll_loss(
     x: Value, target: Value, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """exp(x) - target*x, or x - target*log(x + eps) without log_input; full adds Stirling's formula where target > 1."""
     loss = exp(x) - target * x if log_input else x - target * log(x + eps)
     if full:
         many = where(target > 1, target, 1.0)
@@ -87,14 +85,12 @@ def poisson_nll_loss(
 
 @described
 def hinge_embedding_loss(x: Value, target: Positions, margin: float = 1.0, reduction: str = "mean") -> Any:
-    """x where target is 1, and max(0, margin - x) where target is -1."""
     far = where(target != 1, clamp(margin - x, 0.0), 0.0)
     return reduce_loss(far + where(target != -1, x, 0.0), reduction)
 
 
 @described
 def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0, reduction: str = "mean") -> Any:
-    """max(0, margin - target*(x1 - x2)); target is 1 where x1 should be larger, and -1 where x2 should be."""
     if len(x1.shape) != len(x2.shape) or len(x1.shape) != len(target.shape):
         sizes = ", ".join(
             f"{name}: torch.Size({list(value.shape)})" for name, value in (("input1", x1), ("input2", x2), ("target", target))
@@ -105,7 +101,6 @@ def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0
 
 @described
 def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
-    """log(1 + exp(-target*x)), for targets 1 and -1."""
     if _is_traced(x) or _is_traced(target):
         return reduce_loss(softplus(-target * x), reduction)
     return soft_margin(x, target, reduction)
@@ -113,7 +108,6 @@ def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
 
 @described
 def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float = 0.0, reduction: str = "mean") -> Any:
-    """1 - c where target is 1, and max(0, c - margin) where target is -1, for the cosines c of the rows of x1 and x2."""
     if len(target.shape) > 1:
         raise ShapeError("0D or 1D target tensor expected, multi-target not supported")
     dim = len(target.shape)
@@ -139,7 +133,6 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), where d is pairwise_distance; swap takes the smaller distance."""
     sizes = [len(value.shape) for value in (anchor, positive, negative)]
     if len(set(sizes)) > 1:
         raise ShapeError(
@@ -174,7 +167,6 @@ def _classes(name: str, x: Value, target: Positions) -> Positions:
 def multi_margin_loss(
     x: Value, target: Positions, p: int = 1, margin: float = 1.0, weight: Value | None = None, reduction: str = "mean"
 ) -> Any:
-    """Mean over the classes of max(0, margin - x[target] + x)**p without the target itself, where p is 1 or 2."""
     if p not in (1, 2):
         raise ArgumentError("only p == 1 and p == 2 supported")
     classes = _classes("multi_margin_loss", x, target)[..., np.newaxis]
@@ -186,7 +178,6 @@ def multi_margin_loss(
 
 @described
 def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
-    """Mean over the classes of max(0, 1 - x[label] + x[other]), summed over labels; the labels of a row end at the first -1."""
     if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape) or not x.shape[-1]:
         raise ShapeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(x.shape)}")
     count = x.shape[-1]
@@ -206,7 +197,6 @@ def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean")
 
 @described
 def multilabel_soft_margin_loss(x: Value, target: Value, weight: Value | None = None, reduction: str = "mean") -> Any:
-    """Mean over the classes of the cross entropy of target and sigmoid(x)."""
     loss = -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
     if weight is not None:
         loss = loss * weight

@@ -16,7 +16,6 @@ __all__ = ["matrix_power"]
 
 @described
 def matrix_power(x: Value, n: int) -> Any:
-    """Product of n factors x, or of -n factors inv(x) for negative n."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         check_matrix("linalg.matrix_power", array_of(x))
     base = inv(x) if n < 0 else x

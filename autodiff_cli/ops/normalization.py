@@ -64,7 +64,6 @@ def _check_like(what: str, value: Value | None, shape: Shape) -> None:
 def layer_norm(
     x: Value, normalized_shape: Wholes, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
 ) -> Any:
-    """(x - mean)/sqrt(variance + eps)*weight + bias over the last dimensions, which have the lengths normalized_shape."""
     shape = _lengths("layer_norm", x, normalized_shape)
     _check_like("weight", weight, shape)
     _check_like("bias", bias, shape)
@@ -79,7 +78,6 @@ def _machine_epsilon(x: Value) -> float:
 
 @described
 def rms_norm(x: Value, normalized_shape: Wholes, weight: Value | None = None, eps: float | None = None) -> Any:
-    """x/sqrt(mean(x**2) + eps)*weight over the last dimensions; by default, eps is the distance from 1 to the next float."""
     shape = _lengths("rms_norm", x, normalized_shape)
     _check_like("weight", weight, shape)
     dims = tuple(range(-len(shape), 0))
@@ -89,7 +87,6 @@ def rms_norm(x: Value, normalized_shape: Wholes, weight: Value | None = None, ep
 
 @described
 def group_norm(x: Value, num_groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5) -> Any:
-    """Normalization over groups of the channels of each row; channels are the second dimension."""
     if len(x.shape) < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
     if num_groups <= 0:
@@ -168,7 +165,6 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Normalization of each channel of each row over the remaining dimensions; otherwise as batch_norm."""
     if len(x.shape) < 2:
         raise ShapeError(f"instance_norm expects at least 2 dimensions, the second of channels, but got shape {list(x.shape)}")
     if not use_input_stats:

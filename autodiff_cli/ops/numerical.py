@@ -29,7 +29,6 @@ __all__ = ["gradient", "interp", "polyval", "quantile", "trapezoid"]
 
 @described
 def polyval(c: Value, x: Value) -> Any:
-    """Polynomial with the coefficients c, highest power first, at x."""
     if len(c.shape) > 1:
         raise ShapeError(
             f"polyval: 'c' must be a list of coefficients, but it has shape {list(c.shape)}",
@@ -43,7 +42,6 @@ def polyval(c: Value, x: Value) -> Any:
 
 @described
 def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1) -> Any:
-    """Integral along dim by the trapezoidal rule, for samples y at the points x, or at points with the distance dx."""
     at = dimension(dim, len(y.shape))
     if not y.shape:
         raise ShapeError("trapezoid expects at least a 1-dimensional tensor")
@@ -81,7 +79,6 @@ def _selected(x: Value, xp: Value, fp: Value) -> Any:
 
 @described
 def interp(x: Value, xp: Value, fp: Value) -> Any:
-    """Piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases."""
     if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
         raise ShapeError(
             f"interp: 'xp' and 'fp' must be lists of the same length, not of the shapes {list(xp.shape)} and {list(fp.shape)}"
@@ -108,7 +105,6 @@ _MOST_SELECTED = 1000
 
 @described
 def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements."""
     kept = [1] * len(x.shape)
     if dim is None or not x.shape:
         x, at = reshape(x, (-1,)), 0
@@ -183,7 +179,6 @@ def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
 
 @described
 def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> Any:
-    """Slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates ``spacing``."""
     if edge_order not in (1, 2):
         raise GraphError("torch.gradient only supports edge_order=1 and edge_order=2.")
     at = dimensions(dim, len(x.shape))

@@ -45,7 +45,6 @@ __all__ = [
 
 @described
 def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
-    """Parts of x along dim: a number of parts that differ in length by at most 1, or the parts between positions."""
     length, at = length_along("tensor_split", x, dim), dimension(dim, len(x.shape))
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
@@ -79,25 +78,21 @@ def _divided(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: 
 
 @described
 def hsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    """Parts of equal length, or the parts between positions, along the second dimension (of a vector, along the first)."""
     return _divided("hsplit", x, indices_or_sections, 1, 1)
 
 
 @described
 def vsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    """Parts of equal length, or the parts between positions, along the first dimension."""
     return _divided("vsplit", x, indices_or_sections, 2, 0)
 
 
 @described
 def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    """Parts of equal length, or the parts between positions, along the third dimension."""
     return _divided("dsplit", x, indices_or_sections, 3, 2)
 
 
 @described
 def split_with_sizes(x: Value, split_sizes: Wholes, dim: int = 0) -> Any:
-    """Parts of x along dim with the lengths in a list."""
     return split(x, [split_sizes] if isinstance(split_sizes, int) else list(split_sizes), dim)
 
 
@@ -111,7 +106,6 @@ add_methods(unfold=_unfold)
 
 @described
 def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
-    """x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
     given = [dims] if isinstance(dims, int) else dims
     plane = [dimension(d, len(x.shape)) for d in given]
     if len(plane) != 2:
@@ -128,7 +122,6 @@ def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
 
 @described
 def adjoint(x: Value) -> Any:
-    """The transposes of the matrices in the last two dimensions."""
     if len(x.shape) == 1:
         raise GraphError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return transpose(x, -2, -1) if x.shape else x
@@ -150,32 +143,27 @@ def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
 
 @described
 def atleast_1d(x: Value, *more: Value) -> Any:
-    """x with at least one dimension."""
     return _each(x, more, 1)
 
 
 @described
 def atleast_2d(x: Value, *more: Value) -> Any:
-    """x with at least two dimensions: a vector is a row."""
     return _each(x, more, 2)
 
 
 @described
 def atleast_3d(x: Value, *more: Value) -> Any:
-    """x with at least three dimensions."""
     return _each(x, more, 3)
 
 
 @described
 def column_stack(*tensors: Value) -> Any:
-    """Vectors as the columns of a matrix, beside matrices."""
     given = tensor_list("column_stack", "tensors", tensors)
     return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in given], 1)
 
 
 @described
 def block_diag(*tensors: Value) -> Any:
-    """Matrices along the diagonal of a larger matrix, with zeros elsewhere."""
     given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
     for i, x in enumerate(given):
         if len(x.shape) > 2:
@@ -192,7 +180,6 @@ def block_diag(*tensors: Value) -> Any:
 
 @described
 def cartesian_prod(*tensors: Value) -> Any:
-    """All combinations of one element from each vector, one combination in each row."""
     given = tensor_list("cartesian_prod", "tensors", tensors)
     for x in given:
         if len(x.shape) != 1:
@@ -205,7 +192,6 @@ def cartesian_prod(*tensors: Value) -> Any:
 
 @described
 def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
-    """All combinations of r elements of a vector, one combination in each row."""
     if len(x.shape) != 1:
         raise GraphError("Expect a 1D vector, but got shape " + str(list(x.shape)))
     if r < 0:
@@ -219,13 +205,11 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
 
 @described
 def diagflat(x: Value, offset: int = 0) -> Any:
-    """A matrix with the elements of x on a diagonal and zeros elsewhere."""
     return diag(reshape(x, (-1,)), offset)
 
 
 @described
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
-    """The matrix whose columns are powers of a vector; the number of columns is N, or the length of x."""
     if len(x.shape) != 1:
         raise GraphError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N

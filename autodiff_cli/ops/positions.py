@@ -71,7 +71,6 @@ def positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[in
 
 @described
 def gather(x: Value, dim: int, index: Positions) -> Any:
-    """Elements at positions along dim, one for each element of index."""
     if not index.ndim and len(x.shape) == 1:
         return reshape(gather(x, dim, index.reshape(1)), ())
     return picked(x, *positions_along("gather", x, dim, index))
@@ -79,7 +78,6 @@ def gather(x: Value, dim: int, index: Positions) -> Any:
 
 @described
 def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
-    """Elements at positions along dim, where x and indices broadcast; without dim, elements at positions in the flattened x."""
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
@@ -96,7 +94,6 @@ def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
 
 @described
 def take(x: Value, index: Positions) -> Any:
-    """Elements at positions in the flattened x."""
     length = int(np.prod(x.shape))
     check_positions(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
     return taken(x, index)
@@ -112,7 +109,6 @@ def _slices(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
 
 @described
 def index_select(x: Value, dim: int, index: Positions) -> Any:
-    """Slices at positions along dim."""
     at, index = _slices("index_select", x, dim, index)
     if not x.shape:
         if index.size > 1:
@@ -123,14 +119,12 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
 
 @described
 def masked_select(x: Value, mask: Mask) -> Any:
-    """The elements where mask is true, as a vector."""
     shape = broadcast_shape("masked_select", x.shape, mask.shape)
     return masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
 
 
 @described
 def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
-    """x with its elements replaced by value where mask is true."""
     if not isinstance(value, Tensor):
         return fill_number(x, mask, value)
     if value.shape:
@@ -158,35 +152,30 @@ def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) 
 
 @described
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
-    """x with the elements at positions along dim replaced by elements of src or by one number."""
     key, src = _scatter_key("scatter", x, dim, index, src)
     return scattered(x, src, key, False) if _as_source(src) else scatter_filled(x, key, src)
 
 
 @described
 def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
-    """x with elements of src added at positions along dim."""
     key, src = _scatter_key("scatter_add", x, dim, index, src)
     return scatter_added(x, src, key, True)
 
 
 @described
 def index_add(x: Value, dim: int, index: Positions, source: Value, alpha: Number = 1) -> Any:
-    """x with slices of source, multiplied by alpha, added at positions along dim."""
     at, index = _slices("index_add", x, dim, index)
     return index_added(x, source if alpha == 1 else source * alpha, slices_at(at, index), True)
 
 
 @described
 def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
-    """x with the slices at positions along dim replaced by slices of source."""
     at, index = _slices("index_copy", x, dim, index)
     return index_copied(x, source, slices_at(at, index), False)
 
 
 @described
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
-    """x with the slices at positions along dim filled with one value."""
     at, index = _slices("index_fill", x, dim, index)
     key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)
     return index_copied(x, value, key, False) if _as_source(value) else index_filled(x, key, value)
@@ -194,7 +183,6 @@ def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
 
 @described
 def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
-    """x with the elements at a tuple of indices replaced by values, or increased by values with accumulate=true."""
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in given)
     if len(key) > len(x.shape):
@@ -204,7 +192,6 @@ def index_put(x: Value, indices: object, values: Value, accumulate: bool = False
 
 @described
 def put(x: Value, index: Positions, source: Value, accumulate: bool = False) -> Any:
-    """x with the elements at positions of the flattened x replaced by elements of source, or increased with accumulate=true."""
     if index.size != math.prod(source.shape):
         raise ShapeError(
             f"put_(): Expected source and index to have same number of elements, but got source.numel() = "

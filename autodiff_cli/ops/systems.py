@@ -11,9 +11,9 @@ from autodiff_cli.autograd.primitives.types import Number, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.rules.arrange import tril, triu
 from autodiff_cli.ops.rules.matrices import inv, pinv, solve
+from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 from autodiff_cli.ops.rules.systems import described, scaled
@@ -28,7 +28,6 @@ def _check_square(name: str, A: Value) -> None:
 
 @described
 def solve_triangular(A: Value, B: Value, upper: bool = True, left: bool = True, unitriangular: bool = False) -> Any:
-    """The solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored."""
     _check_square("linalg.solve_triangular", A)
     if len(B.shape) < 2:
         raise ShapeError(f"linalg.solve_triangular: B must have at least two dimensions, but it has {len(B.shape)}")
@@ -48,7 +47,6 @@ _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_tria
 
 @described
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
-    """The solution X of A @ X = B for a matrix A with the Cholesky factor L."""
     _check_square("cholesky_solve", L)
     if upper:
         return solve_triangular(L, solve_triangular(transpose(L), B, False))
@@ -57,7 +55,6 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
 
 @described
 def cholesky_inverse(L: Value, upper: bool = False) -> Any:
-    """The inverse of a matrix with the Cholesky factor L."""
     _check_square("cholesky_inverse", L)
     factor = inv(triu(L) if upper else tril(L))
     return matmul(factor, transpose(factor)) if upper else matmul(transpose(factor), factor)
@@ -93,7 +90,6 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
 
 @described
 def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None) -> Any:
-    """The p-norm distances between each row of x1 and each row of x2."""
     for name, rows in (("X1", x1), ("X2", x2)):
         if len(rows.shape) < 2:
             raise GraphError(f"cdist only supports at least 2D tensors, {name} got: {len(rows.shape)}D")
@@ -106,7 +102,6 @@ def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None
 
 @described
 def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*x + alpha times the sum of the products of the matrices in two batches."""
     if len(batch1.shape) != 3 or len(batch2.shape) != 3:
         raise ShapeError("batch1 and batch2 must be 3D tensors")
     return scaled(x, beta) + scaled(sum(matmul(batch1, batch2), 0), alpha)

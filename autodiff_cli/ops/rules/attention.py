@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.numerics import attention as _numerics_attention__
-from autodiff_cli.ops.norms import vector_norm
+from autodiff_cli.ops.rules.norms import vector_norm
 
 __all__ = ['pairwise_distance']
 

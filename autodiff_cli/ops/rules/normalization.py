@@ -13,8 +13,8 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.numerics import normalization as _numerics_normalization__
 from autodiff_cli.numerics.normalization import is_single, lost_dims
 from autodiff_cli.ops.comparison import clamp
-from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.rules.elementary import rsqrt, square
+from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.shape import reshape
 

@@ -11,8 +11,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, NUM
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.rules.linalg import outer
+from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import sum
 
 __all__ = ['addmv', 'addr', 'dist', 'vecdot']
