@@ -101,6 +101,7 @@ from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403
 from autodiff_cli.ops.rules.sorting import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
+from autodiff_cli.ops.rules.summaries import *  # noqa: F403
 from autodiff_cli.ops.rules.systems import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.views import *  # noqa: F403
