@@ -11,7 +11,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import GraphError, ShapeError
-from autodiff_cli.numerics.positions import key_along
+from autodiff_cli.numerics.positions import gather_key
 
 
 def searched(sequence: Array, values: Array, right: bool) -> Any:
@@ -73,7 +73,7 @@ def put_masked(x: Array, source: Array, mask: Mask) -> Any:
 def reduced(x: Array, src: Array, dim: int, index: Positions, reduce: str, include_self: bool) -> Any:
     ufunc: Any = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
     out = np.array(x)
-    key = key_along(x.shape, dim, index) if x.ndim else ()
+    key = gather_key(x.shape, dim, index) if x.ndim else ()
     if not include_self:
         out[key] = {"amax": -np.inf, "amin": np.inf, "prod": 1}[reduce]
     ufunc.at(out, key, src)
@@ -87,7 +87,7 @@ def first_key(mask: Mask) -> tuple[slice]:
 
 def extreme_shares(x: Value, src: Value, out: Value, dim: int, index: Positions, include_self: bool) -> tuple[Any, Any, Any]:
     """Return where x and src are equal to the extreme, and the number of equal elements at each place."""
-    written = key_along(tuple(x.shape), dim, index)
+    written = gather_key(tuple(x.shape), dim, index)
     at_places = np.zeros(tuple(x.shape), np.bool_)
     at_places[written] = True
     mine = (array_of(x) == array_of(out)) & (include_self | ~at_places)
@@ -104,6 +104,6 @@ def zero_elements(src: Value) -> Any:
 def zeros_at(src: Value, shape: Shape, dim: int, index: Positions) -> Any:
     """Return the number of elements that are 0 at the place of each element of src."""
     count = np.zeros(shape, np.int64)
-    key = key_along(shape, dim, index)
+    key = gather_key(shape, dim, index)
     add_at(count, key, zero_elements(src).astype(np.int64))
     return count[key]

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes
 
 
-def some_zero(x: Array, dim: Wholes) -> Any:
+def has_zero_norm(x: Array, dim: Wholes) -> Any:
     """Return whether a norm along the dimensions is 0."""
     return np.any(np.all(x == 0, axis=dim if isinstance(dim, int) else tuple(dim)))
 

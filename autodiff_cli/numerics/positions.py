@@ -18,7 +18,7 @@ def check_positions(index: Positions, length: int, message: str, negative: bool 
         raise IndexOutOfRange(message.format(wrong.flat[0]))
 
 
-def key_along(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
+def gather_key(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
     """Return the NumPy index for ``gather``, whose positions ``index`` apply to dimension ``dim``."""
     places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index
@@ -26,12 +26,12 @@ def key_along(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
 
 
 def pick(x: Array, dim: int, index: Positions) -> Any:
-    return x[key_along(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
+    return x[gather_key(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
 
 
 def drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
     out = np.zeros(shape, g.dtype)
-    add_at(out, key_along(shape, dim, index) if shape else (), g if shape else np.sum(g))
+    add_at(out, gather_key(shape, dim, index) if shape else (), g if shape else np.sum(g))
     return out[()]
 
 

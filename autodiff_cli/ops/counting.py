@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import (
-    counted,
-)
+from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.structural import where as choose
 from autodiff_cli.autograd.primitives.types import Mask, Operand, Positions, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.counting import counts
-from autodiff_cli.numerics.positions import key_along
+from autodiff_cli.numerics.positions import gather_key
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
@@ -164,6 +162,6 @@ def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str
     if reduce == "sum":
         return total
     number = np.full(tuple(x.shape), 1 if include_self else 0, np.int64)
-    add_at(number, key_along(tuple(x.shape), at, index), np.ones(index.shape, np.int64))
+    add_at(number, gather_key(tuple(x.shape), at, index), np.ones(index.shape, np.int64))
     number = np.maximum(number, 1)
     return total // number if array_of(total).dtype.kind in "iub" else total / number.astype(array_of(total).dtype)

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Mask, Number, Operand, Positions, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.numerics.positions import check_positions, key_along, slices_at
+from autodiff_cli.numerics.positions import check_positions, gather_key, slices_at
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.positions import (
     described,
@@ -147,7 +147,7 @@ def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) 
             raise ShapeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} in every dimension")
         if tuple(src.shape) != index.shape:
             src = getitem(src, tuple(slice(n) for n in index.shape))
-    return (key_along(x.shape, at, index) if x.shape else ()), src
+    return (gather_key(x.shape, at, index) if x.shape else ()), src
 
 
 @described
