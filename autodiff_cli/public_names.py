@@ -92,6 +92,7 @@ from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.linalg import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.loss import *  # noqa: F403
+from autodiff_cli.ops.rules.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.norms import *  # noqa: F403

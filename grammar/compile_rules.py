@@ -272,11 +272,6 @@ class Writer:
         text = self.text(node)
         return text if node.kind in ("name", "number", "call", "index", "attribute", "method", "list", "string") else f"({text})"
 
-    def _is_plain(self, node: Syntax) -> bool:
-        if node.kind == "comparison" and node.children[2].kind == "none":
-            return True
-        return self.knows(node)
-
     def knows(self, node: Syntax) -> bool:
         """Whether an expression depends on plain values only, such as the shapes of tensors and results of ``numerics/``."""
         return names_in(self._variable(node)) - _CONSTANTS.keys() <= self.plain
@@ -284,12 +279,13 @@ class Writer:
     def _variable(self, tree: Syntax) -> Syntax:
         """Return a tree in which plain values that belong to tensors are ``none``."""
         is_shape = tree.kind == "attribute" and tree.children[1].text in ("shape", "ndim", "dtype")
-        if is_shape or (tree.kind == "call" and tree.children[0].text in self.arrays):
+        is_presence = tree.kind == "comparison" and tree.children[2].kind == "none"
+        if is_shape or is_presence or (tree.kind == "call" and tree.children[0].text in self.arrays):
             return new_tree("none")
         return tree.with_children([self._variable(child) for child in tree.children])
 
     def _conditional(self, value: Syntax, condition: Syntax, otherwise: Syntax) -> str:
-        if self._is_plain(condition):
+        if self.knows(condition):
             return f"{self._tight(value)} if {self.text(condition)} else {self._tight(otherwise)}"
         self.functions.add("where")
         return f"where({self.text(condition)}, {self.text(value)}, {self.text(otherwise)})"
@@ -306,9 +302,9 @@ class Writer:
 
     def _operation(self, name: str, operands: Sequence[str], node: Syntax) -> str:
         if name == "logical_not":
-            return f"not {operands[0]}" if self._is_plain(node) else f"np.logical_not({operands[0]})"
+            return f"not {operands[0]}" if self.knows(node) else f"np.logical_not({operands[0]})"
         if name in ("logical_and", "logical_or"):
-            words = ("and", "or") if self._is_plain(node) else ("&", "|")
+            words = ("and", "or") if self.knows(node) else ("&", "|")
             return f" {words[name == 'logical_or']} ".join(operands)
         if name == "pow" and operands[1] == "2" and operands[0] == "out":
             return f"{operands[0]} * {operands[0]}"

@@ -23,6 +23,7 @@ from autodiff_cli.ops.rules import activation as _activation
 from autodiff_cli.ops.rules import attention as _attention_rules
 from autodiff_cli.ops.rules import gates as _gate_rules
 from autodiff_cli.ops.rules import loss as _loss_rules
+from autodiff_cli.ops.rules import margin_losses as _margin_rules
 from autodiff_cli.ops.rules import normalization as _normalization_rules
 from autodiff_cli.ops.rules.elementary import tanh as tanh
 
@@ -90,14 +91,16 @@ mse_loss = _with(_loss_rules.mse_loss, f"input target {_REDUCTION}")
 l1_loss = _with(_loss_rules.l1_loss, f"input target {_REDUCTION}")
 smooth_l1_loss = _with(_loss_rules.smooth_l1_loss, f"input target {_REDUCTION} beta")
 huber_loss = _with(_loss_rules.huber_loss, "input target reduction delta")
-binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCTION}")
-binary_cross_entropy_with_logits = _with(_loss.binary_cross_entropy_with_logits, f"input target weight {_REDUCTION} pos_weight")
+binary_cross_entropy = _with(_loss_rules.binary_cross_entropy, f"input target weight {_REDUCTION}")
+binary_cross_entropy_with_logits = _with(
+    _loss_rules.binary_cross_entropy_with_logits, f"input target weight {_REDUCTION} pos_weight"
+)
 nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
 cross_entropy = _with(_loss.cross_entropy, "input target weight size_average ignore_index reduce reduction label_smoothing")
-kl_div = _with(_loss.kl_div, f"input target {_REDUCTION} log_target")
+kl_div = _with(_loss_rules.kl_div, f"input target {_REDUCTION} log_target")
 gaussian_nll_loss = _with(_margin_losses.gaussian_nll_loss, "input target var full eps reduction")
-poisson_nll_loss = _with(_margin_losses.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
-hinge_embedding_loss = _with(_margin_losses.hinge_embedding_loss, f"input target margin {_REDUCTION}")
+poisson_nll_loss = _with(_margin_rules.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
+hinge_embedding_loss = _with(_margin_rules.hinge_embedding_loss, f"input target margin {_REDUCTION}")
 margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
 soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCTION}")
 cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
@@ -106,7 +109,7 @@ triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positiv
 
 multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
 multilabel_margin_loss = _with(_margin_losses.multilabel_margin_loss, f"input target {_REDUCTION}")
-multilabel_soft_margin_loss = _with(_margin_losses.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
+multilabel_soft_margin_loss = _with(_margin_rules.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
 
 # Normalization, attention, and functions of vectors
 
@@ -118,7 +121,7 @@ instance_norm = _with(_normalization.instance_norm, "input running_mean running_
 normalize = _with(_normalization_rules.normalize, "input p dim eps")
 one_hot = _with(_attention.one_hot, "tensor num_classes")
 embedding = _with(_attention.embedding, "input weight padding_idx")
-cosine_similarity = _with(_attention.cosine_similarity, "x1 x2 dim eps")
+cosine_similarity = _with(_attention_rules.cosine_similarity, "x1 x2 dim eps")
 pairwise_distance = _with(_attention_rules.pairwise_distance, "x1 x2 p eps keepdim")
 pdist = _with(_attention.pdist, "input p")
 linear = _with(_linear, "input weight bias")

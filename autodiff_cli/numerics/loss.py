@@ -26,6 +26,10 @@ def is_smaller(slope: Value, shape: Shape) -> bool:
     return tuple(getattr(slope, "shape", ())) != common_shape(slope, shape)
 
 
+def row_count(x: Value) -> int:
+    return max(x.shape[0], 1)
+
+
 def reduced(values: Array, reduction: str) -> Any:
     known_reduction(reduction)
     if reduction == "none":

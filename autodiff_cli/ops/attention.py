@@ -14,19 +14,16 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import repeat_interleave
-from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.activation import softmax
 from autodiff_cli.ops.rules.attention import described, embedding_rows
 from autodiff_cli.ops.rules.norms import vector_norm
-from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import transpose
 
 __all__ = [
     "bilinear",
-    "cosine_similarity",
     "embedding",
     "one_hot",
     "pdist",
@@ -127,12 +124,6 @@ def _safe(scores: Value, some: Array) -> Any:
     """Return the softmax of scores, and 0 in the rows without any pair."""
     taken = some[..., np.newaxis]
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
-
-
-@described
-def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Any:
-    first, second = (clamp(vector_norm(x, 2.0, dim, True), eps) for x in (x1, x2))
-    return sum((x1 / first) * (x2 / second), dim)
 
 
 @described

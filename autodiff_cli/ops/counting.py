@@ -17,10 +17,10 @@ from autodiff_cli.numerics.positions import gather_key
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
-    argwhere,
     described,
     elements_in,
     masked_put,
+    nonzero,
     occurrences,
     reduced_at,
     run_parts,
@@ -28,7 +28,7 @@ from autodiff_cli.ops.rules.counting import (
     unique_parts,
 )
 from autodiff_cli.ops.rules.positions import dropped
-from autodiff_cli.ops.rules.views import diagonal, unbind
+from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "diagonal_scatter",
     "isin",
     "masked_scatter",
-    "nonzero",
     "scatter_reduce",
     "searchsorted",
     "select_scatter",
@@ -46,13 +45,6 @@ __all__ = [
     "unique_consecutive",
     "where",
 ]
-
-
-@described
-def nonzero(x: Value, as_tuple: bool = False) -> Any:
-    if not as_tuple:
-        return argwhere(x)
-    return unbind(argwhere(x if x.shape else reshape(x, (1,))), 1)
 
 
 def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:

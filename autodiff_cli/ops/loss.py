@@ -11,42 +11,12 @@ from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Value, array_of
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.numerics.loss import classes_of, known_reduction
-from autodiff_cli.ops.rules.activation import log_softmax, logsigmoid
-from autodiff_cli.ops.rules.elementary import exp
-from autodiff_cli.ops.rules.logarithms import xlogy
-from autodiff_cli.ops.rules.loss import cross_entropy_of_labels, cross_entropy_of_logits, described, nll_of_rows, reduce_loss
+from autodiff_cli.ops.rules.activation import log_softmax
+from autodiff_cli.ops.rules.loss import described, nll_of_rows
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.shape import reshape
 
-__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
-
-
-@described
-def binary_cross_entropy(x: Value, target: Value, reduction: str = "mean", weight: Value | None = None) -> Any:
-    if weight is None:
-        return cross_entropy_of_labels(x, target, reduction)
-    return reduce_loss(cross_entropy_of_labels(x, target, "none") * weight, reduction)
-
-
-@described
-def binary_cross_entropy_with_logits(
-    x: Value, target: Value, reduction: str = "mean", weight: Value | None = None, pos_weight: Value | None = None
-) -> Any:
-    if weight is None and pos_weight is None:
-        return cross_entropy_of_logits(x, target, reduction)
-    if pos_weight is None:
-        loss = cross_entropy_of_logits(x, target, "none")
-    else:
-        loss = -(pos_weight * target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
-    return reduce_loss(loss if weight is None else loss * weight, reduction)
-
-
-@described
-def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
-    loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
-    if reduction == "batchmean":
-        return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)
-    return reduce_loss(loss, reduction)
+__all__ = ["cross_entropy", "nll_loss"]
 
 
 # Losses for classes: the second dimension of x, or its only dimension, has one entry for each class

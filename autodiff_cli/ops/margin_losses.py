@@ -13,13 +13,13 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.positions import gather
-from autodiff_cli.ops.rules.activation import logsigmoid, relu, softplus
+from autodiff_cli.ops.rules.activation import relu, softplus
 from autodiff_cli.ops.rules.attention import pairwise_distance
 from autodiff_cli.ops.rules.comparison import minimum
-from autodiff_cli.ops.rules.elementary import exp, log, sqrt, square
+from autodiff_cli.ops.rules.elementary import log, sqrt, square
 from autodiff_cli.ops.rules.loss import reduce_loss
 from autodiff_cli.ops.rules.margin_losses import described, soft_margin
-from autodiff_cli.ops.rules.reduce import mean, sum
+from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.stop_gradient import detach
@@ -27,12 +27,9 @@ from autodiff_cli.ops.stop_gradient import detach
 __all__ = [
     "cosine_embedding_loss",
     "gaussian_nll_loss",
-    "hinge_embedding_loss",
     "margin_ranking_loss",
     "multi_margin_loss",
     "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "poisson_nll_loss",
     "soft_margin_loss",
     "triplet_margin_loss",
 ]
@@ -68,25 +65,7 @@ def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, e
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-@described
-def poisson_nll_loss(
-    x: Value, target: Value, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
-) -> Any:
-    loss = exp(x) - target * x if log_input else x - target * log(x + eps)
-    if full:
-        many = where(target > 1, target, 1.0)
-        stirling = target * log(many) - target + 0.5 * log(2 * math.pi * many)
-        loss = loss + where(target > 1, stirling, 0.0)
-    return reduce_loss(loss, reduction)
-
-
 # Margins
-
-
-@described
-def hinge_embedding_loss(x: Value, target: Positions, margin: float = 1.0, reduction: str = "mean") -> Any:
-    far = where(target != 1, clamp(margin - x, 0.0), 0.0)
-    return reduce_loss(far + where(target != -1, x, 0.0), reduction)
 
 
 @described
@@ -193,11 +172,3 @@ def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean")
     gaps = relu(1 - unsqueeze(chosen, 2) + unsqueeze(values, 1))
     loss = sum(where(given[:, :, np.newaxis] & ~is_label[:, np.newaxis, :], gaps, 0.0), (1, 2)) / count
     return reduce_loss(loss if len(x.shape) == 2 else reshape(loss, ()), reduction)
-
-
-@described
-def multilabel_soft_margin_loss(x: Value, target: Value, weight: Value | None = None, reduction: str = "mean") -> Any:
-    loss = -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
-    if weight is not None:
-        loss = loss * weight
-    return reduce_loss(mean(loss, -1) if loss.shape else loss, reduction)

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.types import Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import GraphError
 from autodiff_cli.limits import check_parts, check_size
-from autodiff_cli.ops.arrange import diag, flip, meshgrid, pad
+from autodiff_cli.ops.arrange import flip, meshgrid, pad
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.pieces import described, unfold
@@ -32,7 +32,6 @@ __all__ = [
     "cartesian_prod",
     "column_stack",
     "combinations",
-    "diagflat",
     "dsplit",
     "hsplit",
     "rot90",
@@ -201,11 +200,6 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
     check_size((count, r))
     positions = np.fromiter(itertools.chain.from_iterable(choose(range(x.shape[0]), r)), np.int64, count * r)
     return getitem(x, positions.reshape(count, r))
-
-
-@described
-def diagflat(x: Value, offset: int = 0) -> Any:
-    return diag(reshape(x, (-1,)), offset)
 
 
 @described

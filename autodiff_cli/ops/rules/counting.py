@@ -19,9 +19,10 @@ from autodiff_cli.numerics.positions import size_of
 from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import scatter
 from autodiff_cli.ops.rules.positions import picked
+from autodiff_cli.ops.rules.views import unbind
 from autodiff_cli.ops.shape import reshape
 
-__all__ = ['argwhere']
+__all__ = ['argwhere', 'nonzero']
 
 _declare = Declarations(__name__)
 described = _declare.described
@@ -40,7 +41,7 @@ def product_by_src(g: Any, x: Any, src: Any, dim: Any = 0, index: Any = None, in
     alone = where(zero * (there == 1), product, 0.0)
     return picked(g, dim, index) * where(there == 0, product / where(zero, 1.0, src), alone)
 argwhere: TensorFunction = _declare('argwhere', np.argwhere, {'x': None}, summary='the positions of the elements that are not 0, one position in each row')
-_declare.python('nonzero', ('as_tuple',), parameters=('x', 'as_tuple'), defaults=(False, ), tensors=('x',), kinds={'as_tuple': FLAG}, summary='the positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension')
+nonzero: TensorFunction = _declare.composed('nonzero', lambda x, as_tuple=False: unbind(argwhere(x if x.shape else reshape(x, (1,))), 1) if as_tuple else argwhere(x), dict(as_tuple=FLAG), tensors=('x',), summary='the positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension')
 _declare.python('searchsorted', ('sorted_sequence', 'x', 'out_int32', 'right', 'side'), parameters=('sorted_sequence', 'x'), defaults=(), tensors=('sorted_sequence', 'x'), kinds={'sorted_sequence': TENSOR, 'x': TENSOR, 'out_int32': FLAG, 'right': FLAG, 'side': optional(SIDE)}, summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
 _declare.python('bucketize', ('x', 'boundaries', 'out_int32', 'right'), parameters=('x', 'boundaries'), defaults=(), tensors=('x', 'boundaries'), kinds={'x': TENSOR, 'boundaries': TENSOR, 'out_int32': FLAG, 'right': FLAG}, summary='the number of the interval between sorted boundaries that each element of x belongs to', methods=())
 _declare.python('bincount', ('weights', 'minlength'), parameters=('x', 'weights', 'minlength'), defaults=(None, 0, ), tensors=('x',), kinds={'weights': optional(TENSOR), 'minlength': WHOLE}, summary='how often each whole number from 0 on is among the elements of a vector, or the sums of their weights')
