@@ -89,6 +89,12 @@ def _truth(expression: str, order: int = 1, **at: Any) -> Any:
     return truth.differences
 
 
+@pytest.mark.parametrize("expression", ["binomial_logpmf(k, 0, 0.5)", "binomial_logpmf(-k, 1, 0.5)", "poisson_logpmf(-k, 2)"])
+def test_densities_have_no_value_outside_of_their_support(expression: str) -> None:
+    (value,) = Reference(Evaluation(expression, {"k": 1.0})).differences.values()
+    assert mpmath.isnan(value)
+
+
 def test_derivatives_from_values_are_right_to_40_digits() -> None:
     mpmath.mp.dps = 60
     try:

@@ -293,6 +293,20 @@ def _bessel_i(m: Arithmetic, x: Real, n: int) -> Real:
     return mp.besseli(n, x) if m.finite(x) else mp.nan if mp.isnan(x) else mp.inf * mp.sign(x) ** n
 
 
+# Densities
+
+
+def _xlogy(m: Arithmetic, x: Real, y: Real, log: Callable[[Arithmetic, Real], Real] = Arithmetic.log) -> Real:
+    return m.zero if x == 0 and not m.mp.isnan(y) else x * log(m, y)
+
+
+def _binomial_logpmf(m: Arithmetic, k: Real, n: Real, p: Real) -> Real:
+    if not 0 <= k <= n:
+        return m.mp.nan
+    choices = _lgamma(m, n + 1) - _lgamma(m, k + 1) - _lgamma(m, n - k + 1)
+    return choices + _xlogy(m, k, p) + _xlogy(m, n - k, -p, Arithmetic.log1p)
+
+
 SPECIAL: dict[str, Entry] = {
     "log_ndtr": _log_ndtr,
     "ndtri": _ndtri,
@@ -325,4 +339,6 @@ SPECIAL: dict[str, Entry] = {
     "bessel_i": _bessel_i,
     "bessel_j": _bessel_j,
     **BESSEL,
+    "binomial_logpmf": _binomial_logpmf,
+    "poisson_logpmf": lambda m, k, rate: m.mp.nan if k < 0 else _xlogy(m, k, rate) - rate - _lgamma(m, k + 1),
 }
