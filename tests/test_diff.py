@@ -29,7 +29,7 @@ from autodiff_cli.language.tree import unparse
 from autodiff_cli.symbolic import differentiate as symbolic
 from autodiff_cli.symbolic import sympy_bridge
 from autodiff_cli.symbolic.constants import exact
-from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.differentiate import diff
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.to_tree import to_tree
 from tests.expressions import FORMULAS, POINTS, Formula
@@ -39,7 +39,7 @@ FUNCTIONS.complete()
 
 
 def derivative(expression: str, wrt: str = "x", order: int = 1, **options: Any) -> str:
-    (found,) = differentiate(expression, [wrt], order, **options).texts.values()
+    (found,) = diff(expression, wrt=[wrt], order=order, **options).texts.values()
     return found
 
 
@@ -47,7 +47,7 @@ def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -
     """The derivatives whose formula has not the number of ``evaluate``."""
     result = ad.evaluate(expression, at=at, order=order)
     different = []
-    for term, written in differentiate(expression, list(at), order).texts.items():
+    for term, written in diff(expression, wrt=list(at), order=order).texts.items():
         number = float(ad.evaluate(written, at=at).value)
         expected = float(result.grad[term[0]] if order == 1 else result.hessian[term[0]][term[1]])
         if not np.isclose(number, expected, rtol=rtol, atol=1e-12, equal_nan=True):
@@ -133,7 +133,7 @@ def test_higher_orders(expression: str, order: int, expected: str) -> None:
 
 
 def test_mixed_derivatives_have_each_pair_once() -> None:
-    assert differentiate("x**2*y**3", order=2).texts == {
+    assert diff("x**2*y**3", order=2).texts == {
         ("x", "x"): "2*y**3",
         ("x", "y"): "6*x*y**2",
         ("y", "y"): "6*x**2*y",
@@ -198,7 +198,7 @@ def test_random_expressions(inner: Formula, x: float, y: float) -> None:
     expression = f"{inner.text} + 0*x + 0*y"
     for order in (1, 2):
         result = ad.evaluate(expression, at={"x": x, "y": y}, order=order)
-        for term, written in differentiate(expression, order=order).texts.items():
+        for term, written in diff(expression, order=order).texts.items():
             expected = float(result.grad[term[0]] if order == 1 else result.hessian[term[0]][term[1]])
             number = float(ad.evaluate(written, at={"x": x, "y": y}).value)
             assert number == pytest.approx(expected, rel=1e-8, abs=1e-8), (expression, term, written)
@@ -328,7 +328,7 @@ def test_the_text_grows_in_proportion(step: str) -> None:
 def test_derivatives_that_get_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbolic, "MOST_OPERATIONS", 500)
     with pytest.raises(LimitError, match=r"the derivatives of order \d have at least \d+ operations, more than the limit of 500"):
-        differentiate("x*y*exp(x*y*z)*sin(z)", order=60)
+        diff("x*y*exp(x*y*z)*sin(z)", order=60)
 
 
 @pytest.mark.exhaustive
@@ -394,7 +394,7 @@ def test_numbers_that_are_only_close_to_a_constant_stay_what_they_are(value: flo
 @pytest.mark.parametrize("expression", ["det([[x, 1], [2, x]])", "sort([x, 1])[0]", "softmax([x, 1])[0]", "mean([x > 0, x > 1])*x"])
 def test_what_cannot_be_written_says_so(expression: str) -> None:
     with pytest.raises(NotRecordable) as caught:
-        differentiate(expression)
+        diff(expression)
     assert caught.value.span is not None
     assert "autodiff grad" in (caught.value.hint or "")
 
@@ -411,7 +411,7 @@ def test_what_cannot_be_written_says_so(expression: str) -> None:
 )
 def test_errors(expression: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(AutodiffError, match=message):
-        differentiate(expression, **options)
+        diff(expression, **options)
 
 
 # SymPy
@@ -447,7 +447,7 @@ def test_simplified(expression: str, order: int, expected: str) -> None:
 )
 def test_simplified_formulas_have_the_same_value(expression: str) -> None:
     with ad.unlimited():
-        written = differentiate(expression, simplify=True).texts
+        written = diff(expression, simplify=True).texts
     for x, y in ((0.7, -1.3), (-0.4, 0.6), (2.0, 1.0)):
         result = ad.evaluate(expression, at={"x": x, "y": y})
         for (name,), slope in written.items():
@@ -459,9 +459,9 @@ def test_simplified_formulas_have_the_same_value(expression: str) -> None:
 def test_sympy_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sympy_bridge, "MOST_SECONDS", 0.2)
     with pytest.raises(LimitError, match=r"SymPy did not simplify the formula in 0\.2 seconds of processor time"):
-        differentiate("prod(abs(x - [-4.4, 2, 1, 1.06, 3, 0.16, -1.87, -1, 7]))", simplify=True)
+        diff("prod(abs(x - [-4.4, 2, 1, 1.06, 3, 0.16, -1.87, -1, 7]))", simplify=True)
     with pytest.raises(LimitError, match="limited to formulas of 400 parts, but this formula has"):
-        differentiate("sin(" * 200 + "x" + ")" * 200, simplify=True)
+        diff("sin(" * 200 + "x" + ")" * 200, simplify=True)
 
 
 def _endless() -> None:

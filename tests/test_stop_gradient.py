@@ -19,7 +19,7 @@ from autodiff_cli.derivatives.taylor import expand
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.gradient_checking.check import gradcheck
 from autodiff_cli.script.interpreter import Interpreter
-from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.differentiate import diff
 
 CASES = [
     ("x*{}(x)", "x"),
@@ -84,7 +84,7 @@ def test_all_ways_treat_it_as_a_constant(case: tuple[str, str | None], name: str
         same(columns[f"d_{a}"][1], expected.grad[a])
         for b in names[i:]:
             same(columns[f"d_{a}_{b}"][1], expected.hessian[a][b])
-    for term, formula in differentiate(text, names, 2).texts.items():
+    for term, formula in diff(text, wrt=names, order=2).texts.items():
         wanted = expected.hessian[term[0]][term[1]] if len(term) == 2 else expected.grad[term[0]]
         same(ad.evaluate(formula, at).value, wanted)
     made: dict[str, Any] = {}

@@ -21,7 +21,7 @@ from autodiff_cli.code_generation.export import NotInTarget, export
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.parser import parse
-from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.differentiate import diff
 from tests import javascript
 from tests.expressions import ELEMENTS, EXPRESSIONS, VALUES
 from tests.javascript import needs_node
@@ -120,7 +120,7 @@ def by_program(case: Case) -> Numbers:
 def by_diff(case: Case) -> Numbers:
     found: Numbers = {(): case.truth[()]}
     for order in (1, 2):
-        for term, text in differentiate(case.text, list(case.at), order).texts.items():
+        for term, text in diff(case.text, wrt=list(case.at), order=order).texts.items():
             found[term] = float(ad.evaluate(text, case.at).value)
     return found
 

@@ -9,7 +9,7 @@ from autodiff_cli.evaluation.compile import names_and_values
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, name_tree
-from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.differentiate import diff
 
 
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
@@ -18,7 +18,7 @@ def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, 
     of = ", ".join(map(_symbol, names))
     lines = _equations(f"{_symbol(name)}({of})", parse(expression))
     for k in range(1, order + 1):
-        for term, tree in differentiate(expression, wrt, k, const).trees.items():
+        for term, tree in diff(expression, const=const, order=k, wrt=wrt).trees.items():
             lines += _equations(_derivative(_symbol(name), term), tree)
     return "\n".join(
         [

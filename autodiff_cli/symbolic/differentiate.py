@@ -78,6 +78,13 @@ class Derivatives(CommandResult):
         return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}
 
 
+def _value(text: str, at: Mapping[str, float]) -> float:
+    """Evaluate a formula at a point."""
+    evaluator = Evaluator(text, as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        return float(evaluator.as_tensor(evaluator.run())._data)
+
+
 @checks(**at_a_point(), order=COUNT)
 def diff(
     expression: str,
@@ -88,34 +95,15 @@ def diff(
     *,
     simplify: bool = False,
 ) -> Derivatives:
-    """Return all derivatives of one order as expressions; see ``differentiate``."""
-    return differentiate(expression, wrt, order, const, simplify, at)
-
-
-def _value(text: str, at: Mapping[str, float]) -> float:
-    """Evaluate a formula at a point."""
-    evaluator = Evaluator(text, as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
-    with np.errstate(all="ignore"), set_grad_enabled(False):
-        return float(evaluator.as_tensor(evaluator.run())._data)
-
-
-def differentiate(
-    expression: str,
-    wrt: Sequence[str] | None = None,
-    order: int = 1,
-    const: Mapping[str, Any] | None = None,
-    simplify: bool = False,
-    at: Mapping[str, Any] | None = None,
-) -> Derivatives:
     """Return all derivatives of one order as expressions of the language.
 
     Args:
         expression: a program of the language with a scalar result; names without a value are variables.
-        wrt: the variables to differentiate with respect to; by default, all variables.
-        order: the order of the derivatives, 1 or more.
-        const: the values of constants, which may be arrays.
-        simplify: whether to simplify the result with SymPy.
         at: the point at which to evaluate the derivatives, with a number for each variable.
+        const: the values of constants, which may be arrays.
+        order: the order of the derivatives, 1 or more.
+        wrt: the variables to differentiate with respect to; by default, all variables.
+        simplify: whether to simplify the result with SymPy.
 
     Raises:
         UsageError: if the order is below 1, or if a value is not a scalar.
@@ -133,14 +121,14 @@ def differentiate(
     point = None if at is None else _point(names, given_values(at, None, "float64")[0])
     algebra = Algebra(names)
     try:
-        found = _of_order(algebra, trace(expression, names, leaves, "float64", ScalarTracingEvaluator), by, order)
+        derivatives = _of_order(algebra, trace(expression, names, leaves, "float64", ScalarTracingEvaluator), by, order)
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
     if simplify:
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
-        found = simplified(algebra, found)
-    return Derivatives(expression, order, {term: to_tree(formula, names) for term, formula in found.items()}, point)
+        derivatives = simplified(algebra, derivatives)
+    return Derivatives(expression, order, {term: to_tree(formula, names) for term, formula in derivatives.items()}, point)
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
@@ -190,11 +178,9 @@ def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotR
 
 
 def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -> dict[Term, Formula]:
-    """Return the derivatives of one order as formulas.
-
-    The derivatives of each lower order are first converted to formulas, so that collected terms are differentiated only once.  This
-    conversion also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
-    """
+    """Return the derivatives of one order as formulas."""
+    # The derivatives of each lower order are converted to formulas, so that collected terms are differentiated only once.  This
+    # also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
     lower: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
         found: dict[Term, Formula] = {}

@@ -25,7 +25,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.code_generation.export import export
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.differentiate import diff
 from tests import javascript
 from tests.processes import completed
 
@@ -165,7 +165,7 @@ def by_diff(call: Call) -> Answers:
     """Of the formulas that ``diff`` prints."""
     answers: Answers = {}
     for order in (1, 2):
-        for term, text in differentiate(call.expression, list(call.columns), order).texts.items():
+        for term, text in diff(call.expression, wrt=list(call.columns), order=order).texts.items():
             before, separator, last = text.rpartition("; ")
             program = ad.compile(f"{before}{separator}({last}) + 0*({' + '.join(call.columns)})", [], order=0)
             answers[term] = np.asarray(program(**call.columns)["value"])
