@@ -97,7 +97,7 @@ def _derived(
     try:
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            results = derivatives(traced.output, {variable: traced.variables[variable] for variable in by}, wanted)
+            results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
         results = lowered(traced.tape, results, lambda primitive, statics: _stays(primitive, statics, target))
     except NotInTarget:
         raise
@@ -154,11 +154,7 @@ def _generated(target: Target, names: Sequence[str], results: Mapping[str, Opera
 
 
 def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline.
-
-    Raises:
-        NotInTarget: if the target does not have the primitive and the primitive does not have a decomposition.
-    """
+    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline."""
     if target.has(primitive.name):
         return True
     text = decomposition(primitive, statics)

@@ -142,16 +142,7 @@ def _module(
     start: Sequence[str] = (),
     decorator: str = "",
 ) -> str:
-    """Return a Python module with one function.
-
-    Args:
-        parts: the contents of the source file.
-        arguments: the description of the arguments for the docstring.
-        notes: the description of the returned values for the docstring, one line each.
-        returned: the returned expressions.
-        start: the statements at the start of the body.
-        decorator: the decorator line of the function, or an empty string.
-    """
+    """Return a Python module with one function, whose docstring describes its arguments and, in ``notes``, what it returns."""
     target = parts.code.target
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
     helpers = [target.helpers[name] for name in parts.used(list(target.helpers))]

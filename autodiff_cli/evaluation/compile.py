@@ -220,11 +220,6 @@ class Traced(NamedTuple):
     outputs: list[Operand]
     variables: dict[str, Instruction]
 
-    @property
-    def output(self) -> Operand:
-        """The only output."""
-        return self.outputs[0]
-
 
 def trace(
     expression: str,

@@ -155,7 +155,7 @@ class Operations:
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
         """Return ``thing[keys]``."""
         if isinstance(thing, tuple):
-            return item(thing, keys)
+            return _item(thing, keys)
         tensor = self.indexed(thing, node)
         result = self.tensors.keep(elements(tensor, keys), node)
         self.tensors.trace(None, (tensor,), {}, result, node)
@@ -214,7 +214,7 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
     return slice(*parts)
 
 
-def item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
+def _item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
     """Return the items of a tuple that an index or a slice selects."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):

@@ -162,11 +162,7 @@ class TensorLog:
         return self.keep(stacked, node)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
-        """Return the argument for a parameter: a tensor, a weakly typed number or a plain value.
-
-        Integer tensors, such as the result of ``argmax``, are converted to floating point, so that arithmetic cannot
-        overflow; functions that only move or compare elements keep the integer type.
-        """
+        """Return the argument for a parameter: a tensor, a weakly typed number or a plain value."""
         if parameter not in op.tensors:
             return static(value, op, parameter)
         if value is None:
@@ -178,7 +174,7 @@ class TensorLog:
         if is_plain(value):
             return value
         tensor = self.as_tensor(value, node)
-        if tensor.dtype.kind == "i" and op.section not in _MOVING:
+        if tensor.dtype.kind == "i" and op.section not in _MOVING:  # arithmetic of integers can overflow
             return tensor.to(self.dtype)
         return tensor
 

@@ -49,8 +49,15 @@ def contents(path: str | None, most: int) -> bytes:
         LimitError: if the file has more than ``most`` bytes.
     """
     try:
+        pieces: list[bytes] = []
+        size = 0
         with opened(path) as file:
-            return _all(file, most, display_name(path))
+            while piece := file.read(_PIECE):
+                size += len(piece)
+                if size > most and not lifted():
+                    raise too_long(display_name(path), most)
+                pieces.append(piece)
+        return b"".join(pieces)
     except OSError as error:
         raise error if isinstance(error, FileError) else unreadable(path, error) from None
 
@@ -67,17 +74,6 @@ def opened(path: str | None) -> AbstractContextManager[BinaryIO]:
         hint = "write the text on the command line, or give the name of a file"
         raise FileError("cannot read standard input: it is closed", hint=hint)
     return nullcontext(sys.stdin.buffer)
-
-
-def _all(file: BinaryIO, most: int, name: str) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    while piece := file.read(_PIECE):
-        size += len(piece)
-        if size > most and not lifted():
-            raise too_long(name, most)
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def size_of(file: IO[bytes]) -> int | None:

@@ -154,11 +154,7 @@ class Differences:
 
 
 class _Run:
-    """Cached evaluations with a fixed number of digits.
-
-    Args:
-        steps, at_0: the decimal exponents of the two steps, for nonzero variables and for variables that are 0.
-    """
+    """Cached evaluations with a fixed number of digits; ``at_0`` are the steps for variables that are 0."""
 
     def __init__(self, evaluate: Evaluate, inputs: Sequence[float], digits: int, steps: Sequence[int], at_0: Sequence[int]) -> None:
         self.math = Arithmetic(digits)
@@ -244,11 +240,7 @@ JUMP = "jump"
 
 
 def _limit(mp: Context, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
-    """Return the limit of two one-sided quotients; the first step is ``ratio`` times the second step.
-
-    Returns:
-        the limit, nan outside of the domain, ``JUMP``, or ``None`` if the limit does not exist.
-    """
+    """Return the limit of one-sided quotients with steps of a given ratio: nan outside of the domain, ``None`` without a limit."""
     far, near = (quotient.value for quotient in quotients)
     if mp.isnan(far) or mp.isnan(near):
         return mp.nan
@@ -309,11 +301,9 @@ def _alike(one: tuple[Real, Real], other: tuple[Real, Real]) -> bool:
 
 
 def _confirmed(one: Slope, other: Slope) -> Slope:
-    """Choose between two results, the second of which was computed with more digits.
-
-    A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two
-    sides, is much smaller in the second result, it was a rounding error.
-    """
+    """Choose between two results, the second of which was computed with more digits."""
+    # A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two sides,
+    # is much smaller in the second result, it was a rounding error.
     central = other.central * 0 if abs(other.central) <= other.noise else other.central
     smooth = one._replace(kind="smooth", value=central, central=central, sides=(central, central))
     if one.kind == other.kind == "jump":

@@ -56,19 +56,27 @@ class Precise(Tensor):
         """Return True: the elements are always numbers, because booleans and indices are kept in ordinary tensors."""
         return True
 
-    def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
+    def applied(self, primitive: Primitive, arguments: Sequence[Any]) -> Any:
         """Apply a primitive.
 
         Raises:
             NotPrecise: if the primitive does not have an arbitrary-precision implementation.
         """
-        return applied(self.math, primitive, given)
+        if primitive.of_sequence:
+            arrays = [_cells(self.math, array) for array in arguments[0]]
+            return tensor(self.math, _computed(primitive.name, primitive.forward, [arrays, *arguments[1:]]))
+        operands, statics = arguments[: primitive.arity], arguments[primitive.arity :]
+        statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in statics]
+        if primitive.elementwise:
+            return _element_by_element(self.math, primitive, [_elements(value) for value in operands], statics)
+        cells = [None if value is None else _cells(self.math, value) for value in operands]
+        forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
+        return tensor(self.math, _computed(primitive.name, forward, [*cells, *statics]))
 
-    def applied_several(self, operation: MultiOutput, given: Sequence[Any]) -> list[Tensor]:
+    def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> list[Tensor]:
         """Return the results of an operation with several results, such as ``sort``."""
         forward = ARRAY_FUNCTIONS.get(operation.name, operation.forward)
-        made = _computed(operation.name, forward, [self._data, *given[1:]])
-        return [tensor(self.math, part) for part in made]
+        return [tensor(self.math, part) for part in _computed(operation.name, forward, [self._data, *arguments[1:]])]
 
     def item(self) -> Any:
         """Return the only element as a float that stores its exact number."""
@@ -95,17 +103,14 @@ def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
 def precise(math: Arithmetic, values: object) -> Precise:
     """Convert numbers of any type to an arbitrary-precision tensor without rounding."""
     array = boxed(values) if isinstance(values, float) else np.asarray(values)
-    cells = array
-    if array.dtype != object or any(type(cell) is not Number for cell in array.flat):
-        cells = np.empty(array.shape, object)
-        for i, value in enumerate(array.flat):
-            cells.flat[i] = math.of(value)
-    made = Precise.__new__(Precise)
-    made._data = cells
-    made._requires_grad = False
-    made._edge = made._extra = None
-    made.math = math
-    return made
+    result = Precise.__new__(Precise)
+    result._data = np.empty(array.shape, object)
+    for i, value in enumerate(array.flat):
+        result._data.flat[i] = math.of(value)
+    result._requires_grad = False
+    result._edge = result._extra = None
+    result.math = math
+    return result
 
 
 def _elements(value: object) -> NDArray[Any]:
@@ -113,20 +118,6 @@ def _elements(value: object) -> NDArray[Any]:
     if isinstance(value, Tensor):
         value = value._data
     return value if isinstance(value, np.ndarray) else boxed(value)
-
-
-def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any:
-    """Apply a primitive to arguments that include an arbitrary-precision tensor."""
-    if primitive.of_sequence:
-        arrays = [_cells(math, one) for one in given[0]]
-        return tensor(math, _computed(primitive.name, primitive.forward, [arrays, *given[1:]]))
-    operands = given[: primitive.arity]
-    statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in given[primitive.arity :]]
-    if primitive.elementwise:
-        return _element_by_element(math, primitive, [_elements(value) for value in operands], statics)
-    cells = [None if value is None else _cells(math, value) for value in operands]
-    forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
-    return tensor(math, _computed(primitive.name, forward, [*cells, *statics]))
 
 
 def _cells(math: Arithmetic, value: object) -> NDArray[Any]:
@@ -200,11 +191,11 @@ class _TensorLog(TensorLog):
     def as_tensor(self, value: Any, node: Syntax | None = None) -> Tensor:
         if isinstance(value, Precise):
             return value
-        made = super().as_tensor(value, node)
-        if isinstance(value, Tensor) or not made.is_floating_point() or isinstance(made, Precise):
-            return self.raised(made)
+        tensor = super().as_tensor(value, node)
+        if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
+            return self.raised(tensor)
         exact = precise(self.math, np.array(value, dtype=object))
-        if node is not None and self.made and self.made[-1][0] is made:
+        if node is not None and self.made and self.made[-1][0] is tensor:
             self.made[-1] = (exact, self.made[-1][1])
         return exact
 
@@ -215,10 +206,10 @@ class _TensorLog(TensorLog):
         return precise(self.math, tensor._data)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
-        found = super()._argument(op, parameter, value, node)
+        argument = super()._argument(op, parameter, value, node)
         if op.kinds.get(parameter) in (POSITIONS, MASK):
-            return _lowered(found)
-        return self.raised(found) if isinstance(found, Tensor) else found
+            return _lowered(argument)
+        return self.raised(argument) if isinstance(argument, Tensor) else argument
 
 
 def _lowered(value: Any) -> Any:

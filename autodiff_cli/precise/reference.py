@@ -149,15 +149,11 @@ class Reference:
 
 
 def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
-    """Compute a tensor, and return its elements and its shape.
-
-    Raises:
-        NotPrecise: if the computation fails for any reason; the program itself is valid, because it succeeded in float64.
-    """
+    """Compute a tensor, and return its elements and its shape."""
     try:
         tensor = compute()
         return [arithmetic.mp.mpf(number) for number in numbers(tensor)], tensor.shape
     except (NotPrecise, LimitError):
         raise
-    except (AutodiffError, *FOREIGN) as error:
+    except (AutodiffError, *FOREIGN) as error:  # the program itself is valid, because it succeeded in float64
         raise NotPrecise("this expression") from error

@@ -53,10 +53,7 @@ def ends_block(source: str, line: str) -> bool:
 
 
 def _lines(text: str) -> tuple[str, bool, bool]:
-    """Return the first line of a text, whether there are more lines, and whether a bracket is open at the end.
-
-    A newline inside brackets does not end a line.
-    """
+    """Return the first line of a text outside of brackets, whether more lines follow, and whether a bracket is open at the end."""
     text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")
     depth, end = 0, None
     for i, character in enumerate(text):
@@ -86,15 +83,7 @@ def read(source: str, start: int = 0) -> list[Syntax]:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that has not ended.
-
-    Attributes:
-        node: the statement of the block.
-        word: the first word of the statement.
-        header: the indentation of the statement.
-        inline: whether the block ends with its line.
-        body: the indentation of the lines in the block; ``None`` before the first line.
-    """
+    """A block that has not ended; ``header`` and ``body`` are the indentations of its statement and of the lines in it."""
 
     node: Syntax
     word: str

@@ -24,12 +24,7 @@ _SUMS = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}
 """The primitives that belong to sums, with the sign of each operand."""
 _PRODUCTS = {"mul": (1, 1), "div": (1, -1), "reciprocal": (-1,), "neg": (1,)}
 """The primitives that belong to products, with the exponent of each operand; a negation also changes the sign."""
-_LOGIC = {
-    "logical_and": "logical_and",
-    "bitwise_and": "logical_and",
-    "logical_or": "logical_or",
-    "bitwise_or": "logical_or",
-}
+_LOGIC = {f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise") for name in ("and", "or")}
 
 
 def formulas(algebra: Algebra, results: Sequence[Operand], guards_from: int | None = None) -> list[Formula]:
@@ -65,13 +60,10 @@ class _Conversion:
         return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
 
     def _kind(self, instruction: Instruction) -> str:
-        """Return the kind of chain that an instruction belongs to: ``sum``, ``product`` or ``""``.
-
-        A negation belongs to the chain of its operand.
-        """
+        """Return the kind of chain that an instruction belongs to: ``sum``, ``product`` or ``""``."""
         primitive = instruction.primitive
         name = "" if primitive is None else primitive.name
-        if name == "neg":
+        if name == "neg":  # it belongs to the chain of its operand
             inner = resolved(instruction.operands[0])
             return self.kinds[inner] if type(inner) is Instruction else ""
         return "sum" if name in _SUMS else "product" if name in _PRODUCTS else ""

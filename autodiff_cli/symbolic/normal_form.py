@@ -223,10 +223,7 @@ class Algebra:
         return self._balanced(factors, coefficient)
 
     def _balanced(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
-        """Return a product; multiply its coefficient into its only sum if this clears denominators.
-
-        If the first term of the sum is negative, move the sign out of the sum.
-        """
+        """Return a product; clear the denominators of its only sum by its coefficient, and move a leading sign out of the sum."""
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts

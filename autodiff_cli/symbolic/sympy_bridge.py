@@ -83,11 +83,7 @@ def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
 
 
 class _ToSymPy:
-    """A converter of formulas to SymPy expressions.
-
-    Attributes:
-        undefined: for each undefined function, the name and the arguments of the original call, with ``None`` in place of formulas.
-    """
+    """A converter to SymPy; ``undefined`` has, by the name there, the call of a function, with ``None`` in place of formulas."""
 
     def __init__(self, sympy: ModuleType) -> None:
         self.sympy = sympy

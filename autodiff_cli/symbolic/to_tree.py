@@ -138,10 +138,7 @@ class _Builder:
 
 
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
-    """Return the sort key of a factor.
-
-    The order is: named constants, variables, functions (by their first variable), and constants such as log(2).
-    """
+    """Return the sort key of a factor: constants, variables, functions (by their first variable), and calls such as log(2)."""
     inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
     place = min(base.place, inside)
     if place == NOWHERE:
