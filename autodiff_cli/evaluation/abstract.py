@@ -74,11 +74,11 @@ class SymbolicEvaluator(Evaluator):
 
     # Steps on symbols
 
-    def _made(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax) -> Symbol:
-        made = Symbol()
-        self.tensors.keep(made, node)
-        self.tensors.trace(op, arguments, keywords, made, node)
-        return made
+    def _symbol(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax) -> Symbol:
+        symbol = Symbol()
+        self.tensors.keep(symbol, node)
+        self.tensors.trace(op, arguments, keywords, symbol, node)
+        return symbol
 
     def _whole(self, value: object, node: Syntax) -> Any:
         """Convert a list that contains symbols to one symbol, after checking that its other items fit into a tensor."""
@@ -91,7 +91,7 @@ class SymbolicEvaluator(Evaluator):
                     self.tensors.as_tensor(item)
                 except AutodiffError as error:
                     raise error.at(node.span, self.source) from None
-        return self._made(None, [self._whole(item, node) for item in value], {}, node)
+        return self._symbol(None, [self._whole(item, node) for item in value], {}, node)
 
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not _has_symbol([*given, *named.values()]):
@@ -103,7 +103,7 @@ class SymbolicEvaluator(Evaluator):
             given = [self._whole(value, node) for value in given]
         named = {name: self._whole(value, node) for name, value in named.items()}
         arguments, keywords = self.tensors.arguments(op, given, named, node)
-        return self._made(op, arguments, keywords, node)
+        return self._symbol(op, arguments, keywords, node)
 
     def keys(self, values: Sequence[object]) -> list[Any]:
         return list(values) if _has_symbol(values) else super().keys(values)
@@ -112,13 +112,13 @@ class SymbolicEvaluator(Evaluator):
         if not _has_symbol([thing, *keys]):
             return super().element(thing, keys, node)
         thing = self._whole(thing, node.children[0])
-        return self._made(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
+        return self._symbol(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node.children[0])
         # An unknown name may be a named result, such as ``values`` of sort.  The name of a function without brackets is an error.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
-            return self._made(None, (thing,), {}, node)
+            return self._symbol(None, (thing,), {}, node)
         return super().attribute(thing, name, node)
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
@@ -136,11 +136,11 @@ class SymbolicEvaluator(Evaluator):
         given = [self._whole(value, node) for value in given]
         named = {name: self._whole(value, node) for name, value in named.items()}
         if function.name in self._active:
-            return self._made(None, [*given, *named.values()], {}, node)
-        found = super().enter(function, given, named, node)
-        if type(found) is Pending:
+            return self._symbol(None, [*given, *named.values()], {}, node)
+        work = super().enter(function, given, named, node)
+        if type(work) is Pending:
             self._active.append(function.name)
-        return found
+        return work
 
     def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
         super().leave(node, before, mark)
@@ -149,7 +149,7 @@ class SymbolicEvaluator(Evaluator):
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         if not _has_symbol(given):
             return super().with_own_vjp(function, given, node)
-        return self._made(None, given, {}, node)
+        return self._symbol(None, given, {}, node)
 
 
 def _has_symbol(values: Sequence[Any]) -> bool:

@@ -39,7 +39,7 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
         given: the names that have values.
         variables: names that are variables even if the language has a constant with that name.
     """
-    found: dict[str, Span] = {}
+    names: dict[str, Span] = {}
     known = {*given, *(set(CONSTANTS) - set(variables))}
     for statement in tree.children:
         parameters: set[str] = set()
@@ -49,10 +49,10 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
         for node in free_in(statement):
             name = node.children[0].text
             if name not in known and name not in parameters:
-                found.setdefault(name, node.span)
+                names.setdefault(name, node.span)
         if statement.kind in ("assignment", "unpack"):
             known.update(child.text for child in statement.children if child.kind == "NAME")
-    return found
+    return names
 
 
 def cut_names(tree: Syntax, functions: Iterable[str]) -> dict[str, tuple[str, Span]]:

@@ -39,15 +39,15 @@ def ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
     Raises:
         UsageError: if a range is empty, backwards, infinite or one-sided, or a variable is given twice.
     """
-    found: dict[str, Range] = {}
+    by_name: dict[str, Range] = {}
     for text in texts:
         for variable, value in named(text, name, "-3:3"):
-            if variable in found:
+            if variable in by_name:
                 raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one range")
             low, high, third = _parts(value, name, variable)
             samples = None if third is None else count(third, name, variable)
-            found[variable] = Range(variable, low, high, samples)
-    return list(found.values())
+            by_name[variable] = Range(variable, low, high, samples)
+    return list(by_name.values())
 
 
 def interval(text: str, name: str) -> tuple[float, float]:

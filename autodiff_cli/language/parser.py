@@ -52,12 +52,12 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     open_brackets: list[Syntax] = []
     position = start
     while position < len(source):
-        found = match(source, position)
-        if found is None:
+        word = match(source, position)
+        if word is None:
             raise _bad_character(source, position)
-        kind, text = str(found.lastgroup), found.group()
-        span = (position, found.end())
-        position = found.end()
+        kind, text = str(word.lastgroup), word.group()
+        span = (position, word.end())
+        position = word.end()
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
             continue
         if kind == "_SEPARATOR" and open_brackets:

@@ -129,13 +129,13 @@ def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]
         texts: the characters of a text, or the texts of tokens.
         separates: a predicate that is true if the text at a position is a separator.
     """
-    found, start, depth = [], 0, 0
+    ranges, start, depth = [], 0, 0
     for i, text in enumerate(texts):
         depth += (text in ("(", "[")) - (text in (")", "]"))
         if depth <= 0 and separates(i):
-            found.append(slice(start, i))
+            ranges.append(slice(start, i))
             start = i + 1
-    return [*found, slice(start, len(texts))]
+    return [*ranges, slice(start, len(texts))]
 
 
 def pieces(text: str, separator: re.Pattern[str] | None = None) -> list[str]:

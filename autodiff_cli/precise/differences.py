@@ -88,19 +88,21 @@ class Differences:
     def _digits(self, steps: Steps) -> int:
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
-    def _made(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
+    def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
         at_0 = STEPS_AT_0 if self._order <= 2 else steps
-        return _Run(self._evaluate, inputs or self.inputs, digits, *([each + self._more for each in one] for one in (steps, at_0)))
+        return _Run(
+            self._evaluate, inputs or self.inputs, digits, *([exponent + self._more for exponent in pair] for pair in (steps, at_0))
+        )
 
     @property
     def run(self) -> _Run:
         """The evaluations, with enough digits that no sum of two floats loses a term."""
         if self._run is None:
-            self._run = self._made(self._enough)
+            self._run = self._new_run(self._enough)
             self._run.value(())
             if self._run.math.short and self._enough < MOST_DIGITS:
                 self._enough = MOST_DIGITS + self._more + STEPS[1] * self._order
-                self._run = self._made(self._enough)
+                self._run = self._new_run(self._enough)
         return self._run
 
     @property
@@ -119,7 +121,7 @@ class Differences:
             return slopes
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
-            self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
+            self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
         return [_confirmed(one, other) for one, other in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:
@@ -139,7 +141,7 @@ class Differences:
         exact = [slope.value for slope in self.slopes(index)]
         most = [0.0] * len(exact)
         for seed in seeds:
-            run = self._made(self._enough)
+            run = self._new_run(self._enough)
             run.seed, run.reads = seed, reads
             for j, (one, other) in enumerate(zip(run.central(index), exact, strict=True)):
                 distance = abs(one - run.math.mp.mpf(other))
@@ -149,7 +151,7 @@ class Differences:
     def around(self, index: Index, j: int, distance: float) -> float:
         """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 ± distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
-        sizes = [abs(self._made(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
+        sizes = [abs(self._new_run(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
 
 
@@ -222,17 +224,17 @@ class _Run:
             corners = [corners[0], corners[-1]]
         sided = [[self._stencil(index, step, dict(zip(elements, corner, strict=True))) for step in (0, 1)] for corner in corners]
         ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
-        found = []
+        slopes = []
         for j, value in enumerate(self.value(())):
             if not self.math.finite(value):
-                found.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
+                slopes.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
                 continue
             slope = _judged(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
             if slope.kind == "jump":
                 left, right = (self.value(((index[0], side, 1),))[j] for side in (-2, 2))
                 slope = slope._replace(sides=(left, right))
-            found.append(slope)
-        return found
+            slopes.append(slope)
+        return slopes
 
 
 JUMP = "jump"

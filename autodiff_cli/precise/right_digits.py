@@ -73,59 +73,59 @@ class Verified:
         self._differentiated = self._reference if weights is None else self._reference.weighted(weights._data)
         self._mp = self._reference.differences.math.mp
 
-    def value(self, found: ArrayLike) -> None:
+    def value(self, value: ArrayLike) -> None:
         """Compare and add the value of the expression."""
-        self._add(("value",), found, self._reference.differences.values())
+        self._add(("value",), value, self._reference.differences.values())
 
     def tensors(self) -> None:
         """Compare and add the tensors of all steps of the program."""
         leaves = self._evaluation.leaves
-        given = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
+        listed = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
         exact = self._reference.tensors()[len(leaves) :]
-        if [tensor.shape for tensor, _ in given] != [tensor.shape for tensor in exact]:
+        if [tensor.shape for tensor, _ in listed] != [tensor.shape for tensor in exact]:
             return  # tensors without digits, such as indices, may be in only one of the two lists
-        for (tensor, name), other in zip(given, exact, strict=True):
+        for (tensor, name), other in zip(listed, exact, strict=True):
             self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
-    def derivative(self, path: Path, names: Sequence[str], found: ArrayLike) -> None:
+    def derivative(self, path: Path, names: Sequence[str], value: ArrayLike) -> None:
         """Compare and add a derivative.
 
         Args:
             path: the path of the derivative.
             names: the variables to differentiate with respect to, one for each order.
-            found: the derivative; its shape is the concatenation of the shapes of the variables.
+            value: the derivative; its shape is the concatenation of the shapes of the variables.
         """
         if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
             return  # the output does not depend on a variable, or is empty
         slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(names)]
-        self._add(path, found, map(_number, slopes))
+        self._add(path, value, map(_number, slopes))
 
-    def coefficients(self, found: NDArray[np.floating]) -> None:
+    def coefficients(self, values: NDArray[np.floating]) -> None:
         """Compare and add the coefficients of a Taylor series in the single variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
-        for k in range(1, len(found)):
+        for k in range(1, len(values)):
             derivatives = map(_number, differences.slopes((0,) * k))
             exact += [None if number is None else number / math.factorial(k) for number in derivatives]
-        self._add(COEFFICIENTS, found, exact)
+        self._add(COEFFICIENTS, values, exact)
 
-    def _add(self, path: Path, found: ArrayLike, exact: Iterable[Real | None]) -> None:
-        array = np.asarray(found)
+    def _add(self, path: Path, values: ArrayLike, exact: Iterable[Real | None]) -> None:
+        array = np.asarray(values)
         pairs = list(zip(array.ravel(), exact, strict=True))
         self.right[path] = _nest([self._count(number, other) for number, other in pairs], array.shape)
         self.texts[path] = _nest([None if other is None else self._text(other) for _, other in pairs], array.shape)
 
-    def _count(self, found: float, exact: Real | None) -> float | None:
+    def _count(self, value: float, exact: Real | None) -> float | None:
         mp = self._mp
         if exact is None or mp.isnan(exact):
             return None
         with np.errstate(all="ignore"):
             rounded = self._dtype.type(float(exact))
-        if found == rounded and (rounded == 0 or np.isinf(rounded)):
+        if value == rounded and (rounded == 0 or np.isinf(rounded)):
             return MOST_RIGHT
-        if not np.isfinite(found) or mp.isinf(exact) or not exact:
+        if not np.isfinite(value) or mp.isinf(exact) or not exact:
             return 0.0
-        error = abs(mp.mpf(float(found)) - exact) / abs(exact)
+        error = abs(mp.mpf(float(value)) - exact) / abs(exact)
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
     def _text(self, exact: Real) -> str:
@@ -145,11 +145,11 @@ class Verified:
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
         """Return, for each scalar, its path, its index in the array, its correct digits and its text."""
-        found: list[tuple[Path, tuple[int, ...], Any, Any]] = []
+        rows: list[tuple[Path, tuple[int, ...], Any, Any]] = []
         for path, right in self.right.items():
             cells, texts = np.array(right, dtype=object), np.array(self.texts[path], dtype=object)
-            found += [(path, place, cells[place], texts[place]) for place in np.ndindex(*cells.shape)]
-        return found
+            rows += [(path, place, cells[place], texts[place]) for place in np.ndindex(*cells.shape)]
+        return rows
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
         """Return, for each scalar, its name, its correct digits and its text."""

@@ -32,9 +32,9 @@ class History:
 
     def roots(self, tree: Syntax) -> list[Syntax]:
         """Return the roots of the backward passes in a statement, for which notes are computed."""
-        tree, found, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)
-        self._roots[id(tree)] = (tree, found, turns + 1)
-        return found if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
+        tree, roots, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)
+        self._roots[id(tree)] = (tree, roots, turns + 1)
+        return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
 
     def add(self, tree: Syntax, value: object) -> None:
         """Append a statement if it is an assignment.
@@ -91,13 +91,13 @@ class History:
 
 def backward_roots(statement: Syntax) -> list[Syntax]:
     """Return the roots of the backward passes in a statement: ``z`` in ``z.backward()`` and in ``grad(z, x)``."""
-    found = []
+    roots = []
     for node in walk(statement):
         if node.kind == "method" and node.children[1].text == "backward":
-            found.append(node.children[0])
+            roots.append(node.children[0])
         elif node.kind == "call" and node.children[0].text in _BACKWARD and len(node.children) > 1:
-            found += node.children[1].children[:1]
-    return found
+            roots += node.children[1].children[:1]
+    return roots
 
 
 class Program(NamedTuple):
@@ -122,10 +122,10 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
         functions: the definitions of functions.
         names: the current value of each name.
     """
-    found = history.before(root)
-    if found is None:
+    past = history.before(root)
+    if past is None:
         return None
-    statements, given = found
+    statements, given = past
     values = {name: names[name] for name in given if name in names}
     variables = {name: value for name, value in values.items() if isinstance(value, Tensor) and value._requires_grad}
     constants = {

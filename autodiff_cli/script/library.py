@@ -82,8 +82,8 @@ def _transformation(name: str, transform: Action) -> Action:
 
 def _counted(value: Any) -> Any:
     """Return a value with whole numbers as integers; a list is a tuple, because the language does not distinguish them."""
-    found = mapped(lambda one: int(one) if isinstance(one, float) and one.is_integer() else one, value)
-    return tuple(found) if isinstance(found, list) else found
+    counted = mapped(lambda one: int(one) if isinstance(one, float) and one.is_integer() else one, value)
+    return tuple(counted) if isinstance(counted, list) else counted
 
 
 def _product(name: str, transform: Action) -> Action:
@@ -91,8 +91,8 @@ def _product(name: str, transform: Action) -> Action:
 
     @functools.wraps(transform)
     def product(*given: Any, **named: Any) -> Any:
-        found = transform(*[tuple(value) if isinstance(value, list) else value for value in given], **named)
-        return mapped(lambda value: Transformed(name, value) if callable(value) else value, found)
+        results = transform(*[tuple(value) if isinstance(value, list) else value for value in given], **named)
+        return mapped(lambda value: Transformed(name, value) if callable(value) else value, results)
 
     return product
 
@@ -252,8 +252,8 @@ def is_whole(value: object = 0.0) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _signature(function: Action, method: bool) -> inspect.Signature:
     """Return the signature of a function, or that of a method without its first parameter."""
-    found = inspect.signature(function)
-    return found.replace(parameters=list(found.parameters.values())[1:]) if method else found
+    signature = inspect.signature(function)
+    return signature.replace(parameters=list(signature.parameters.values())[1:]) if method else signature
 
 
 def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:

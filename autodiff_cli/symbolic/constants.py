@@ -69,8 +69,8 @@ def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
 def _root(value: int, degree: int) -> int | None:
     if degree > 3 or value >= 1 << 52:
         return None
-    found = round(value ** (1 / degree))
-    return found if found**degree == value else None
+    root = round(value ** (1 / degree))
+    return root if root**degree == value else None
 
 
 def _near(value: float, other: float) -> bool:
@@ -79,8 +79,8 @@ def _near(value: float, other: float) -> bool:
 
 def _simple(value: float) -> Fraction | None:
     """Return the simple fraction that a number approximates within rounding errors, or ``None``."""
-    found = Fraction(value).limit_denominator(_PARTS)
-    return found if found and math.isclose(float(found), value, rel_tol=2e-15) else None
+    simple = Fraction(value).limit_denominator(_PARTS)
+    return simple if simple and math.isclose(float(simple), value, rel_tol=2e-15) else None
 
 
 def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
@@ -126,8 +126,8 @@ def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
         if exponent < 0 and times.numerator > 1:
             return sign * whole, "over pi", times, half
         return sign * whole, "pi", times if exponent > 0 else 1 / times, exponent
-    for of, exponent in ((size, one), (1 / size, -one)):
-        number = round(math.exp(of)) if of < 7 else 0
-        if 1 < number <= _MOST_ROOTS and _near(math.log(number), of):
+    for logarithm, exponent in ((size, one), (1 / size, -one)):
+        number = round(math.exp(logarithm)) if logarithm < 7 else 0
+        if 1 < number <= _MOST_ROOTS and _near(math.log(number), logarithm):
             return sign, "log", Fraction(number), exponent
     return None

@@ -51,10 +51,10 @@ class _Conversion:
         self.inside = self._inside(instructions, computing(results))
         for instruction in instructions:
             if instruction not in self.inside:
-                self.done[instruction] = self._formula(instruction)
-        self.formulas = [self.of(result) for result in results]
+                self.done[instruction] = self._converted(instruction)
+        self.formulas = [self.formula(result) for result in results]
 
-    def of(self, operand: Operand) -> Formula:
+    def formula(self, operand: Operand) -> Formula:
         """Return the formula of a constant or of a converted instruction."""
         operand = resolved(operand)
         return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
@@ -78,7 +78,7 @@ class _Conversion:
                 user[operand] = instruction
         return {one for one in user if uses[one] == 1 and self.kinds[one] and self.kinds[one] == self.kinds[user[one]]}
 
-    def _formula(self, instruction: Instruction) -> Formula:
+    def _converted(self, instruction: Instruction) -> Formula:
         primitive, operands = instruction.primitive, instruction.operands
         if primitive is None:
             return self.algebra.symbol(instruction.variable)
@@ -88,19 +88,19 @@ class _Conversion:
         if self.kinds[instruction] == "product" or name == "neg":
             return self._product(instruction)
         if name == "pow":
-            first, second = map(self.of, (*operands, *instruction.statics))
+            first, second = map(self.formula, (*operands, *instruction.statics))
             swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
             return self.algebra.power(second, first) if swapped else self.algebra.power(first, second)
         if name in ("sqrt", "rsqrt"):
-            return self.algebra.product([(self.of(operands[0]), Fraction(1 if name == "sqrt" else -1, 2))])
+            return self.algebra.product([(self.formula(operands[0]), Fraction(1 if name == "sqrt" else -1, 2))])
         if name == "where":
-            return self.of(operands[2]) if self._is_guard(*operands[:2]) else self.algebra.choice(*map(self.of, operands))
+            return self.formula(operands[2]) if self._is_guard(*operands[:2]) else self.algebra.choice(*map(self.formula, operands))
         if name in COMPARISONS:
-            return self.algebra.compare(name, *map(self.of, operands))
+            return self.algebra.compare(name, *map(self.formula, operands))
         if name in _LOGIC:
-            return self.algebra.logic(_LOGIC[name], [self.of(operand) for operand in operands])
+            return self.algebra.logic(_LOGIC[name], [self.formula(operand) for operand in operands])
         if name in ("logical_not", "bitwise_not"):
-            return self.algebra.negation(self.of(operands[0]))
+            return self.algebra.negation(self.formula(operands[0]))
         return self._call(primitive, operands, instruction.statics)
 
     def _chain(self, root: Instruction, factors: Mapping[str, Sequence[int]]) -> tuple[list[tuple[Formula, Fraction]], bool]:
@@ -112,7 +112,7 @@ class _Conversion:
             operand, factor = work.pop()
             operand = resolved(operand)
             if type(operand) is not Instruction or (operand is not root and operand not in self.inside):
-                parts.append((self.of(operand), Fraction(factor)))
+                parts.append((self.formula(operand), Fraction(factor)))
                 continue
             assert operand.primitive is not None
             name = operand.primitive.name
@@ -135,7 +135,7 @@ class _Conversion:
     def _call(self, primitive: Primitive, operands: Sequence[Operand], statics: Sequence[Any]) -> Formula:
         """Return a function call as a formula, without the trailing arguments that are equal to their defaults."""
         if not is_function(primitive):
-            return self.algebra.call(primitive.name, *map(self.of, operands), *statics)
+            return self.algebra.call(primitive.name, *map(self.formula, operands), *statics)
         function = FUNCTIONS[primitive.name]
         values = dict(zip(primitive.parameters, (*operands, *statics), strict=True))
         arguments = [values[name] for name in function.parameters if name in values]
@@ -144,7 +144,7 @@ class _Conversion:
                 break
             arguments.pop()
         name = {"maximum": "max", "minimum": "min"}.get(primitive.name, primitive.name)
-        return self.algebra.call(name, *(v if v is None or isinstance(v, str) else self.of(v) for v in arguments))
+        return self.algebra.call(name, *(v if v is None or isinstance(v, str) else self.formula(v) for v in arguments))
 
 
 def _at_points(condition: Instruction) -> bool:
