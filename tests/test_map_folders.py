@@ -38,7 +38,7 @@ def records(text: str) -> list[dict[str, str]]:
 PARTITIONS = [{"year": year, "m": m} for year in ("2023", "2024") for m in ("a b", "c,d")]
 
 
-@pytest.mark.parametrize("style", ["parquet", "arrow"])
+@pytest.mark.parametrize("style", ["csv", "ndjson", "parquet", "arrow"])
 def test_partition_columns_are_those_of_arrow(style: str) -> None:
     dataset = pytest.importorskip("pyarrow.dataset")
     save(PARTITIONS, "parquet", "truth")
@@ -73,6 +73,22 @@ def test_types_are_those_of_arrow(values: list[str]) -> None:
     assert sorted(map(str, found["k"].to_pylist())) == sorted(map(str, truth["k"].to_pylist()))
 
 
+@pytest.mark.parametrize("rows", [2, 60_000])
+def test_text_of_cells_stays(rows: int) -> None:
+    save([{"k": "a"}, {"k": 'b,"'}], "csv", rows="x,t\n" + '1.50,"u"\n' * rows)
+    found = run_map("x", "ds").text.splitlines()
+    assert found[:2] == ["x,t,k,value,d_x", '1.50,"u",a,1.5,1.0']
+    assert found[-1] == '1.50,"u","b,""",1.5,1.0'
+    assert len(found) == 2 * rows + 1
+    line = '{"x": 1.50, "t":"u" }' if rows == 2 else '{"x": 1.50, "t":"uuuuuuuuuuu"}'
+    for value in ("1", "2"):
+        Path("nd", f"k={value}").mkdir(parents=True)
+        Path("nd", f"k={value}", "p.ndjson").write_text(f"{line}\n" * rows)
+    found = run_map("x*k", "nd", "--format", "ndjson").text.splitlines()
+    assert found[0] == f'{line[:-1].rstrip()}, "k": 1, "value": 1.5, "d_x": 1.0, "d_k": 1.5}}'
+    assert found[-1] == f'{line[:-1].rstrip()}, "k": 2, "value": 3.0, "d_x": 2.0, "d_k": 1.5}}'
+
+
 def test_a_dictionary_of_a_file_stays_one() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"x": [1.0, 2.0], "kind": pa.array(["u", "v"]).dictionary_encode()})
@@ -86,16 +102,11 @@ def test_a_dictionary_of_a_file_stays_one() -> None:
 
 
 def test_which_folders_name_columns() -> None:
-    save(PARTITIONS, "parquet")
-
-    def first(name: str) -> dict[str, str]:
-        return records(run_map("x", name, "--format", "csv").text)[0]
-
-    root = str(Path("ds").resolve())
-    for name in ("ds", "ds/", "ds/*/*/*.parquet", "ds/year=2023/*/*.parquet", "ds/year=2023", root, "ds/**/*.parquet"):
-        assert first(name)["year"] == "2023", name
-    assert first("ds/year=2024")["year"] == "2024"
-    assert "year" not in first("ds/year=2023/m=a%20b/part.parquet")
+    save(PARTITIONS, "csv")
+    for name in ("ds", "ds/", "ds/*/*/*.csv", "ds/year=2023/*/*.csv", "ds/year=2023", str(Path("ds").resolve()), "ds/**/*.csv"):
+        assert records(run_map("x", name).text)[0]["year"] == "2023", name
+    assert records(run_map("x", "ds/year=2024").text)[0]["year"] == "2024"
+    assert "year" not in records(run_map("x", "ds/year=2023/m=a%20b/part.csv").text)[0]
 
 
 def test_files_of_a_folder() -> None:
@@ -127,42 +138,32 @@ def test_compressed_files_of_a_folder() -> None:
     assert (done.code, done.err.splitlines()[0]) == (2, "error: 'd/e.npy.gz': npy files are not compressed as a whole")
 
 
-def numbers(folder: str, **columns: list[float]) -> None:
-    """Write columns of numbers into a folder."""
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    Path(folder).mkdir(parents=True)
-    parquet.write_table(pa.table(columns), f"{folder}/part.parquet")
-
-
 def test_a_column_of_the_file_comes_first() -> None:
-    numbers("ds/k=7", x=[1.0], k=[2.0])
-    assert run_map("x*k", "ds", "--format", "csv").text == "x,k,value,d_x,d_k\n1.0,2.0,2.0,2.0,1.0\n"
+    save([{"k": "7"}], "csv", rows="x,k\n1,2\n")
+    assert run_map("x*k", "ds").text == "x,k,value,d_x,d_k\n1,2,2.0,2.0,1.0\n"
 
 
-def test_partition_values_that_are_missing() -> None:
-    numbers("ds/k=1", x=[1.0, 2.0])
-    numbers("ds/k=__HIVE_DEFAULT_PARTITION__", x=[1.0, 2.0])
-    done = run_map("k", "ds", "--order", 0, "--format", "csv")
+def test_partition_values_that_are_not_numbers() -> None:
+    save([{"k": "1"}, {"k": "__HIVE_DEFAULT_PARTITION__"}], "csv", rows="x\n1\nno\n")
+    done = run_map("k", "ds", "--order", 0)
     assert (done.code, done.err.count("error: ")) == (5, 1)
-    assert "row 1: column 'k' is empty" in done.err
-    skipped = run_map("x*k", "ds", "--order", 0, "--on-error", "skip", "--format", "csv")
-    assert skipped.text == "x,k,value\n1.0,1,1.0\n2.0,1,2.0\n"
-    assert skipped.err.startswith("note: 2 rows with non-numeric cells were skipped")
-    found = run_map("x*k", "ds", "--order", 0, "--on-error", "nan", "--format", "csv")
-    assert found.text == "x,k,value\n1.0,1,1.0\n2.0,1,2.0\n1.0,,nan\n2.0,,nan\n"
-    assert run_map("2*k", "ds/k=1", "--no-keep", "--order", 0, "--format", "csv").text == "value\n2.0\n2.0\n"
+    assert "line 2: column 'k' is empty" in done.err
+    skipped = run_map("x*k", "ds", "--order", 0, "--on-error", "skip")
+    assert skipped.text == "x,k,value\n1,1,1.0\n"
+    assert skipped.err.startswith("note: 3 rows with non-numeric cells were skipped")
+    found = run_map("x*k", "ds", "--order", 0, "--on-error", "nan")
+    assert found.text == "x,k,value\n1,1,1.0\nno,1,nan\n1,,nan\nno,,nan\n"
+    assert found.err.startswith("note: 3 rows")
 
 
 def test_folders_with_different_columns() -> None:
-    save([{"a": "1"}, {"b": "1"}], "parquet")
-    done = run_map("x", "ds", "--format", "csv")
+    save([{"a": "1"}, {"b": "1"}], "csv")
+    done = run_map("x", "ds")
     assert (done.code, "have different columns: 'a' is missing, 'b' is new" in done.err) == (2, True)
 
 
 @pytest.mark.extras
-@pytest.mark.parametrize("style", ["arrow", "parquet"])
+@pytest.mark.parametrize("style", ["csv", "parquet"])
 def test_a_cluster_gives_the_same_rows(style: str) -> None:
     save(PARTITIONS, style)
     local = run_map("x*year", "ds", "--format", "csv")
@@ -174,7 +175,6 @@ def test_groups_of_a_fit() -> None:
     from autodiff_cli.data.pipeline import Inputs
     from autodiff_cli.solvers.fitting.fit import fit
 
-    for run in (1, 2):
-        numbers(f"ds/run={run}", x=[0.0, 1.0, 2.0], y=[1.0, 3.0, 5.0])
+    save([{"run": "1"}, {"run": "2"}], "csv", rows="x,y\n0,1\n1,3\n2,5\n")
     found: Any = fit("y = a*x + b", Inputs.named(["ds"]), by="run")
     assert found.labels == [1, 2]

@@ -6,12 +6,12 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
-from urllib.parse import unquote
 
 from autodiff_cli.data import readers, storage
 from autodiff_cli.data.compression import decompressed, first_bytes
+from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
 from autodiff_cli.data.readers.lines import section
 from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
@@ -20,39 +20,6 @@ from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
 """The path of a file, or ``None`` for standard input."""
-_NULL = "__HIVE_DEFAULT_PARTITION__"
-_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
-
-
-class PartitionValue(NamedTuple):
-    """The value of a partition column in all rows of a file, and the type of the column in Arrow: int32 or string."""
-
-    value: int | str | None
-    type: str
-
-
-Values = Mapping[str, PartitionValue]
-"""The partition columns of a file of Parquet, Arrow or Feather."""
-
-
-def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]:
-    """Return the partition columns of files, given the path of the folder of each file: ``year=2024/month=1``.
-
-    As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
-    """
-    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
-    texts = {text for row in rows for text in row.items()}
-    others = {key for key, text in texts if text != _NULL and not _is_int32(text)}
-    return [{unquote(key): _value(text, key not in others) for key, text in row.items()} for row in rows]
-
-
-def _is_int32(text: str) -> bool:
-    return _INTEGER.fullmatch(text) is not None and -(1 << 31) <= int(text) < 1 << 31
-
-
-def _value(text: str, is_integer: bool) -> PartitionValue:
-    value = None if text == _NULL else int(text) if is_integer else unquote(text)
-    return PartitionValue(value, "int32" if is_integer else "string")
 
 
 class InputFiles(NamedTuple):
@@ -198,10 +165,10 @@ def reader(
     try:
         if span is not None and is_text:
             file = section(file, *span)
-        inner = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1, values or {}))
+        inner = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1))
         if span is not None and not is_text:
             inner.cut(*span, first)
-        return inner
+        return HiveReader(inner, values) if values else inner
     except BaseException:
         file.close()
         raise

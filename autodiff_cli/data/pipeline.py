@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import leftovers, output
 from autodiff_cli.data.compression import compressed
-from autodiff_cli.data.inputs import Path, Values, expanded, reader, style_of
+from autodiff_cli.data.inputs import Path, expanded, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.readers.hive import Values
 from autodiff_cli.data.row_blocks import Reader, Tally, Writer, field_of
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram

@@ -127,7 +127,6 @@ class InputFile(NamedTuple):
         columns: the names of the columns, for a file without names or a part of a file.
         unbuffered: whether rows are passed on as soon as they arrive.
         line: the number of the first line, for a part of a text file.
-        values: the value and the type of each partition column, which only formats of Arrow have.
     """
 
     file: BinaryIO
@@ -136,7 +135,6 @@ class InputFile(NamedTuple):
     columns: Sequence[str] | None = None
     unbuffered: bool = False
     line: int = 1
-    values: Mapping[str, tuple[object, str]] = MappingProxyType({})
 
 
 class ParquetLayout(NamedTuple):

@@ -20,11 +20,11 @@ import numpy as np
 from autodiff_cli import __version__
 from autodiff_cli.data import output, storage
 from autodiff_cli.data.compression import compressed
-from autodiff_cli.data.inputs import PartitionValue
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.parts.partitions import BYTES, Partition
 from autodiff_cli.data.parts.run_directory import JOB
 from autodiff_cli.data.pipeline import check_same, encoded
+from autodiff_cli.data.readers.hive import PartitionValue
 from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.data.writers.totals import TotalsPartWriter

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from autodiff_cli.data import inputs, storage
-from autodiff_cli.data.inputs import Values
 from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.readers import arrow_csv
+from autodiff_cli.data.readers.hive import Values
 from autodiff_cli.data.readers.lines import LONGEST, lines_in
 from autodiff_cli.data.row_blocks import Reader
 from autodiff_cli.errors import AutodiffError

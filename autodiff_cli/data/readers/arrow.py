@@ -70,11 +70,7 @@ class ArrowReader(Reader):
             else:
                 self._opened = self._ipc(self._file)
                 self._schema = self._opened.schema
-            self._own = tuple(self._schema.names)
-        self._values = {name: value for name, value in source.values.items() if name not in self._own}
-        for name, (_, kind) in self._values.items():
-            self._schema = self._schema.append(self._arrow.field(name, self._arrow.type_for_alias(kind)))
-        self.columns = tuple(self._schema.names)
+            self.columns = tuple(self._schema.names)
 
     def _ipc(self, file: IO[bytes]) -> Any:
         ipc = self._arrow.ipc
@@ -149,26 +145,12 @@ class ArrowReader(Reader):
                 if batch is None:
                     return
                 batch.validate(full=True)
-            yield self._with_values(batch) if self._values else batch
-
-    def _with_values(self, batch: RecordBatch) -> RecordBatch:
-        """Return a batch with its partition columns."""
-        pa, schema = self._arrow, self.schema
-        columns = {name: batch.column(name) for name in batch.schema.names}
-        for name, (value, _) in self._values.items():
-            columns[name] = pa.repeat(pa.scalar(value, schema.field(name).type), batch.num_rows)
-        names = schema.names if self.only is None else self.only
-        return pa.RecordBatch.from_arrays([columns[n] for n in names], schema=pa.schema([schema.field(n) for n in names]))
-
-    @property
-    def _read(self) -> list[str] | None:
-        """The columns to read from the file; ``None`` for all."""
-        return None if self.only is None else [name for name in self.only if name in self._own] or list(self._own[:1])
+            yield batch
 
     def _unchecked(self) -> Iterator[RecordBatch]:
         if self._is_parquet:
             for groups in self._portions():
-                yield from self._opened.iter_batches(BLOCK_ROWS, groups, self._read)
+                yield from self._opened.iter_batches(BLOCK_ROWS, groups, self.only)
         elif hasattr(self._opened, "num_record_batches"):
             for i in range(self._opened.num_record_batches):
                 yield from self._parts(self._opened.get_batch(i))
@@ -193,8 +175,8 @@ class ArrowReader(Reader):
             yield portion
 
     def _parts(self, batch: RecordBatch) -> Iterator[RecordBatch]:
-        if self._read is not None:
-            batch = batch.select(self._read)
+        if self.only is not None:
+            batch = batch.select(self.only)
         for start in range(0, batch.num_rows, BLOCK_ROWS):
             yield batch.slice(start, BLOCK_ROWS)
 

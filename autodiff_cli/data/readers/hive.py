@@ -1,0 +1,153 @@
+"""The reader of a file in folders such as ``year=2024/month=1``, whose names contain the values of further columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from autodiff_cli.data.column_values import is_number, json_text
+from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, ParquetLayout, Reader, ReadRequest
+from autodiff_cli.report.records import delimited
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+_INT32 = np.iinfo(np.int32)
+
+
+class PartitionValue(NamedTuple):
+    """The value of a partition column in all rows of a file, and the type of the column in Arrow: int32 or string."""
+
+    value: int | str | None
+    type: str
+
+
+Values = Mapping[str, PartitionValue]
+"""The partition columns of a file."""
+
+
+def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]:
+    """Return the partition columns of files, given the path of the folder of each file.
+
+    As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
+    """
+    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
+    texts = {text for row in rows for text in row.items()}
+    others = {key for key, text in texts if text != _NULL and not _is_int32(text)}
+    return [{unquote(key): _value(text, key not in others) for key, text in row.items()} for row in rows]
+
+
+def _is_int32(text: str) -> bool:
+    return _INTEGER.fullmatch(text) is not None and _INT32.min <= int(text) <= _INT32.max
+
+
+def _value(text: str, is_integer: bool) -> PartitionValue:
+    value = None if text == _NULL else int(text) if is_integer else unquote(text)
+    return PartitionValue(value, "int32" if is_integer else "string")
+
+
+class HiveReader(Reader):
+    """A reader that adds columns with one value for all rows of the file.
+
+    Args:
+        inside: the reader of the file.
+        values: the values of the partition columns; a column that the file contains is not added.
+    """
+
+    def __init__(self, inside: Reader, values: Values) -> None:
+        self._inside = inside
+        self._values = {name: value for name, value in values.items() if name not in inside.columns}
+        self.name, self.form, self.nested = inside.name, inside.form, inside.nested
+        self.parallel, self.total, self.done = inside.parallel, inside.total, inside.done
+        self.columns = (*inside.columns, *self._values)
+
+    @property
+    def estimate(self) -> float:
+        """The approximate number of rows; see ``Reader``."""
+        return self._inside.estimate
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the file and of the partition columns."""
+        schema = self._inside.schema
+        for name, (_, kind) in self._values.items() if schema is not None else ():
+            schema = schema.append(pyarrow_if_there().field(name, pyarrow_if_there().type_for_alias(kind)))
+        return schema
+
+    @property
+    def is_random_access(self) -> bool:
+        return self._inside.is_random_access
+
+    @property
+    def layout(self) -> ParquetLayout | None:
+        return self._inside.layout
+
+    def cut(self, start: int, stop: int, first: int) -> None:
+        self._inside.cut(start, stop, first)
+
+    def pieces(self) -> Iterator[Any]:
+        if self.only is not None:
+            self._inside.only = [name for name in self.only if name not in self._values]
+        for piece in self._inside.pieces():
+            self.done = self._inside.done
+            yield piece
+        self.done = self._inside.done
+
+    def block(self, piece: Any, request: ReadRequest) -> Block:
+        """Return the rows of a piece with the partition columns; see ``Reader.block``."""
+        numbers = tuple(name for name in request.numbers if name not in self._values)
+        kept = tuple(name for name in request.kept if name not in self._values)
+        texts = tuple(name for name in request.texts if name not in self._values)
+        inner = replace(request, numbers=numbers, kept=kept, texts=texts, new=(*request.new, *self._values))
+        block = self._inside.block(piece, inner)
+        if block.raw is not None and self._values:
+            block.raw = self._extended(block.raw)
+        block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.kept if n in self._values}}
+        block.texts = {**block.texts, **{n: self._column(n, block.rows) for n in request.texts if n in self._values}}
+        return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
+
+    def close(self) -> None:
+        self._inside.close()
+
+    def _column(self, name: str, rows: int) -> Column:
+        value, kind = self._values[name]
+        if not pyarrow_loaded():
+            return [value] * rows
+        pa = pyarrow_if_there()
+        return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
+
+    def _with_numbers(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
+        bad = BadRows(block.where, request.on_error, request.finite)
+        for name in names:
+            value = self._values[name].value
+            known = is_number(str(value))
+            block.numbers[name] = np.full(block.rows, float(str(value)) if known else np.nan)
+            for i, line in enumerate(() if known else block.lines):
+                bad.add_cell(i, line, name, value)
+        if not bad.found:
+            return block
+        skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
+        bad.found.update(block.problems)
+        block = bad.applied_to(block)
+        block.bad, block.first_bad = block.bad + skipped, first or block.first_bad
+        return block
+
+    def _extended(self, raw: list[str] | bytes) -> list[str] | bytes:
+        """Return lines of text with the partition columns appended to each line."""
+        values = {name: value for name, (value, _) in self._values.items()}
+        if self.form == "ndjson":
+            members = json_text(values)[1:]
+            if isinstance(raw, bytes):  # no object is empty
+                return raw.replace(b"}\n", f", {members}\n".encode())
+            opened = [line[:-1].rstrip() for line in raw]
+            return [f"{line}{'' if line == '{' else ', '}{members}" for line in opened]
+        added = delimited([["", *("" if value is None else value for value in values.values())]], self.form)[:-1]
+        if isinstance(raw, bytes) and "\n" not in added:
+            return raw.replace(b"\n", f"{added}\n".encode())
+        lines = raw.decode().split("\n")[:-1] if isinstance(raw, bytes) else raw
+        return [line + added for line in lines]
