@@ -486,7 +486,8 @@ class Compiler:
             "",
             *(_LATER if "_decompositions()" in text else []),
         ]
-        return "\n".join([*header, text, ""])
+        own = f"_numerics_{self.table.subject}__"
+        return re.sub(r"_numerics_(\w+?)__", r"\1_arrays", "\n".join([*header, text, ""]).replace(own, "arrays"))
 
     def _imports(self, text: str) -> list[str]:
         lines: dict[str, set[str]] = {"autodiff_cli.autograd.primitives.declare": {"Declarations"}}

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.numerics import activation as _numerics_activation__
+from autodiff_cli.numerics import activation as activation_arrays
 from autodiff_cli.ops.rules.activation import sigmoid, sigmoid_slope, softmax
 from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.views import narrow
@@ -31,4 +31,4 @@ def _gated_by_x(g: Any, x: Any, dim: Any) -> Any:
     b = narrow(x, dim, half, half)
     gate = sigmoid(b)
     return cat((g * gate, (g * a) * sigmoid_slope(b, gate)), dim)
-gated: TensorFunction = _declare('glu', _numerics_activation__.glu, {'x': _gated_by_x}, statics={'dim': -1}, public=False)
+gated: TensorFunction = _declare('glu', activation_arrays.glu, {'x': _gated_by_x}, statics={'dim': -1}, public=False)

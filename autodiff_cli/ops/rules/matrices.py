@@ -10,7 +10,7 @@ from typing import Any
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.numerics import matrices as _numerics_matrices__
+from autodiff_cli.numerics import matrices as arrays
 from autodiff_cli.numerics.matrices import half_lower, is_vector
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -25,7 +25,7 @@ def mT(x: Any) -> Any:
     return transpose(x, -2, -1)
 def symmetric(x: Any) -> Any:
     return (x + mT(x)) / 2
-inv: TensorFunction = _declare('inv', _numerics_matrices__.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
+inv: TensorFunction = _declare('inv', arrays.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 inverse = inv
 solve: TensorFunction = _declare.composed('solve', lambda A, B, left=True: solve_left(A, B) if left else mT(solve_left(mT(A), mT(B))), dict(A=TENSOR, B=TENSOR, left=FLAG), tensors=('A', 'B'), summary='solution X of A @ X = B for a vector or matrix B, or of X @ A = B with left=false', formula='-solve(A.mT, g) @ X.mT, solve(A.mT, g)', domain='A is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], [1.0, -2.0]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]]), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [[[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [0.5, 3.0]]]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]], False), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [1.0, 2.0]),))
 cholesky: TensorFunction = _declare.composed('cholesky', lambda x, upper=False: mT(cholesky_lower(x)) if upper else cholesky_lower(x), dict(x=TENSOR, upper=FLAG), tensors=('x',), summary='lower triangular L with L @ L.mT = x, or its transpose with upper=true', formula='the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal', domain='x is symmetric and positive definite', convention='only the symmetric part of x is used, and the derivative is symmetric (PyTorch)', samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[[4.0, 1.0], [1.0, 3.0]], [[2.0, -0.5], [-0.5, 1.0]]],), ([[4.0, 1.0], [1.0, 3.0]], True),))
@@ -35,7 +35,7 @@ def _pinv_by_x(g: Any, x: Any, out: Any) -> Any:
     columns = matmul(matmul(p, out), mT(g))
     first = rows - matmul(x, matmul(out, rows))
     return ((first + columns) - matmul(matmul(columns, out), x)) - matmul(p, matmul(g, p))
-pinv: TensorFunction = _declare('pinv', _numerics_matrices__.pinv, {'x': _pinv_by_x}, statics={'rtol': None}, kinds={'rtol': optional(NUMBER)}, node='LinalgPinvBackward0', summary='pseudo-inverse of each matrix', formula='-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)', aliases=('pinverse',), smooth='the rank of x does not change', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],),))
+pinv: TensorFunction = _declare('pinv', arrays.pinv, {'x': _pinv_by_x}, statics={'rtol': None}, kinds={'rtol': optional(NUMBER)}, node='LinalgPinvBackward0', summary='pseudo-inverse of each matrix', formula='-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)', aliases=('pinverse',), smooth='the rank of x does not change', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],),))
 pinverse = pinv
 _declare.python('matrix_power', ('x', 'n'), parameters=('x', 'n'), defaults=(), tensors=('x',), kinds={'x': TENSOR, 'n': WHOLE}, summary='product of n factors x, or of -n factors inv(x) for negative n', domain='n >= 0, or x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], 3), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], 2), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 0),))
 def _matrix_exp_by_x(g: Any, x: Any) -> Any:
@@ -43,13 +43,13 @@ def _matrix_exp_by_x(g: Any, x: Any) -> Any:
     t = mT(x)
     block = cat((cat((t, g), -1), cat((zeros_like(g), t), -1)), -2)
     return matrix_exp(block)[..., :n, n:]
-matrix_exp: TensorFunction = _declare('matrix_exp', _numerics_matrices__.matrix_exp, {'x': _matrix_exp_by_x}, node='LinalgMatrixExpBackward0', summary='exponential of each matrix: I + x + x @ x/2 + ...', formula='the upper right block of matrix_exp([[x.mT, g], [0, x.mT]])', aliases=('expm',), samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
+matrix_exp: TensorFunction = _declare('matrix_exp', arrays.matrix_exp, {'x': _matrix_exp_by_x}, node='LinalgMatrixExpBackward0', summary='exponential of each matrix: I + x + x @ x/2 + ...', formula='the upper right block of matrix_exp([[x.mT, g], [0, x.mT]])', aliases=('expm',), samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 expm = matrix_exp
 def _solve_left_by_x(g: Any, x: Any, out: Any) -> Any:
     right = solve(mT(x), g)
     return ((-unsqueeze(right, -1)) * unsqueeze(out, -2)) if is_vector(x.shape, g.shape) else (-matmul(right, mT(out)))
-solve_left: TensorFunction = _declare('solve', _numerics_matrices__.solve, {'x': _solve_left_by_x, 'y': lambda g, x: solve(mT(x), g)}, node='LinalgSolveExBackward0', public=False)
+solve_left: TensorFunction = _declare('solve', arrays.solve, {'x': _solve_left_by_x, 'y': lambda g, x: solve(mT(x), g)}, node='LinalgSolveExBackward0', public=False)
 def _cholesky_lower_by_x(g: Any, out: Any) -> Any:
     lower = matmul(mT(out), g) * half_lower(out.shape[-1], out.dtype)
     return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
-cholesky_lower: TensorFunction = _declare('cholesky', _numerics_matrices__.cholesky, {'x': _cholesky_lower_by_x}, node='LinalgCholeskyExBackward0', public=False)
+cholesky_lower: TensorFunction = _declare('cholesky', arrays.cholesky, {'x': _cholesky_lower_by_x}, node='LinalgCholeskyExBackward0', public=False)

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import array_of
-from autodiff_cli.numerics import summaries as _numerics_summaries__
+from autodiff_cli.numerics import summaries as arrays
 from autodiff_cli.numerics.reduce import count
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import equal_shares, put_one_back
@@ -32,7 +32,7 @@ def sum_with_mean(by_measure: Any, g: Any, x: Any, dim: Any) -> Any:
 _declare.python('var_mean', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='the variance and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
 _declare.python('std_mean', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='the standard deviation and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
 _declare.python('aminmax', ('dim', 'keepdim'), parameters=('x', 'dim', 'keepdim'), defaults=(None, False, ), tensors=('x',), kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='the minimum and the maximum of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
-nan_to_num: TensorFunction = _declare('nan_to_num', _numerics_summaries__.numbers_for, {'x': lambda g, x: where(np.isfinite(array_of(x)), g, 0.0)}, statics={'nan': 0.0, 'posinf': None, 'neginf': None}, kinds={'nan': optional(NUMBER), 'posinf': optional(NUMBER), 'neginf': optional(NUMBER)}, selects=True, summary='x with nan replaced by a number (0 if left out), and infinities by numbers (the largest and smallest if left out)', formula='1 where x is finite, else 0', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1.0, 2.0, 3.0),))
+nan_to_num: TensorFunction = _declare('nan_to_num', arrays.numbers_for, {'x': lambda g, x: where(np.isfinite(array_of(x)), g, 0.0)}, statics={'nan': 0.0, 'posinf': None, 'neginf': None}, kinds={'nan': optional(NUMBER), 'posinf': optional(NUMBER), 'neginf': optional(NUMBER)}, selects=True, summary='x with nan replaced by a number (0 if left out), and infinities by numbers (the largest and smallest if left out)', formula='1 where x is finite, else 0', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1.0, 2.0, 3.0),))
 nansum: TensorFunction = _declare.composed('nansum', lambda x, dim=None, keepdim=False, dtype=None: sum(where(isnan(x), 0.0, x), dim, keepdim, dtype), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='the sum of the elements that are not nan, or sums along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, True),))
 def _nanmean_composed(x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     bad = isnan(x)
@@ -46,11 +46,11 @@ _declare.python('cumulative_trapezoid', ('y', 'x', 'dx', 'dim'), parameters=('y'
 def _variance_and_mean_by_x(g: Any, x: Any, dim: Any, correction: Any) -> Any:
     by_measure = (None) if g[0] is None else var_vjp(g[0], x, dim, correction)
     return sum_with_mean(by_measure, g[1], x, dim)
-variance_and_mean: TensorFunction = _declare.several('var_mean', _numerics_summaries__.variance_and_mean, _variance_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
+variance_and_mean: TensorFunction = _declare.several('var_mean', arrays.variance_and_mean, _variance_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
 def _deviation_and_mean_by_x(g: Any, x: Any, dim: Any, correction: Any) -> Any:
     by_measure = (None) if g[0] is None else var_vjp(over_size(g[0], reshape(deviation(x, dim, correction, False), g[0].shape) * 2), x, dim, correction)
     return sum_with_mean(by_measure, g[1], x, dim)
-deviation_and_mean: TensorFunction = _declare.several('std_mean', _numerics_summaries__.deviation_and_mean, _deviation_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
-nanmedian_along: TensorFunction = _declare.several('nanmedian', _numerics_summaries__.nanmedian_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='NanmedianBackward1', results=('values', 'indices'), constant=('indices',), public=False)
-nanmedian_of_all: TensorFunction = _declare('nanmedian', _numerics_summaries__.nanmedian, {'x': lambda g, x, out: equal_shares(g, x, out, None)}, node='NanmedianBackward0', public=False)
-mode_along: TensorFunction = _declare.several('mode', _numerics_summaries__.most_frequent, put_one_back, statics={'dim': -1, 'keepdim': False}, results=('values', 'indices'), constant=('indices',), public=False)
+deviation_and_mean: TensorFunction = _declare.several('std_mean', arrays.deviation_and_mean, _deviation_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
+nanmedian_along: TensorFunction = _declare.several('nanmedian', arrays.nanmedian_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='NanmedianBackward1', results=('values', 'indices'), constant=('indices',), public=False)
+nanmedian_of_all: TensorFunction = _declare('nanmedian', arrays.nanmedian, {'x': lambda g, x, out: equal_shares(g, x, out, None)}, node='NanmedianBackward0', public=False)
+mode_along: TensorFunction = _declare.several('mode', arrays.most_frequent, put_one_back, statics={'dim': -1, 'keepdim': False}, results=('values', 'indices'), constant=('indices',), public=False)
