@@ -98,6 +98,13 @@ class Code:
             self.fragments[instruction] = fragment
         self.results = {name: self._as_number(operand) for name, operand in results.items()}
 
+    @property
+    def body(self) -> tuple[list[tuple[str, str]], str]:
+        """The statements of a helper function, and the expression of its value."""
+        statements = dict(self.statements)
+        value = statements.pop("value", self.results["value"])
+        return list(statements.items()), value
+
     def _free_name(self, taken: set[str]) -> str:
         """Return the next free name among ``v1``, ``v2``, ..."""
         self._count += 1

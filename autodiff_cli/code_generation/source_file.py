@@ -171,14 +171,10 @@ def _module(
 
 
 def _defined(name: str, code: Code) -> str:
-    body = [*(f"{own} = {text}" for own, text in code.statements if own != "value"), f"return {_value(code)}"]
+    statements, value = code.body
+    body = [*(f"{own} = {text}" for own, text in statements), f"return {value}"]
     head = [f"def {name}({', '.join(code.variables.values())}):", f'    """{code.about}"""']
     return "\n".join([*head, *(f"    {line}" for line in body)])
-
-
-def _value(code: Code) -> str:
-    """Return the expression that a helper function returns."""
-    return next((text for own, text in code.statements if own == "value"), code.results["value"])
 
 
 def _tuple(entries: Sequence[str]) -> str:
@@ -195,7 +191,7 @@ def _c(parts: SourceFile) -> str:
     helpers = [name for name in target.helpers if parts.used([f"{name}("])]
     usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
     usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
-    body = _c_constants(parts.code)
+    body = _c_constants(parts.code, parts.code.statements)
     body += [f"grad[{i}] = {text};" for i, text in enumerate(parts.gradient)]
     if parts.order == 2:
         body += [f"hess[{i}] = {text};" for i, text in enumerate(parts.hessian)]
@@ -225,13 +221,13 @@ def _c(parts: SourceFile) -> str:
 
 def _c_function(name: str, code: Code) -> str:
     arguments = ", ".join(f"const double {variable}" for variable in code.variables.values())
-    lines = [f"/* {code.about} */", f"static double {name}({arguments})", "{"]
-    lines += [f"    {line}" for line in _c_constants(code) if " value = " not in line]
-    return "\n".join([*lines, f"    return {_value(code)};", "}", ""])
+    statements, value = code.body
+    head = [f"/* {code.about} */", f"static double {name}({arguments})", "{"]
+    return "\n".join([*head, *(f"    {line}" for line in _c_constants(code, statements)), f"    return {value};", "}", ""])
 
 
-def _c_constants(code: Code) -> list[str]:
-    return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
+def _c_constants(code: Code, statements: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in statements]
 
 
 # JavaScript
@@ -265,20 +261,16 @@ def javascript_list(name: str, code: Code, beside: Mapping[str, Code]) -> str:
 
 def _javascript_body(name: str, code: Code, beside: Mapping[str, Code], returned: str) -> str:
     lines = [
-        f"function {name}({', '.join(code.variables.values())}) {{",
-        *(f"    const {own} = {text};" for own, text in code.statements),
-        f"    return {returned};",
-        "}",
+        _javascript_function(name, code, code.statements, returned),
         *(f"\n{helper}".rstrip("\n") for own, helper in code.target.helpers.items() if _used([f"{own}("], code, beside)),
-        *(f"\n{_javascript_function(own, each)}" for own, each in beside.items()),
+        *(f"\n/** {each.about} */\n{_javascript_function(own, each, *each.body)}" for own, each in beside.items()),
     ]
     return "\n".join(lines)
 
 
-def _javascript_function(name: str, code: Code) -> str:
-    body = [*(f"const {own} = {text};" for own, text in code.statements if own != "value"), f"return {_value(code)};"]
-    head = [f"/** {code.about} */", f"function {name}({', '.join(code.variables.values())}) {{"]
-    return "\n".join([*head, *(f"    {line}" for line in body), "}"])
+def _javascript_function(name: str, code: Code, statements: Sequence[tuple[str, str]], returned: str) -> str:
+    head = f"function {name}({', '.join(code.variables.values())}) {{"
+    return "\n".join([head, *(f"    const {own} = {text};" for own, text in statements), f"    return {returned};", "}"])
 
 
 def _list(entries: Sequence[str]) -> str:

@@ -83,9 +83,9 @@ def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Raises:
         LimitError: if the rows contain more numbers than an output may have.
     """
-    kept = list(rows)
-    check_printed(sum(places(value.shape) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
-    return [{column: plain(value) for column, value in row.items()} for row in kept]
+    records = list(rows)
+    check_printed(sum(places(value.shape) for row in records for value in row.values() if isinstance(value, np.ndarray)))
+    return [{column: plain(value) for column, value in row.items()} for row in records]
 
 
 class Evaluation:
