@@ -68,12 +68,12 @@ def offers(args: Sequence[str], incomplete: str) -> Items:
         return _values(line.waiting, incomplete, line)
     if equals and name in named:
         return [_prefixed(item, f"{name}=") for item in _values(named[name], value, line)]
-    found = _option_names(parameters, incomplete, line.options) if incomplete.startswith("-") else []
+    result = _option_names(parameters, incomplete, line.options) if incomplete.startswith("-") else []
     arguments = [p for p in parameters if isinstance(p, click.Argument)]
     taken = len(line.positional)
-    if not found and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):
+    if not result and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):
         return _values(arguments[min(taken, len(arguments) - 1)], incomplete, line)
-    return found if incomplete else _option_names(parameters, "--", line.options)
+    return result if incomplete else _option_names(parameters, "--", line.options)
 
 
 def _sorted(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
@@ -154,8 +154,8 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.names import CONSTANTS
 
-    found = _WORD.search(text)
-    word = found.group() if found else "" if call else text
+    matched = _WORD.search(text)
+    word = matched.group() if matched else "" if call else text
     before = text[: len(text) - len(word)]
     method = before.endswith(".")
     if call and not word:  # all functions would be too many

@@ -269,12 +269,12 @@ def style_of(path: str, files: tuple[str, ...]) -> str:
     """
     from autodiff_cli.errors import UsageError
 
-    found = known.of_suffix(path, files)
-    if found is None:
+    result = known.of_suffix(path, files)
+    if result is None:
         raise UsageError(
             f"cannot tell the format of '{path}' from its name", hint=f"use a name that ends in one of {known.suffixes(files)}"
         )
-    return found
+    return result
 
 
 def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:

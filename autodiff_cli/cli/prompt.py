@@ -76,8 +76,8 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
         from autodiff_cli.cli.session import COMMANDS
 
         return sorted(name for name in (*COMMANDS, "save", "help") if name.startswith(before[1:])), len(before) - 1
-    found = _WORD.search(before)
-    word = found.group() if found else ""
+    matched = _WORD.search(before)
+    word = matched.group() if matched else ""
     thing, dot, part = word.rpartition(".")
     known = interpreter.members_of(thing) if dot else interpreter.known()
     return sorted(name for name in known if name.startswith(part) and not name.startswith("_")), len(part)
@@ -128,13 +128,13 @@ def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], st
             readline.read_history_file(path)
         except OSError:
             path = None
-    found: list[str] = []
+    result: list[str] = []
 
     def complete(text: str, state: int) -> str | None:
         if state == 0:
             names, length = completions(interpreter, readline.get_line_buffer()[: readline.get_endidx()])
-            found[:] = [text[: len(text) - length] + name for name in names]
-        return found[state] if state < len(found) else None
+            result[:] = [text[: len(text) - length] + name for name in names]
+        return result[state] if state < len(result) else None
 
     readline.set_completer(complete)
     readline.set_completer_delims(" \t\n()[],;=+-*/%@^<>!:")

@@ -261,10 +261,10 @@ def _slopes(step: Step, name: str, values: Mapping[Key, Any], keys: Sequence[Key
     if type(output) is not Tensor or not output.requires_grad:
         return dict.fromkeys(keys, 0.0)
     try:
-        found = grad(output.sum(), [given[key] for key in keys], materialize_grads=True)
+        result = grad(output.sum(), [given[key] for key in keys], materialize_grads=True)
     except GraphError:  # a derivative that is not implemented
         return dict.fromkeys(keys, math.nan)
-    return {key: slope._data for key, slope in zip(keys, found, strict=True)}
+    return {key: slope._data for key, slope in zip(keys, result, strict=True)}
 
 
 def _moved(step: Step, values: Mapping[Key, Any], errors: Mapping[Key, Any], eps: float) -> Array:

@@ -74,11 +74,11 @@ def _felt(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Fe
 
     eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
     for line in _lines(evaluation, met):
-        found = _Felt(line, *changes(line, highest, eps))
-        if not found.changes and found.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
-            found = _Felt(line, *far_changes(line, highest, eps))
-        if found.changes or found.jump is not None:
-            yield found
+        result = _Felt(line, *changes(line, highest, eps))
+        if not result.changes and result.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
+            result = _Felt(line, *far_changes(line, highest, eps))
+        if result.changes or result.jump is not None:
+            yield result
 
 
 def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:

@@ -72,21 +72,21 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
     if not numbers or by_hand or not evaluation.variables or not rounding_trials.fits(evaluation, exact.order):
         return notes
-    found = rounding_trials.derivatives(evaluation, exact.order)
+    result = rounding_trials.derivatives(evaluation, exact.order)
     ended = list(overflow.ends(trace))
     far = overflow.is_far(trace)
     wrong_value = (exact.value() if shows_value and not value_lost else None) if ended else None
-    suspects = list(found)
+    suspects = list(result)
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
-        suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / SUSPECT, moves)
+        suspects = rounding_trials.uncertain(evaluation, exact.order, result, exact.limit / SUSPECT, moves)
     if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
-        suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
+        suspects = [key for key, value in result.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
-    wrongs = exact.derivatives(found, suspects)
+    wrongs = exact.derivatives(result, suspects)
     if wrongs is None:
-        sure = [] if ended or far else rounding_trials.uncertain(evaluation, exact.order, found, exact.limit, moves=False)
+        sure = [] if ended or far else rounding_trials.uncertain(evaluation, exact.order, result, exact.limit, moves=False)
         return [*notes, *_suspected(evaluation, steps, sure)]
     if ended:
         return [*notes, *_ended(evaluation, ended[0], [*(wrong_value or []), *wrongs])]

@@ -71,15 +71,15 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
     start = None if cotangent is None else new_tensor(cotangent)
     total = output if start is not None or not output.shape else output.sum()
     try:
-        found = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
+        result = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
     except GraphError:  # a derivative that is not implemented
         return []
     for _ in range(order - 1):
-        parts = [part.sum() for part in found if part.requires_grad]
+        parts = [part.sum() for part in result if part.requires_grad]
         if not parts:
             return []
-        found = grad(sum(parts[1:], parts[0]), inputs, create_graph=True, materialize_grads=True)
-    return [(key, part._data) for key, part in zip(leaves, found, strict=True)]
+        result = grad(sum(parts[1:], parts[0]), inputs, create_graph=True, materialize_grads=True)
+    return [(key, part._data) for key, part in zip(leaves, result, strict=True)]
 
 
 def _detached(value: object) -> Any:

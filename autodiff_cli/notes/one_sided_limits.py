@@ -67,29 +67,29 @@ class Line(NamedTuple):
             current = self._number(evaluation.recomputed(leaves))
         except AutodiffError:  # a function rejects an argument outside of its domain
             return [np.array([math.nan])] * (order + 1)
-        found = [np.array([float(current._data)])]
+        result = [np.array([float(current._data)])]
         inputs = list(leaves.values())
         own = list(leaves).index(self.name)
         for k in range(1, order + 1):
-            if math.isnan(found[0][0]):
-                found.append(np.array([math.nan]))
+            if math.isnan(result[0][0]):
+                result.append(np.array([math.nan]))
             elif not current._requires_grad:
-                found.append(np.zeros(sum(x.numel() for x in inputs) if k == 2 else 1))
+                result.append(np.zeros(sum(x.numel() for x in inputs) if k == 2 else 1))
             else:
                 slopes = grad(current, inputs, create_graph=k < order, materialize_grads=True)
                 current = slopes[own][self.element] if self.element else slopes[own]
-                found.append(np.concatenate([np.ravel(s._data) for s in slopes]) if k == 2 else np.ravel(current._data))
-        return found
+                result.append(np.concatenate([np.ravel(s._data) for s in slopes]) if k == 2 else np.ravel(current._data))
+        return result
 
     def steps(self, shift: float) -> Trace:
         """Return the trace of the program at the shifted point; it ends where a function rejects its argument."""
         evaluator = self.evaluation.again({self.name: self._moved(shift)})
         evaluator.tensors.listing = True
-        found: Trace = []
-        evaluator.tensors.steps = found
+        result: Trace = []
+        evaluator.tensors.steps = result
         with suppress(AutodiffError):
             evaluator.run()
-        return found
+        return result
 
     def _moved(self, shift: float) -> Tensor:
         moved = np.array(self.evaluation.leaves[self.name]._data)
@@ -182,12 +182,12 @@ def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
     It is hidden in floats if the value is steep on one side, or the jump is small beside the values around it.
     """
     try:
-        found = _first_exact(evaluation, ("jump",))
+        result = _first_exact(evaluation, ("jump",))
     except AutodiffError:
         return None
-    if found is None:
+    if result is None:
         return None
-    where, (before, after) = found[0], found[1].sides
+    where, (before, after) = result[0], result[1].sides
     least = 1e-20 * max(abs(before), abs(after))  # the values are those at a small distance
     left, right = (0.0 if abs(side) < least else float(side) for side in (before, after))
     return Discontinuity("jump", where, left, right)
@@ -224,17 +224,17 @@ def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[flo
     """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
     place = abs(line.value)
     here = line.look(0.0, order)
-    found, jumps = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
-    if not place and not found and jumps is None:
-        found, jumps = _changes(line, here, [eps**power for power in STEPS])
-        found = [change for change in found if change.settled]  # a change that shrinks with the steps is not a kink
-    return found, jumps
+    result, jumps = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
+    if not place and not result and jumps is None:
+        result, jumps = _changes(line, here, [eps**power for power in STEPS])
+        result = [change for change in result if change.settled]  # a change that shrinks with the steps is not a kink
+    return result, jumps
 
 
 def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
-    found, jumps = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
-    return [change for change in found if change.settled], jumps
+    result, jumps = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
+    return [change for change in result if change.settled], jumps
 
 
 def nearest(line: Line, eps: float) -> float:
@@ -245,15 +245,15 @@ def nearest(line: Line, eps: float) -> float:
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
     order = len(here) - 1
     left, right = ([line.look(side * step, order) for step in steps] for side in (-1, 1))
-    found = []
+    result = []
     for k in range(1, order + 1):
         for i, used in enumerate(here[k]):
             # A side without values has a single nan for all derivatives.
             limits = [_limit([float(look[k][min(i, len(look[k]) - 1)]) for look in side]) for side in (left, right)]
             (before, of_before), (after, of_after) = limits
-            found.append(Change(k, i, float(used), before, after, of_before + of_after))
+            result.append(Change(k, i, float(used), before, after, of_before + of_after))
     before_values, after_values = ([float(look[0][0]) for look in side] for side in (left, right))
-    return [change for change in found if change.differs], jump(before_values, after_values, float(here[0][0]))
+    return [change for change in result if change.differs], jump(before_values, after_values, float(here[0][0]))
 
 
 def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:

@@ -94,12 +94,12 @@ def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
     for node in around:
         for pattern, better in _table(overflow):
-            found: dict[str, Syntax] = {}
-            if _matches(pattern, node, found):
+            result: dict[str, Syntax] = {}
+            if _matches(pattern, node, result):
                 written = parse(better).children[0]
-                names = {part.text for part in walk(written) if part.kind == "NAME"} - set(found)
+                names = {part.text for part in walk(written) if part.kind == "NAME"} - set(result)
                 if all(name in FUNCTIONS for name in names):
-                    return unparse(_filled(written, found))
+                    return unparse(_filled(written, result))
     return None
 
 

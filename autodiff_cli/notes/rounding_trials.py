@@ -101,13 +101,13 @@ def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = Fal
 def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Found:
     """Return the derivatives up to the given order; ``evaluated`` describes the arguments."""
     output, variables = evaluated(evaluation, seed, moves)
-    found: Found = {}
+    result: Found = {}
     for place in _places(evaluation):
         number = output if place is None else output[place]
         if number._requires_grad:
             each = partials(number, variables, order, evaluation.gradient)
-            found.update({(place, index): np.asarray(value) for index, value in each.items()})
-    return found
+            result.update({(place, index): np.asarray(value) for index, value in each.items()})
+    return result
 
 
 def _places(evaluation: Evaluation) -> Iterator[Place]:

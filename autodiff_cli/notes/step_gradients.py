@@ -28,5 +28,5 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
     start = evaluation.gradient
     if start is None:  # distinct weights prevent gradients of elements from cancelling
         start = new_tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
-    found = grad(output, list(results.values()), start, allow_unused=True)
-    return trace, {key: None if g is None else g._data for key, g in zip(results, found, strict=True)}
+    result = grad(output, list(results.values()), start, allow_unused=True)
+    return trace, {key: None if g is None else g._data for key, g in zip(results, result, strict=True)}

@@ -75,9 +75,9 @@ def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     weights[:, 0] *= 0.5
     moments = weights * t**by_order * (-np.cosh(t)) ** by_x * ((1 - decay) if by_order % 2 else (1 + decay))
     value = _SCIPY["kv"](v, x)
-    found = sign * value * np.sum(moments, axis=-1) / np.sum(weights * (1 + decay), axis=-1)
+    result = sign * value * np.sum(moments, axis=-1) / np.sum(weights * (1 + decay), axis=-1)
     at_0 = (-1.0) ** by_x * value if not by_order else np.full_like(x, math.nan)
-    return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, found))
+    return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, result))
 
 
 def _far_out(v: Array, x: Array, order: int, second: bool) -> Any:
@@ -164,22 +164,22 @@ def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
     radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))
     orders = v[:, None] + radius[:, None] * points
     values = _of_order(kind, orders, np.broadcast_to(x[:, None], orders.shape))
-    found = np.sum(values * weights, axis=-1) / radius**order
+    result = np.sum(values * weights, axis=-1) / radius**order
     zero = (x == 0) & (v > 0)
-    return np.where(zero, 0.0, np.where((x > 0) & (np.abs(v) <= _LARGEST_ORDER), found, math.nan))
+    return np.where(zero, 0.0, np.where((x > 0) & (np.abs(v) <= _LARGEST_ORDER), result, math.nan))
 
 
 def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
     if not order:
         return _of_order(kind, v, x)
     special = (x >= 2) & (v * v <= 4 * x) if kind == "iv" else _is_far(v, x)
-    found = np.full(x.shape, math.nan)
+    result = np.full(x.shape, math.nan)
     if np.any(special):
         there = v[special], x[special], order
-        found[special] = _growing(*there) if kind == "iv" else _far_out(*there, kind == "yv")
+        result[special] = _growing(*there) if kind == "iv" else _far_out(*there, kind == "yv")
     if not np.all(special):
-        found[~special] = _beside(kind, v[~special], x[~special], order)
-    return found
+        result[~special] = _beside(kind, v[~special], x[~special], order)
+    return result
 
 
 def bessel_partial(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
@@ -192,16 +192,16 @@ def bessel_partial(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> A
         if not by_x:
             return _by_order(kind, v, x, by_order)
         sign = 1 if kind == "iv" else -1
-        found: Any = 0.0
+        result: Any = 0.0
         for i in range(by_x + 1):
-            found = found + math.comb(by_x, i) * sign**i / 2**by_x * _by_order(kind, v - by_x + 2 * i, x, by_order)
+            result = result + math.comb(by_x, i) * sign**i / 2**by_x * _by_order(kind, v - by_x + 2 * i, x, by_order)
         if by_x > 1:
-            return found
+            return result
         # For 0 < v < 1 and small x, the order v - 1 is rounded: use the formula with v/x.
         other = v / x * _by_order(kind, v, x, by_order) + sign * _by_order(kind, v + 1, x, by_order)
         if by_order:
             other = other + by_order / x * _by_order(kind, v, x, by_order - 1)
-        return np.where((np.abs(v) < 1) & (x < 1) & (x > 0), other, found)
+        return np.where((np.abs(v) < 1) & (x < 1) & (x > 0), other, result)
 
     return in_blocks(by_argument, v, x)
 

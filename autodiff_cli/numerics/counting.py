@@ -41,8 +41,8 @@ _PARTS = {"values": 0, "inverse": 1, "counts": 2}
 def set_of(x: Array, part: str, dim: int | None) -> Any:
     flat = x.reshape(-1) if dim is None else x
     at: Any = None if dim is None else dimension(dim, x.ndim)
-    found = np.unique(flat, return_inverse=True, return_counts=True, axis=at)[_PARTS[part]]
-    return found.reshape(x.shape) if part == "inverse" and dim is None else found.reshape(-1) if part == "inverse" else found
+    result = np.unique(flat, return_inverse=True, return_counts=True, axis=at)[_PARTS[part]]
+    return result.reshape(x.shape) if part == "inverse" and dim is None else result.reshape(-1) if part == "inverse" else result
 
 
 def runs_of(x: Array, part: str, dim: int | None) -> Any:

@@ -139,11 +139,11 @@ def _series(n: int, sign: int, count: int, name: str) -> str:
 
 def far_out(n: int, order: int) -> tuple[float, ...]:
     """Return a series in 1/x, for x >= 20: the derivative of exp(-x)*I_n(x) of the given order, times sqrt(x)*x**order."""
-    found, factor = [], 1 / math.sqrt(2 * math.pi)
+    result, factor = [], 1 / math.sqrt(2 * math.pi)
     for k in range(28):
-        found.append(factor * math.prod(-k - 0.5 - i for i in range(order)))
+        result.append(factor * math.prod(-k - 0.5 - i for i in range(order)))
         factor *= -(4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1))
-    return tuple(found)
+    return tuple(result)
 
 
 _SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/max(size, 20)"
@@ -398,11 +398,11 @@ BETALN = "; ".join(
 @functools.cache
 def cotangent_polynomial(n: int) -> tuple[float, ...]:
     """Return the coefficients of the n-th derivative of cot as a polynomial in cot, with the lowest power first."""
-    found = [0, 1]
+    result = [0, 1]
     for _ in range(n):
-        slope = [k * c for k, c in enumerate(found)][1:]
-        found = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
-    return tuple(map(float, found))
+        slope = [k * c for k, c in enumerate(result)][1:]
+        result = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    return tuple(map(float, result))
 
 
 def polygamma(n: int) -> str | None:
@@ -477,11 +477,11 @@ def far_faddeeva(order: int) -> float:
 @functools.cache
 def far_terms(order: int) -> tuple[float, ...]:
     """Return the coefficients of z**(-2*k - 1 - order) in the derivative of the sum of (1/2)_k*z**(-2*k - 1), DLMF 7.12."""
-    found, factor = [], 1.0
+    result, factor = [], 1.0
     for k in range(30 + 2 * order):
-        found.append((-1) ** order * factor * math.prod(2 * k + 1 + i for i in range(order)))
+        result.append((-1) ** order * factor * math.prod(2 * k + 1 + i for i in range(order)))
         factor *= k + 0.5
-    return tuple(found)
+    return tuple(result)
 
 
 def _derivative_of_faddeeva(value: str, order: int, sign: int, constant: str) -> str:

@@ -36,7 +36,7 @@ def elliptic_integral(m: Array, order: int, second: bool) -> Any:
         # The radicand is (1 + root*exp(2*s))*(1 + root*exp(-2*s)), whose factors may overflow.
         small = np.exp(-2 * np.abs(s))
         base = np.exp(-np.abs(s)) / np.sqrt(small + root) / np.sqrt(1 + root * small)
-        found = _STEP * np.sum(powers * base, axis=-1)
-        return np.where(m == 1, math.inf, np.where(m == -math.inf, 0.0, found))
+        result = _STEP * np.sum(powers * base, axis=-1)
+        return np.where(m == 1, math.inf, np.where(m == -math.inf, 0.0, result))
 
     return in_blocks(sums, m)

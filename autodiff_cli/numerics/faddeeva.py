@@ -51,8 +51,8 @@ def _derivative(values: Any, sign: int, constant: float) -> Any:
         far = _is_far(x if sign > 0 else np.abs(x), order)  # erfcx has no asymptotic series for negative x
         middle = np.where(far, 1.0, x)
         near = _near(values(middle), middle, order, sign, constant)
-        found = np.where(far, _far(np.where(far, x, 1.0), order, sign) * (constant / 2), near)
-        return found[()].astype(np.result_type(x, np.float32), copy=False)
+        result = np.where(far, _far(np.where(far, x, 1.0), order, sign) * (constant / 2), near)
+        return result[()].astype(np.result_type(x, np.float32), copy=False)
 
     return forward
 
@@ -136,15 +136,15 @@ def faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> A
         a, b, s = (part.reshape(-1)[places] for part in (x, y, scale))
         if where_far:
             down = np.where(b < 0, -1.0, 1.0)
-            found = _beyond(_complex(a * down, b * down), s, order)
+            result = _beyond(_complex(a * down, b * down), s, order)
             if np.any(b < 0):  # w(z) = 2*exp(-z**2) - w(-z)
-                found = np.where(b < 0, 2 * _bells(_complex(a, b) / s, order)[order] - below * found, found)
-            found = _part(found, imaginary)
+                result = np.where(b < 0, 2 * _bells(_complex(a, b) / s, order)[order] - below * result, result)
+            result = _part(result, imaginary)
         else:
             unit = np.where(s == 0, 1.0, s)
             z = _complex(a / unit, b / unit)
-            found = _scaled(_part(_near(_wofz(z), z, order, -1, 2j / _ROOT_PI), imaginary), s, order)
-        value.reshape(-1)[places] = found
+            result = _scaled(_part(_near(_wofz(z), z, order, -1, 2j / _ROOT_PI), imaginary), s, order)
+        value.reshape(-1)[places] = result
     return value.astype(dtype, copy=False)[()]
 
 

@@ -60,9 +60,9 @@ def zero_pivot(matrix: Array) -> int:
 def at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
     """Return the prefix of PyTorch's message for the first faulty matrix of a batch, and the result of ``find`` for this matrix."""
     for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
-        found = find(matrix)
-        if found:
-            return (f"{name}: (Batch element {i}):" if x.ndim > 2 else f"{name}:"), found
+        result = find(matrix)
+        if result:
+            return (f"{name}: (Batch element {i}):" if x.ndim > 2 else f"{name}:"), result
     return f"{name}:", x.shape[-1]
 
 

@@ -20,10 +20,10 @@ def diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     if first == second:
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     offset = min(max(offset, -x.shape[first]), x.shape[second])  # NumPy does not accept offsets beyond 32 bits
-    found = np.diagonal(x, offset, first, second)
+    result = np.diagonal(x, offset, first, second)
     if x.flags.writeable:
-        found.flags.writeable = True  # NumPy returns a read-only view for backward compatibility
-    return found
+        result.flags.writeable = True  # NumPy returns a read-only view for backward compatibility
+    return result
 
 
 def undiagonal(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Any:

@@ -75,8 +75,8 @@ def _repeat(function: TensorFunction, batch: Batch, x: Batched, sizes: Sequence[
 def _roll(function: TensorFunction, batch: Batch, x: Batched, shifts: Sequence[int], dims: Sequence[int]) -> Any:
     if dims and x.shape:
         return function(x.physical, shifts, after_batch(tuple(dims), len(x.shape)))
-    found = function(reshaped(x.physical, (batch.size, math.prod(x.shape))), (np.sum(shifts),), (1,))
-    return reshaped(found, (batch.size, *x.shape))
+    result = function(reshaped(x.physical, (batch.size, math.prod(x.shape))), (np.sum(shifts),), (1,))
+    return reshaped(result, (batch.size, *x.shape))
 
 
 # Positions and masks.  Positions are plain arrays here; positions that differ by example are applied example by example.
@@ -105,8 +105,8 @@ def _put(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
 
 @rule("take")
 def _take(function: TensorFunction, batch: Batch, x: Batched, index: Positions) -> Any:
-    found = index_select(reshaped(x.physical, (batch.size, math.prod(x.shape))), 1, index.reshape(-1) % max(math.prod(x.shape), 1))
-    return reshaped(found, (batch.size, *index.shape))
+    result = index_select(reshaped(x.physical, (batch.size, math.prod(x.shape))), 1, index.reshape(-1) % max(math.prod(x.shape), 1))
+    return reshaped(result, (batch.size, *index.shape))
 
 
 @rule("index_select")
@@ -116,8 +116,8 @@ def _index_select(function: TensorFunction, batch: Batch, x: Batched, dim: int, 
 
 @rule("masked_select")
 def _masked_select(function: TensorFunction, batch: Batch, x: Batched, mask: Mask) -> Any:
-    found = masked_select(x.physical, np.broadcast_to(mask, (batch.size, *x.shape)))
-    return reshaped(found, (batch.size, int(np.count_nonzero(mask))))
+    result = masked_select(x.physical, np.broadcast_to(mask, (batch.size, *x.shape)))
+    return reshaped(result, (batch.size, int(np.count_nonzero(mask))))
 
 
 @rule("masked_fill")
@@ -173,8 +173,8 @@ def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
         batch.physical(batch.wrap(batch.lift(each)), max(len(x.shape), len(y.shape) + vector))
         for each in (x, unsqueeze(y, -1) if vector else y)
     )
-    found = function(a, b)
-    return reshaped(found, found.shape[:-1]) if vector else found
+    result = function(a, b)
+    return reshaped(result, result.shape[:-1]) if vector else result
 
 
 # Reductions that have no dimension
@@ -189,7 +189,7 @@ def _trace(function: TensorFunction, batch: Batch, x: Batched) -> Any:
 
 @rule("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _loss(function: TensorFunction, batch: Batch, x: Tensor, target: Operand, reduction: str, *rest: Any) -> Any:
-    found = function(*aligned(batch, (x, target)), "none", *rest)
-    if reduction == "none" or len(found.shape) == 1:
-        return found
-    return (mean if reduction == "mean" else sum)(found, tuple(range(1, len(found.shape))))
+    result = function(*aligned(batch, (x, target)), "none", *rest)
+    if reduction == "none" or len(result.shape) == 1:
+        return result
+    return (mean if reduction == "mean" else sum)(result, tuple(range(1, len(result.shape))))

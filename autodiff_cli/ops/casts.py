@@ -275,14 +275,14 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     given = [tensor1, tensor2]
     arrays = [value._data for value in given if isinstance(value, Tensor)]
     numbers = [_type_of_number(value) for value in given if not isinstance(value, Tensor)]
-    found: dtype | None = None
+    result: dtype | None = None
     for kinds in ([a.dtype for a in arrays if a.ndim], [a.dtype for a in arrays if not a.ndim], numbers):
         for lower in kinds[1:]:
             kinds[0] = promote_types(kinds[0], lower).dtype
-        if kinds and (found is None or (not found.is_floating_point and (found is bool_ or kinds[0].kind == "f"))):
-            found = torch_type(kinds[0]) if found is None else promote_types(found, kinds[0])
-    assert found is not None
-    return found
+        if kinds and (result is None or (not result.is_floating_point and (result is bool_ or kinds[0].kind == "f"))):
+            result = torch_type(kinds[0]) if result is None else promote_types(result, kinds[0])
+    assert result is not None
+    return result
 
 
 def _type_of_number(value: Any) -> DType:

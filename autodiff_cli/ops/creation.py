@@ -217,8 +217,8 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
 
 def _positions_in(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLike | None, device: DeviceLike) -> Tensor:
     i, j = np.ogrid[tuple(slice(length) for length in shape_of("tril_indices", (row, col)))]
-    found = np.stack(np.nonzero(inside(i, j)))
-    return leaf_of(found.astype(np.int64 if dtype is None else as_dtype(dtype)), False, device)
+    result = np.stack(np.nonzero(inside(i, j)))
+    return leaf_of(result.astype(np.int64 if dtype is None else as_dtype(dtype)), False, device)
 
 
 def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:

@@ -46,16 +46,16 @@ def matrix_norm(
         return vector_norm(x, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = svdvals(movedim(x, (rows, columns), (-2, -1)))
-        found = sum(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
+        result = sum(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
         for d in sorted((rows, columns)) if keepdim else ():
-            found = unsqueeze(found, d)
-        return found
+            result = unsqueeze(result, d)
+        return result
     if ord not in (1, -1, math.inf, -math.inf):
         raise ArgumentError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(x, 1, summed, True)
-    found = (amax if ord > 0 else amin)(sums, (summed, kept), keepdim)
-    return found
+    result = (amax if ord > 0 else amin)(sums, (summed, kept), keepdim)
+    return result
 
 
 @takes(ord=optional(_ORDER), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))

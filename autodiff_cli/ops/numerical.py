@@ -124,10 +124,10 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
     low = np.clip(np.floor(places), 0, max(x.shape[at] - 2, 0)).astype(np.int64)
     high = np.minimum(low + 1, x.shape[at] - 1)
     weights = ranks - low.reshape(ranks.shape)
-    found = index_select(values, 0, low) * (1 - weights) + index_select(values, 0, high) * weights
-    found = where(isnan(values[-1]), values[-1], found)  # nan is the last of the sorted elements
+    result = index_select(values, 0, low) * (1 - weights) + index_select(values, 0, high) * weights
+    result = where(isnan(values[-1]), values[-1], result)  # nan is the last of the sorted elements
     rest = kept if keepdim else list(values.shape[1:])
-    return reshape(found, (*q.shape, *rest))
+    return reshape(result, (*q.shape, *rest))
 
 
 def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:

@@ -56,10 +56,10 @@ __all__ = [
 
 
 def _floating(name: str, dtype: DTypeLike | None) -> DType:
-    found = default_type() if dtype is None else as_dtype(dtype)
-    if found.kind != "f":
-        raise DtypeError(f'"{name}" not implemented for {found}', hint="use float64 or float32")
-    return found
+    result = default_type() if dtype is None else as_dtype(dtype)
+    if result.kind != "f":
+        raise DtypeError(f'"{name}" not implemented for {result}', hint="use float64 or float32")
+    return result
 
 
 # Random tensors
@@ -302,12 +302,12 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     if replacement:
         ends = np.cumsum(rows, -1)
         drawn = random.random((len(rows), num_samples)) * ends[:, -1:]
-        found = np.stack([np.searchsorted(end, one, side="right") for end, one in zip(ends, drawn, strict=True)])
+        result = np.stack([np.searchsorted(end, one, side="right") for end, one in zip(ends, drawn, strict=True)])
     else:
         # Waiting times with the weights as rates: the order of arrival is the order of draws without replacement.
         with np.errstate(divide="ignore"):
-            found = np.argsort(random.standard_exponential(rows.shape) / rows, -1)[:, :num_samples]
-    return tensor_on((found if weights.ndim == 2 else found[0]).astype(np.int64))
+            result = np.argsort(random.standard_exponential(rows.shape) / rows, -1)[:, :num_samples]
+    return tensor_on((result if weights.ndim == 2 else result[0]).astype(np.int64))
 
 
 # In-place methods

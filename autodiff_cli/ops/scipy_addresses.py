@@ -17,8 +17,8 @@ _NAMES: Final = {"digamma": "psi", "factorial": "", "loggamma": ""}
 
 @functools.cache
 def _capsules() -> dict[str, object]:
-    found: dict[str, object] = library("scipy.special.cython_special", "a special function").__pyx_capi__
-    return found
+    result: dict[str, object] = library("scipy.special.cython_special", "a special function").__pyx_capi__
+    return result
 
 
 @functools.cache
@@ -33,6 +33,6 @@ def address(name: str, operands: int) -> int | None:
     for key in (plain, f"__pyx_fuse_0{plain}", f"__pyx_fuse_1{plain}"):
         capsule = _capsules().get(key)
         if capsule is not None and python.PyCapsule_GetName(capsule) == wanted:
-            found: int = python.PyCapsule_GetPointer(capsule, wanted)
-            return found
+            result: int = python.PyCapsule_GetPointer(capsule, wanted)
+            return result
     return None

@@ -84,11 +84,11 @@ def corrcoef(x: Value) -> Any:
         raise ShapeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions"
         )
-    found = cov(x)
-    if not found.shape:
-        return found / found
-    size = diagonal(found) ** 0.5
-    return found / reshape(size, (-1, 1)) / size
+    result = cov(x)
+    if not result.shape:
+        return result / result
+    size = diagonal(result) ** 0.5
+    return result / reshape(size, (-1, 1)) / size
 
 
 @described

@@ -71,15 +71,15 @@ def of_tensor(tensor: Tensor) -> str:
 
 def of_parts(parts: Sequence[Renderable]) -> str:
     """Return the parts of an output, one below the other."""
-    found: list[str] = []
+    result: list[str] = []
     lines: list[Text] = []
     for part in parts:
         if isinstance(part, Table):
-            found += [_preformatted(lines), _table(part)]
+            result += [_preformatted(lines), _table(part)]
             lines = []
         else:
             lines.append(part if isinstance(part, Text) else Text(part))
-    return "".join([*found, _preformatted(lines)])
+    return "".join([*result, _preformatted(lines)])
 
 
 def _preformatted(lines: Sequence[Text]) -> str:

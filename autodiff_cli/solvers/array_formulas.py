@@ -86,15 +86,15 @@ def _solution(x: Value, y: Value) -> Any:
 
 def _cholesky(x: Value) -> Any:
     n = x.shape[-1]
-    found: dict[tuple[int, int], Any] = {}
+    result: dict[tuple[int, int], Any] = {}
     for i in range(n):
         for j in range(i + 1):
             rest = x[..., i, j]
             for k in range(j):
-                rest = rest - (square(found[i, k]) if i == j else found[i, k] * found[j, k])
-            found[i, j] = sqrt(rest) if i == j else rest / found[j, j]
+                rest = rest - (square(result[i, k]) if i == j else result[i, k] * result[j, k])
+            result[i, j] = sqrt(rest) if i == j else rest / result[j, j]
     zero = x[..., 0, 0] * 0
-    return stack([stack([found.get((i, j), zero) for j in range(n)], -1) for i in range(n)], -2)
+    return stack([stack([result.get((i, j), zero) for j in range(n)], -1) for i in range(n)], -2)
 
 
 def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:

@@ -39,12 +39,12 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) ->
     Raises:
         UsageError: if an interval is not ``FROM:TO``, is empty, or is given twice.
     """
-    found: dict[str, Interval] = {}
+    result: dict[str, Interval] = {}
     for variable, value in pairs(texts, name, "0:10"):
-        if variable in found:
+        if variable in result:
             raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one interval")
-        found[variable] = _interval(variable, value, name)
-    return found
+        result[variable] = _interval(variable, value, name)
+    return result
 
 
 def _interval(variable: str, value: str | Interval, name: str) -> Interval:

@@ -41,8 +41,8 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
     for i in range(min(len(x), _MOST_LINES)):
         places = [(float(x[i]),) * 2] if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
         for first, last in places:
-            if (found := _examined(system, enclosure, x, i, first, last)) is not None:
-                return found
+            if (result := _examined(system, enclosure, x, i, first, last)) is not None:
+                return result
     return None
 
 
@@ -96,14 +96,14 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(each[j]) for each in here):
-            found = jump(before, after, value)
+            result = jump(before, after, value)
             # Neighbouring floats may have different values of a continuous function.
-            if found is None or abs(found[1] - found[0]) <= 4 * steep * (high - low):
+            if result is None or abs(result[1] - result[0]) <= 4 * steep * (high - low):
                 continue
             # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
             if system.tape is None and all(map(is_exactly_continuous, evaluations())):
                 return None
-            return Discontinuity("jump", where, *found)
+            return Discontinuity("jump", where, *result)
     if enclosure is None or not all(inside):
         return None
     return next((hidden for each in evaluations() if (hidden := exact_jump(each)) is not None), None)

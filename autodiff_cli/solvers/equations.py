@@ -68,7 +68,7 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
     """
     tokens = tokenize(source)
     end = tokens.pop()
-    found = Equations(source, [], [])
+    result = Equations(source, [], [])
     functions: set[str] = set()
     texts = [token.text for token in tokens]
     for part in split(texts, lambda i: tokens[i].kind == "_SEPARATOR"):
@@ -86,25 +86,25 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
             )
         if len(sides) == 2 and _defines(statement[sides[0]], {*known}, functions):
             functions.update([statement[0].text] if len(statement[sides[0]]) > 1 else [])
-            found.definitions.extend(parse_tokens(source, [*statement, end]).children)
+            result.definitions.extend(parse_tokens(source, [*statement, end]).children)
             continue
         trees = [_expression(source, statement[side], statement) for side in sides]
-        found.equations.append(Equation(trees[0], trees[1] if len(trees) > 1 else None, span))
-    if not found.equations:
+        result.equations.append(Equation(trees[0], trees[1] if len(trees) > 1 else None, span))
+    if not result.equations:
         # The last assignment of a name is meant as an equation: the name needs a value.
-        last = found.definitions.pop() if found.definitions and found.definitions[-1].kind == "assignment" else None
+        last = result.definitions.pop() if result.definitions and result.definitions[-1].kind == "assignment" else None
         if last is None:
             raise ParseError(
                 "the program defines names and functions, but states no equation"
-                if found.definitions
+                if result.definitions
                 else "the expression is empty",
                 span=(0, len(source)),
                 source=source,
                 hint="add ';' and an equation or an expression, for example x**2 = 2",
             )
         name, right = last.children
-        found.equations.append(Equation(Syntax("name", [name], "", name.span), right, last.span))
-    return found
+        result.equations.append(Equation(Syntax("name", [name], "", name.span), right, last.span))
+    return result
 
 
 def names_in(*trees: Syntax) -> list[str]:

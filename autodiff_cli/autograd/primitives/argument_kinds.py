@@ -188,10 +188,10 @@ def _whole(value: Argument) -> int:
 
 
 def _order(value: Argument) -> int:
-    found = _whole(value)
-    if not 0 <= found <= MOST_ORDER:
+    result = _whole(value)
+    if not 0 <= result <= MOST_ORDER:
         raise Unfit
-    return found
+    return result
 
 
 def _wholes(value: Argument) -> Any:

@@ -74,10 +74,10 @@ def choice(*names: str) -> Kind:
 
 
 def _size(value: Argument) -> int:
-    found: int = WHOLE.take(value)
-    if not 1 <= found <= MOST_PIXELS:
+    result: int = WHOLE.take(value)
+    if not 1 <= result <= MOST_PIXELS:
         raise Unfit
-    return found
+    return result
 
 
 def _count(value: Argument) -> Any:

@@ -127,12 +127,12 @@ def outermost(groups: Iterable[Sequence[Any]]) -> Any:
     Args:
         groups: sequences of values; the result is ``None`` if they contain only ordinary tensors and other values.
     """
-    found: Any = None
+    result: Any = None
     for values in groups:
         for one in values:
-            if type(one) is not Tensor and isinstance(one, Tensor) and (found is None or one._level > found._level):
-                found = one
-    return found
+            if type(one) is not Tensor and isinstance(one, Tensor) and (result is None or one._level > result._level):
+                result = one
+    return result
 
 
 def argument_names(rule: Callable[..., Any]) -> tuple[str, ...]:

@@ -87,8 +87,8 @@ def _through(
         if isinstance(node, OpNode):
             kept = [getattr(value, "_data", value) for value in node._saved]
         return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
-    found = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
-    masks = [own if chosen else mask for own, chosen in zip(found, _selected(node, len(found)), strict=True)]
+    result = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
+    masks = [own if chosen else mask for own, chosen in zip(result, _selected(node, len(result)), strict=True)]
     return [part if of is None else _masked(part, of) for part, of in zip(parts, masks, strict=True)], masks
 
 
@@ -116,17 +116,17 @@ def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
     """
     if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part
-    found = mask.mask
-    return where(found, 0.0, part) if part.shape == found.shape and np.any(found) else part
+    result = mask.mask
+    return where(result, 0.0, part) if part.shape == result.shape and np.any(result) else part
 
 
 def summed(mask: LazyMask, shape: tuple[int, ...]) -> LazyMask:
     """Return the mask of a cotangent after the cotangent is summed to a shape."""
-    found = mask.mask
-    return mask if found.shape == shape else LazyMask(lambda: np.asarray(sum_to((~found).astype(float), shape)) == 0)
+    result = mask.mask
+    return mask if result.shape == shape else LazyMask(lambda: np.asarray(sum_to((~result).astype(float), shape)) == 0)
 
 
 def intersection(first: LazyMask, second: LazyMask) -> LazyMask:
     """Return the mask of the sum of two cotangents: the elements that are masked in both."""
-    found = first.mask & second.mask
-    return LazyMask(lambda: found)
+    result = first.mask & second.mask
+    return LazyMask(lambda: result)

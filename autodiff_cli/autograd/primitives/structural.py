@@ -57,9 +57,9 @@ def _repeated(x: Array, shape: Shape) -> Array:
     """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time."""
     if x.dtype.kind == "O":
         return np.broadcast_to(x, shape)
-    found: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-    found.flags.writeable = False
-    return found
+    result: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    result.flags.writeable = False
+    return result
 
 
 def _expand(x: Array, shape: Shape) -> Array:

@@ -177,16 +177,16 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
 def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collection[str], spread: str | None) -> dict[str, str]:
     """Return the expression of the standard deviations of each column that has errors itself."""
     stated = pairs(given, "sigma_x", "0.1")
-    found = {name: str(value) for name, value in stated}
-    check_names(found, columns, "sigma_x", "column")
-    if len(found) < len(stated):
+    result = {name: str(value) for name, value in stated}
+    check_names(result, columns, "sigma_x", "column")
+    if len(result) < len(stated):
         raise UsageError(f"a column is given twice with {setting('sigma_x')}", hint="give each column one standard deviation")
-    if found and spread is None:
+    if result and spread is None:
         raise UsageError(
             f"{setting('sigma_x')} needs the standard deviations of the left side too",
             hint=f"add {setting('sigma', 'EXPR')}, or {setting('weights', 'EXPR')} if only their ratios are known",
         )
-    return found
+    return result
 
 
 def _check_free(
@@ -249,9 +249,9 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
     model = Model(text, parse(text), (), table.columns, constants)
-    found = model.values(np.zeros(0))
-    bad = ~(np.isfinite(found) & (found > 0))
+    result = model.values(np.zeros(0))
+    bad = ~(np.isfinite(result) & (result > 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise UsageError(f"{table.place(row)}: {setting(name)} is {found[row]:g}", hint="every row needs a positive number")
-    return 1 / found if absolute else np.sqrt(found)
+        raise UsageError(f"{table.place(row)}: {setting(name)} is {result[row]:g}", hint="every row needs a positive number")
+    return 1 / result if absolute else np.sqrt(result)

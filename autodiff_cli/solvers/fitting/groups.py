@@ -313,6 +313,6 @@ class SharedFit(GroupFit):
         if not self.converged:
             return []
         own = [name for name in self.problem.free if name not in self.shared]
-        found = [(name, record["value"]) for name, record in self.parameters.items()]
+        result = [(name, record["value"]) for name, record in self.parameters.items()]
         rows = zip(self.labels, self.groups, strict=True)
-        return [*found, *((f"{name}[{label}]", row[name]) for label, row in rows for name in own)]
+        return [*result, *((f"{name}[{label}]", row[name]) for label, row in rows for name in own)]

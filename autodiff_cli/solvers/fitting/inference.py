@@ -139,8 +139,8 @@ def _noise(fit: Fit, rows: Dataset) -> Vector | None:
         return np.full(rows.rows, s)
     if set(free_names(parse(problem.spread), problem.constants)) - rows.columns.keys():
         return None
-    found: Vector = s / scale_of(problem.spread, problem.absolute, rows, problem.constants)
-    return found
+    result: Vector = s / scale_of(problem.spread, problem.absolute, rows, problem.constants)
+    return result
 
 
 CURVE_SAMPLES = 401
@@ -169,9 +169,9 @@ def drawing(fit: Fit) -> FittedPlot:
     residuals = (observed - value) * scale / unit
     if len(needed) == 1:
         x = problem.data.columns[needed[0]]
-        found = predict_with_bands(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
-        curve = np.stack([found.columns[needed[0]], found.value])
-        across, mean, new = needed[0], found.mean, found.new
+        result = predict_with_bands(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
+        curve = np.stack([result.columns[needed[0]], result.value])
+        across, mean, new = needed[0], result.mean, result.new
     else:
         ends = np.array([value.min(), value.max()])
         across, x, curve, mean, new = f"predicted {left}", value, np.stack([ends, ends]), None, None
@@ -261,12 +261,12 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
 
 def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
     """Return the definitions of the model that do not depend on columns."""
-    found: list[Syntax] = []
+    result: list[Syntax] = []
     for one in definitions:
-        program = Syntax("start", [*found, one], "", one.span)
+        program = Syntax("start", [*result, one], "", one.span)
         if not free_names(program, known):
-            found.append(one)
-    return found
+            result.append(one)
+    return result
 
 
 MOST_TRIALS = 60
@@ -295,11 +295,11 @@ def profiles(fit: Fit) -> dict[str, Ends]:
             f"{setting('profile')} needs a sum of squares, not a robust loss",
             hint=f"leave out {setting('profile')} or {setting('loss')}",
         )
-    found = {}
+    result = {}
     for i, name in enumerate(fit.problem.free):
         if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
-            found[name] = Ends(_Profile(fit, i).end(-fit.k), _Profile(fit, i).end(fit.k))
-    return found
+            result[name] = Ends(_Profile(fit, i).end(-fit.k), _Profile(fit, i).end(fit.k))
+    return result
 
 
 class _Profile:
@@ -338,9 +338,9 @@ class _Profile:
 
     def _next(self, trial: float, step: float, inner: float, outer: float, best: float) -> float:
         """Return the point of the Newton step if it is in the bracket, otherwise the middle or a point farther out."""
-        found = trial + step
-        if min(inner, outer) < found < max(inner, outer) and abs(step) <= 10 * abs(trial - best):
-            return found
+        result = trial + step
+        if min(inner, outer) < result < max(inner, outer) and abs(step) <= 10 * abs(trial - best):
+            return result
         return (inner + outer) / 2 if math.isfinite(outer) else best + 3 * (inner - best)
 
     def _tau(self, value: float, side: float) -> tuple[float, float]:

@@ -87,10 +87,10 @@ class Model:
 
     def with_columns(self, columns: Mapping[str, Vector]) -> Model:
         """Return the same model on other rows; it is not traced again."""
-        found = copy(self)
-        found.columns = dict(columns)
-        found.rows = len(next(iter(columns.values())))
-        return found
+        result = copy(self)
+        result.columns = dict(columns)
+        result.rows = len(next(iter(columns.values())))
+        return result
 
     def retraced(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
         """Return the same function of other parameters and columns; it is traced again."""
@@ -133,12 +133,12 @@ class Model:
     def mixed_zero(self) -> NDArray[np.bool_]:
         """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n)."""
         n = len(self.parameters)
-        found = np.zeros((n, n), bool)
+        result = np.zeros((n, n), bool)
         if self.reason is None:
             rows, columns = np.tril_indices(n)
             results = self._results("second")[n + 1 :]
-            found[rows, columns] = found[columns, rows] = [type(one) is not Instruction and one == 0 for one in results]
-        return found
+            result[rows, columns] = result[columns, rows] = [type(one) is not Instruction and one == 0 for one in results]
+        return result
 
     def evaluation(self, row: int, p: Vector) -> Evaluation:
         """Return the eager evaluation of one row, with the trace that explains a value that is not finite."""

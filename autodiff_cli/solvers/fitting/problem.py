@@ -88,9 +88,9 @@ class FitProblem:
         """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again."""
         scale = None if self.scale is None else self.scale[rows]
         errors = {name: spread[rows] for name, spread in self.errors.items()}
-        found = replace(self, data=self.data.only(rows), scale=scale, errors=errors)
-        found.__dict__["model"] = self.model.with_columns(found.data.columns)
-        return found
+        result = replace(self, data=self.data.only(rows), scale=scale, errors=errors)
+        result.__dict__["model"] = self.model.with_columns(result.data.columns)
+        return result
 
     @property
     def _residual(self) -> Syntax:
@@ -176,14 +176,14 @@ class FitProblem:
         from autodiff_cli.notes import notes_on
 
         evaluation = self.model.evaluation(row, at)
-        found = [one for one in notes_on(evaluation, slopes, 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
-        reason = f" ({found[0]['message']})" if found else ""
+        result = [one for one in notes_on(evaluation, slopes, 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
+        reason = f" ({result[0]['message']})" if result else ""
         values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, at, strict=True))
         error = NotSolved(
             f"{self.data.place(row)}: {kind} is not finite at the start, {values}{reason}",
             hint=f"choose other starting values with {setting('at')}",
         )
-        return error if not found or found[0]["span"] is None else error.at(found[0]["span"], self.statements.source)  # type: ignore[return-value]
+        return error if not result or result[0]["span"] is None else error.at(result[0]["span"], self.statements.source)  # type: ignore[return-value]
 
 
 def parse_model(expression: str, ties: Mapping[str, str], known: set[str]) -> Equations:
@@ -198,15 +198,15 @@ def parse_model(expression: str, ties: Mapping[str, str], known: set[str]) -> Eq
         ParseError: if the model is invalid or does not have exactly one equation.
     """
     source = "; ".join([*(f"{name} = {text}" for name, text in ties.items()), expression])
-    found = equations(source, known)
-    if len(found.equations) > 1:
+    result = equations(source, known)
+    if len(result.equations) > 1:
         raise ParseError(
             "a model is one equation",
-            span=found.equations[1].span,
+            span=result.equations[1].span,
             source=source,
             hint="write y = EXPRESSION, where y is a column; definitions may come before it",
         )
-    return found
+    return result
 
 
 def unknown_names(statements: Equations, columns: set[str], given: set[str], variables: Collection[str] = ()) -> list[str]:
@@ -222,6 +222,6 @@ def unknown_names(statements: Equations, columns: set[str], given: set[str], var
         MissingValue: if the model contains a Python module.
     """
     tree = statements.program(statements.equations[0].residual)
-    found = free_names(tree, given, {*columns, *variables})
-    check_no_module(found, statements.source, {*columns, *variables})
-    return [name for name in found if name not in columns]
+    result = free_names(tree, given, {*columns, *variables})
+    check_no_module(result, statements.source, {*columns, *variables})
+    return [name for name in result if name not in columns]

@@ -89,17 +89,17 @@ class Fit(Solution):
     @property
     def digits(self) -> int | None:
         """The number of certain digits of the worst parameter."""
-        found = self.optimality.digits[self.optimality.free]
-        return None if not len(found) or np.isnan(found).any() else int(np.min(found))
+        result = self.optimality.digits[self.optimality.free]
+        return None if not len(result) or np.isnan(result).any() else int(np.min(result))
 
     @property
     def noise(self) -> float | None:
         """The standard deviation of a weighted observation: 1 if it is given, and from the median residual for a robust loss."""
-        found: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
-        return found
+        result: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
+        return result
 
     def answer(self) -> Record:
-        found: Record = {
+        result: Record = {
             "parameters": self.parameters,
             "covariance": self.covariance,
             "correlation": self.correlation,
@@ -118,16 +118,16 @@ class Fit(Solution):
             **({"prediction": self.prediction.records()} if self.prediction is not None else {}),
         }
         if self.trace is not None:
-            found["trace"] = self.trace
-        return found
+            result["trace"] = self.trace
+        return result
 
     def numbers(self) -> list[Named]:
         if not self.converged:
             return []
         if self.prediction is not None:
             return [("a predicted value", value) for value in self.prediction.value.tolist()]
-        found = [(name, record["value"]) for name, record in self.parameters.items()]
-        return [*found, *((record["expression"], record["value"]) for record in self.derived)]
+        result = [(name, record["value"]) for name, record in self.parameters.items()]
+        return [*result, *((record["expression"], record["value"]) for record in self.derived)]
 
     def records(self) -> list[Record]:
         if self.prediction is not None:
@@ -179,53 +179,53 @@ def fit_at(problem: FitProblem, point: Vector, level: float) -> Fit:
         if better is not None:
             point, linear = better
             facts = facts._replace(linear=linear)
-    found = Fit(problem, point, facts, level)
-    matrix = found.matrix = covariances(problem.objective, point[None], facts, rows, problem.absolute)[0]
+    result = Fit(problem, point, facts, level)
+    matrix = result.matrix = covariances(problem.objective, point[None], facts, rows, problem.absolute)[0]
     errors = np.sqrt(np.diag(matrix))
     dof = problem.data.rows - int(free.sum())
-    k = found.k = quantile(level, dof, problem.absolute)
+    k = result.k = quantile(level, dof, problem.absolute)
     fitted = dict(zip(problem.free, point.tolist(), strict=True))
-    found.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
-    found.errors = dict(zip(problem.free, errors.tolist(), strict=True))
-    found.parameters = {}
-    for name, value in found.values.items():
+    result.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
+    result.errors = dict(zip(problem.free, errors.tolist(), strict=True))
+    result.parameters = {}
+    for name, value in result.values.items():
         held = name in fitted and not free[problem.free.index(name)]
-        found.parameters[name] = {
-            **estimate(value, found.errors.get(name, np.nan), k),
+        result.parameters[name] = {
+            **estimate(value, result.errors.get(name, np.nan), k),
             "start": problem.start[name],
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    for name, record in zip(problem.ties, derived_quantities(found, problem.ties), strict=True):
+    for name, record in zip(problem.ties, derived_quantities(result, problem.ties), strict=True):
         error = np.nan if record["std_error"] is None else record["std_error"]
-        found.values[name], found.errors[name] = record["value"], error
-        found.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
+        result.values[name], result.errors[name] = record["value"], error
+        result.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
     known = np.isfinite(errors)
     free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
     part = matrix[np.ix_(known, known)]
-    found.covariance = by_names(free, part)
+    result.covariance = by_names(free, part)
     with np.errstate(all="ignore"):
-        found.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
-    found.residual, found.statistics = residual_statistics(problem, point, facts, _total(problem))
-    found.curvature = _curvature(problem, point, facts)
+        result.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
+    result.residual, result.statistics = residual_statistics(problem, point, facts, _total(problem))
+    result.curvature = _curvature(problem, point, facts)
     relative = "weights" if problem.scale is not None else "residuals"
-    found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
-    found.notes = notes_on_problem(problem)
-    found.outliers = _outliers(problem, point, found.noise)
-    return found
+    result.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
+    result.notes = notes_on_problem(problem)
+    result.outliers = _outliers(problem, point, result.noise)
+    return result
 
 
 def notes_on_problem(problem: FitProblem) -> list[Note]:
     """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
     data = problem.data
-    found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
+    result = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
     outside = [name for name, p, at in zip(problem.free, problem.first, problem.box.inside(problem.first), strict=True) if p != at]
-    found += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
+    result += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
     if data.skipped:
-        found.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
+        result.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
     if problem.model.reason is not None:
-        found.append(note("slow", f"every row is evaluated separately, which is slow: {problem.model.reason}"))
-    return found
+        result.append(note("slow", f"every row is evaluated separately, which is slow: {problem.model.reason}"))
+    return result
 
 
 def estimate(value: float, error: float, k: float) -> Record:

@@ -152,13 +152,13 @@ def _covariances(joint: SharedObjective, point: Matrix, free: Mask, matrix: Matr
     shared = np.where(known[:, None] & known, matrix, 0.0)
     inverse = np.linalg.inv(parts.own)
     across = -inverse @ parts.across
-    found = np.empty((len(inverse), k + s, k + s))
-    found[:, :k, :k] = inverse @ np.swapaxes(inverse, 1, 2) * variance + across @ shared @ np.swapaxes(across, 1, 2)
-    found[:, :k, k:] = across @ shared
-    found[:, k:, :k] = np.swapaxes(found[:, :k, k:], 1, 2)
-    found[:, k:, k:] = shared
+    result = np.empty((len(inverse), k + s, k + s))
+    result[:, :k, :k] = inverse @ np.swapaxes(inverse, 1, 2) * variance + across @ shared @ np.swapaxes(across, 1, 2)
+    result[:, :k, k:] = across @ shared
+    result[:, k:, :k] = np.swapaxes(result[:, :k, k:], 1, 2)
+    result[:, k:, k:] = shared
     every = np.hstack([free, np.tile(known, (len(free), 1))])
-    return np.where(every[:, :, None] & every[:, None, :], found, np.nan)
+    return np.where(every[:, :, None] & every[:, None, :], result, np.nan)
 
 
 def _undetermined(joint: SharedObjective, point: Matrix) -> int | None:

@@ -87,7 +87,7 @@ def _points(problem: FitProblem, wanted: list[str]) -> list[Vector]:
     size = max((float(np.max(np.abs(column))) for column in problem.data.columns.values()), default=1.0)
     reach = DECADES + abs(math.log10(size)) if size > 0 else DECADES
     places = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
-    found = []
+    result = []
     trials = TRIALS if problem.model.reason is None else FEW_TRIALS
     for k in range(trials if others else 1):
         point = problem.first.copy()
@@ -97,18 +97,18 @@ def _points(problem: FitProblem, wanted: list[str]) -> list[Vector]:
             # Every other value is a place among the data, such as the position of a peak.
             place = places[int(2 * v * len(places)) % len(places)] if v >= 0.5 and known is None else known
             point[i] = _placed(u, place, reach)
-        found.append(problem.box.inside(_solved_for(problem, point, linear) if linear.any() else point))
-    return found
+        result.append(problem.box.inside(_solved_for(problem, point, linear) if linear.any() else point))
+    return result
 
 
 def _linear(problem: FitProblem, wanted: list[str]) -> Mask:
     """Return which parameters without a range the model is linear in, all of them together."""
     zero = problem.model.mixed_zero()
-    found = np.zeros(len(problem.free), bool)
+    result = np.zeros(len(problem.free), bool)
     for i, name in enumerate(problem.free):
-        if name in wanted and problem.ranges[name] is None and zero[i, found | (np.arange(len(found)) == i)].all():
-            found[i] = True
-    return found
+        if name in wanted and problem.ranges[name] is None and zero[i, result | (np.arange(len(result)) == i)].all():
+            result[i] = True
+    return result
 
 
 def _solved_for(problem: FitProblem, point: Vector, linear: Mask) -> Vector:

@@ -233,7 +233,7 @@ def precise_residuals(problem: FitProblem, point: Vector) -> Vector:
     model = problem.model
     fixed = {name: precise(arithmetic, np.asarray(value)) for name, value in model.constants.items()}
     fixed |= {name: precise(arithmetic, np.array(value)) for name, value in zip(model.parameters, point, strict=True)}
-    found = np.empty(model.rows)
+    result = np.empty(model.rows)
     for row in range(model.rows):
         data = {}
         for name, column in model.columns.items():
@@ -242,7 +242,7 @@ def precise_residuals(problem: FitProblem, point: Vector) -> Vector:
             data[name] = precise(arithmetic, cell)
         try:
             output = PreciseEvaluator(model.source, model.tree, arithmetic, {**fixed, **data}).output()
-            found[row] = float(numbers(output)[0])
+            result[row] = float(numbers(output)[0])
         except FOREIGN as error:
             raise AutodiffError("the residuals cannot be computed with more digits") from error
-    return found
+    return result

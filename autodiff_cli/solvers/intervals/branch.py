@@ -64,23 +64,23 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
     cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
     waiting = [np.array([[cut[k + side] for cut, k in zip(cuts, grid, strict=True)] for side in (0, 1)])]
-    found = BranchResult([], [], [])
+    result = BranchResult([], [], [])
     examined = 0
     while waiting:
         boxes = waiting.pop()
         if examined > MOST_BOXES or time.thread_time() > end:
-            found.left.extend(np.moveaxis(boxes, 2, 0))
+            result.left.extend(np.moveaxis(boxes, 2, 0))
             continue
         if boxes.shape[2] > MOST_AT_ONCE:
             waiting += [boxes[:, :, :MOST_AT_ONCE], boxes[:, :, MOST_AT_ONCE:]]
             continue
         examined += boxes.shape[2]
         proven, small, rest = _examined(values, slopes, boxes, width)
-        found.proven.extend(np.moveaxis(proven, 2, 0))
-        found.open.extend(np.moveaxis(small, 2, 0))
+        result.proven.extend(np.moveaxis(proven, 2, 0))
+        result.open.extend(np.moveaxis(small, 2, 0))
         if rest.shape[2]:
             waiting.insert(0, rest)
-    return found
+    return result
 
 
 def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:

@@ -198,11 +198,11 @@ def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, ac
         return multipliers
     matrix, right = jacobian[rows][:, ~active.fixed].T, gradient[~active.fixed]
     sizes = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
-    found, _, rank, _ = np.linalg.lstsq(matrix / sizes, right, rcond=None)
-    if rank < len(found) and (found[~problem.equality[rows]] < 0).any():
+    result, _, rank, _ = np.linalg.lstsq(matrix / sizes, right, rcond=None)
+    if rank < len(result) and (result[~problem.equality[rows]] < 0).any():
         lowest = np.where(problem.equality[rows], -np.inf, 0.0)
-        found = library("scipy.optimize", "minimize").lsq_linear(matrix / sizes, right, (lowest, np.inf), method="bvls").x
-    multipliers[rows] = found / sizes
+        result = library("scipy.optimize", "minimize").lsq_linear(matrix / sizes, right, (lowest, np.inf), method="bvls").x
+    multipliers[rows] = result / sizes
     return multipliers
 
 

@@ -212,11 +212,11 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     for _ in range(_MOST_BISECTIONS):
         if not low < (center := (low + high) / 2) < high:
             break
-        found = slope(center)
-        if found == 0 and value(center) <= min(value(low), value(high)):
+        result = slope(center)
+        if result == 0 and value(center) <= min(value(low), value(high)):
             low = high = center
             break
-        low, high = (center, high) if found < 0 else (low, center)
+        low, high = (center, high) if result < 0 else (low, center)
     best = min((low, high, middle, *([0.0] if low <= 0 <= high else [])), key=value)
     step = 1e-9 * size
     left, right = slope(best - step), slope(best + step)

@@ -32,8 +32,8 @@ def descend_large(function: Objective, x: Vector, most: int, tolerance: float = 
     options = {"maxiter": 10 * most, "maxfun": 20 * most, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-8}
 
     def value(point: Vector) -> float:
-        found = function.value(point)
-        return found if np.isfinite(found) or found == -np.inf else 1e300
+        result = function.value(point)
+        return result if np.isfinite(result) or result == -np.inf else 1e300
 
     with np.errstate(all="ignore"):
         done = optimize.minimize(value, x, jac=function.gradient, method="L-BFGS-B", bounds=bounds, options=options)

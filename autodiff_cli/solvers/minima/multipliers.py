@@ -106,9 +106,9 @@ class Augmented:
     def product(self, z: Vector, direction: Vector) -> Vector:
         x, residual = self.split(z)
         jacobian = self._jacobian(x)
-        found = self.penalty * jacobian.T @ (jacobian @ direction)
-        found[: len(x)] += self.problem.system.product(x, direction[: len(x)], self._lagrangian(residual))
-        return np.asarray(found)
+        result = self.penalty * jacobian.T @ (jacobian @ direction)
+        result[: len(x)] += self.problem.system.product(x, direction[: len(x)], self._lagrangian(residual))
+        return np.asarray(result)
 
 
 class Unbounded(Exception):
@@ -138,29 +138,29 @@ def minimize_constrained(
     steps = 0
     budget = _Budget(most)
     best: tuple[float, Vector] = (np.inf, problem.start)
-    found: Certificate | None = None
+    result: Certificate | None = None
     start: Vector | None = problem.start
     for factor in _FACTORS:
         if start is None:
             start, more = _restored(problem, problem.start, budget)
             steps += more
-        found, x, more = _multiplied(problem, start, factor, budget, report)
+        result, x, more = _multiplied(problem, start, factor, budget, report)
         steps += more
         start = None
-        if found is not None and found.is_critical:
-            if found.curvature not in ("negative", "indefinite") or not leaves or factor == _FACTORS[-1]:
-                return found, x, steps
-            start = _beside(problem, found)
+        if result is not None and result.is_critical:
+            if result.curvature not in ("negative", "indefinite") or not leaves or factor == _FACTORS[-1]:
+                return result, x, steps
+            start = _beside(problem, result)
             continue
         violation = float(np.max(violations(problem, x), initial=0.0))
         if violation < best[0]:
             best = (violation, x)
-        if found is not None and not found.violation:
+        if result is not None and not result.violation:
             break
-    if found is None or found.violation:
+    if result is None or result.violation:
         x, more = _restored(problem, best[1], _Budget(most))
         return None, x, steps + more
-    return found, x, steps
+    return result, x, steps
 
 
 def _beside(problem: MinimumProblem, found: Certificate) -> Vector:
@@ -196,7 +196,7 @@ def _multiplied(
     penalty = factor * min(1e3, max(10.0, 2 * value / size if size else 10.0))
     typical, steps = np.abs(x), 0
     allowed, accuracy = 0.1, 0.1
-    found: Certificate | None = None
+    result: Certificate | None = None
     critical = False
 
     def shown(z: Vector, value: float, norm: float, length: float, what: str) -> None:
@@ -223,10 +223,10 @@ def _multiplied(
         typical = np.maximum(typical, np.abs(x))
         slack = np.ones(len(multipliers), bool)
         slack[function.slack] = done.x[problem.size :] <= 0
-        found = solve_active_set(problem, x, slack, typical)
-        if found is not None and (found.is_minimum or (critical and found.is_critical and found.curvature == "semidefinite")):
-            return found, found.x, steps + 1
-        critical = found is not None and found.is_critical
+        result = solve_active_set(problem, x, slack, typical)
+        if result is not None and (result.is_minimum or (critical and result.is_critical and result.curvature == "semidefinite")):
+            return result, result.x, steps + 1
+        critical = result is not None and result.is_critical
         size = float(np.linalg.norm(residual))
         if size <= allowed:
             multipliers = multipliers - penalty * residual
@@ -236,7 +236,7 @@ def _multiplied(
             allowed = max(1 / penalty**0.1 * 0.1, 1e-14)
         if penalty > _LARGEST_PENALTY:
             break
-    return found, x if found is None else found.x, steps
+    return result, x if result is None else result.x, steps
 
 
 def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
@@ -251,7 +251,7 @@ def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typi
     rows = constraints | problem.equality
     fixed = (x <= problem.low) | (x >= problem.high)
     tried: set[bytes] = set()
-    found: Certificate | None = None
+    result: Certificate | None = None
     for _ in range(3 * (len(rows) + len(fixed)) + 3):
         key = np.concatenate([rows, fixed]).tobytes()
         if key in tried:
@@ -260,28 +260,28 @@ def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typi
         active = Active(rows, fixed)
         point = refine(problem, x, active)
         if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
-            return found
+            return result
         if not np.isfinite(problem.hessian(point, np.zeros(len(rows)))).all():
-            return found
-        found = certify(problem, point, active, typical)
+            return result
+        result = certify(problem, point, active, typical)
         x = point
-        if found.is_critical:
-            return found
+        if result.is_critical:
+            return result
         c = problem.values(point)[1]
         broken = ~problem.equality & ~rows & (c < 0)
         beyond = ~fixed & ((point <= problem.low) | (point >= problem.high))
         if broken.any() or beyond.any():
             rows, fixed = rows | broken, fixed | beyond
             continue
-        wrong = rows & ~problem.equality & (found.multipliers < 0)
-        pushed = (found.reduced < 0) & (point <= problem.low) | (found.reduced > 0) & (point >= problem.high)
+        wrong = rows & ~problem.equality & (result.multipliers < 0)
+        pushed = (result.reduced < 0) & (point <= problem.low) | (result.reduced > 0) & (point >= problem.high)
         pushed &= fixed & (problem.low < problem.high)
         if wrong.any():
-            worst = np.argmin(np.where(wrong, found.multipliers, np.inf))
+            worst = np.argmin(np.where(wrong, result.multipliers, np.inf))
             rows = rows & (np.arange(len(rows)) != worst)
         elif pushed.any():
-            worst = np.argmax(np.where(pushed, np.abs(found.reduced), -1.0))
+            worst = np.argmax(np.where(pushed, np.abs(result.reduced), -1.0))
             fixed = fixed & (np.arange(len(fixed)) != worst)
         else:
             break
-    return found
+    return result

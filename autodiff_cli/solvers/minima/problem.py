@@ -137,13 +137,13 @@ class MinimumProblem:
 
     def values(self, x: Vector) -> tuple[float, Vector]:
         """Return f and c at a point."""
-        found = self._at("values", x)
-        return self.sign * float(found[0]), found[1:]
+        result = self._at("values", x)
+        return self.sign * float(result[0]), result[1:]
 
     def slopes(self, x: Vector) -> tuple[Vector, Matrix]:
         """Return the gradient of f, of length n, and the Jacobian matrix of c, of shape (m, n)."""
-        found = self._at("jacobian", x)
-        return self.sign * found[0], found[1:]
+        result = self._at("jacobian", x)
+        return self.sign * result[0], result[1:]
 
     def hessian(self, x: Vector, multipliers: Vector) -> Matrix:
         """Return the Hessian matrix of the Lagrangian f - multipliers @ c."""
@@ -157,12 +157,12 @@ class MinimumProblem:
 
     def _at(self, kind: str, x: Vector) -> Vector:
         """Return the values or the Jacobian matrix at a point; the last ones are kept."""
-        place, found = self._last.get(kind, (b"", np.zeros(0)))
+        place, result = self._last.get(kind, (b"", np.zeros(0)))
         if place != x.tobytes():
             self._check_time()
-            found = self.system.values(x) if kind == "values" else self.system.jacobian(x)
-            self._last[kind] = (x.tobytes(), found)
-        return found
+            result = self.system.values(x) if kind == "values" else self.system.jacobian(x)
+            self._last[kind] = (x.tobytes(), result)
+        return result
 
     def _check_time(self) -> None:
         if self.system.seconds > self.seconds:
@@ -190,10 +190,10 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
         # The constraint is parsed at its place in the joined source, after blanks, so that its spans refer to that source.
         padded = " " * start + text
         try:
-            found = equations(padded, known)
-            for one in found.equations:
-                own = Equations(source, [*whole.definitions, *found.definitions], [])
-                parsed += [each._replace(function=own.program(each.function)) for each in _constraints(found, one)]
+            result = equations(padded, known)
+            for one in result.equations:
+                own = Equations(source, [*whole.definitions, *result.definitions], [])
+                parsed += [each._replace(function=own.program(each.function)) for each in _constraints(result, one)]
         except AutodiffError as error:
             error.source = source
             raise
@@ -242,11 +242,11 @@ def check_start(problem: MinimumProblem) -> None:
     x = problem.start
     value, c = problem.values(x)
     gradient, jacobian = problem.slopes(x)
-    found = np.column_stack([[value, *c], np.vstack([gradient, jacobian])])
-    wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    result = np.column_stack([[value, *c], np.vstack([gradient, jacobian])])
+    wrong = np.flatnonzero(~np.isfinite(result).all(axis=1))
     if not len(wrong):
         return
-    row = found[wrong[0]]
+    row = result[wrong[0]]
     number = str(row[np.argmin(np.isfinite(row))])
     name = "the expression" if wrong[0] == 0 else f"the constraint {problem.constraints[wrong[0] - 1].text}"
     what = f"the gradient of {name}" if np.isfinite(row[0]) else name

@@ -159,35 +159,35 @@ class Search:
 
     def _examined(self, done: Descent) -> Vector | None:
         """Set the verdict on the end of a descent; or return a lower point from which to go on."""
-        found = self._certificate()
-        if found is None:
+        result = self._certificate()
+        if result is None:
             self._kink(done)
             return None
-        self.certificate, self.x = found, found.x
-        if found.is_minimum and (not self._is_free or is_curved(self.problem, found.x)):
+        self.certificate, self.x = result, result.x
+        if result.is_minimum and (not self._is_free or is_curved(self.problem, result.x)):
             beyond = self._beyond_jump()
             if beyond is None:
                 self._proven()
             return beyond
-        if not found.stationary or not found.signs:
+        if not result.stationary or not result.signs:
             self._kink(done)
             return None
-        if found.curvature in ("negative", "indefinite"):
-            return self._saddle(found)
-        if found.curvature == "unknown":
+        if result.curvature in ("negative", "indefinite"):
+            return self._saddle(result)
+        if result.curvature == "unknown":
             self._failed("the curvature at the end could not be determined", f"use another start with {setting('at')}")
             return None
         if self.problem.size > DENSE:
-            self._flat(found.direction)
+            self._flat(result.direction)
             return None
-        around = probe(self.problem, found, self.typical)
+        around = probe(self.problem, result, self.typical)
         if around.lower is not None and not self.stationary:
             return around.lower
-        if found.active.fixed.any():
-            self._flat(found.direction)
+        if result.active.fixed.any():
+            self._flat(result.direction)
             return None
         if around.lower is not None:
-            self._saddle(found)
+            self._saddle(result)
         elif around.rises and not around.order and kink_near(self.problem, self.x, self.typical, moves=False) is not None:
             self._kink(done)
         elif around.rises and around.order:
@@ -224,30 +224,30 @@ class Search:
         if not np.isfinite(problem.hessian(self.x, np.zeros(0))).all():
             return None
         value = problem.values(self.x)[0]
-        found = solve_active_set(problem, self.x, none, self.typical)
+        result = solve_active_set(problem, self.x, none, self.typical)
         near = np.sqrt(EPS) * np.maximum(self.typical, 1.0)
-        if found is not None and (np.abs(found.x - self.x) <= near).all() and found.value <= value + 1e-8 * abs(value):
-            return found
+        if result is not None and (np.abs(result.x - self.x) <= near).all() and result.value <= value + 1e-8 * abs(value):
+            return result
         fixed = (self.x <= problem.low) | (self.x >= problem.high)
         return certify(problem, self.x, Active(none, fixed), self.typical)
 
     def _constrained(self) -> None:
         try:
-            found, self.x, self.steps = minimize_constrained(self.problem, self.most, self._report, not self.stationary)
+            result, self.x, self.steps = minimize_constrained(self.problem, self.most, self._report, not self.stationary)
         except Unbounded as error:
             self.x = error.x
             self._unbounded()
             return
-        self.certificate = found
-        if found is not None:
-            self.x = found.x
-            if found.is_minimum:
+        self.certificate = result
+        if result is not None:
+            self.x = result.x
+            if result.is_minimum:
                 self._proven()
                 return
-            if found.is_critical:
-                self.direction = found.direction
-                if found.curvature == "semidefinite":
-                    self._flat(found.direction)
+            if result.is_critical:
+                self.direction = result.direction
+                if result.curvature == "semidefinite":
+                    self._flat(result.direction)
                 else:
                     self._failed(
                         "a saddle point: the second derivative of the Lagrangian has the wrong sign in a tangent direction",
@@ -274,19 +274,19 @@ class Search:
     # Verdicts
 
     def _proven(self, curvature: str = "") -> None:
-        found = self.certificate
-        assert found is not None
+        result = self.certificate
+        assert result is not None
         self.converged = True
-        self.verdict = "at_bound" if found.active.fixed.any() else self._kind
-        constrained, fixed = bool(self.problem.constraints), bool(found.active.fixed.any())
+        self.verdict = "at_bound" if result.active.fixed.any() else self._kind
+        constrained, fixed = bool(self.problem.constraints), bool(result.active.fixed.any())
         gradient = "the gradient of the Lagrangian" if constrained else "the gradient"
         free = " in the free variables" if fixed else ""
         matrix = "its Hessian matrix" if constrained else "the Hessian matrix"
-        tangent = " on the tangent space" if found.active.constraints.any() else free
+        tangent = " on the tangent space" if result.active.constraints.any() else free
         what = curvature or f"{matrix} is {self._positive} definite{tangent}"
-        if len(found.eigenvalues) and not curvature and found.eigenvalues[0] <= found.error:
+        if len(result.eigenvalues) and not curvature and result.eigenvalues[0] <= result.error:
             what = f"the second derivative is {self._positive} in every direction that the bounds and constraints allow"
-        if not len(found.eigenvalues):
+        if not len(result.eigenvalues):
             what = "the constraints and bounds leave no direction free"
         self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
 

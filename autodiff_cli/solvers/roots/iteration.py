@@ -109,10 +109,10 @@ def newton_iteration(walk: Walk, point: Point) -> Point:
             factor = min(1.0, factor * before[0] * norm(before[1] / scale) / (norm((before[1] - step) / scale) * length or 1e-300))
         factor = 1.0 if factor > 0.99 else factor
         factor = min(factor, FARTHEST / float(np.max(np.abs(step) / (np.abs(point.x) + 1.0))))
-        found = _shortened(problem, point, step, scale, factor)
-        if found is None:
+        result = _shortened(problem, point, step, scale, factor)
+        if result is None:
             return point
-        reached, bar, factor = found
+        reached, bar, factor = result
         before = (length, bar)
         done = "newton" if factor == 1 else "damped"
         history = [*history[-2:], (step, factor)]
@@ -190,8 +190,8 @@ def trust_region(walk: Walk, point: Point) -> Point:
         reached = problem.at(point.x + step)
         # The parts of the square of the norm that remain: the square itself may be too large for a floating-point number.
         expected = 1 - (norm(point.f + point.jacobian @ step) / size) ** 2
-        found = norm(reached.f) / size
-        gain = (1 - found) * (1 + found) / expected if expected > 0 and reached.finite else -1.0
+        result = norm(reached.f) / size
+        gain = (1 - result) * (1 + result) / expected if expected > 0 and reached.finite else -1.0
         if gain > 1e-4:
             point, size = reached, norm(reached.f)
             damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0

@@ -63,15 +63,15 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector, most: int) -> Ro
         low, high: the bounds of the n unknowns.
         most: the maximum number of steps from one point.
     """
-    found = Roots()
+    result = Roots()
     walk = Walk(problem, most, 1.25 * MOST_SECONDS)
     with np.errstate(all="ignore"):
         if problem.system.enclosure is None:
-            _sample(problem, walk, low, high, found)
+            _sample(problem, walk, low, high, result)
         else:
-            _branch(problem, walk, low, high, found)
-    found.checks.sort(key=lambda check: tuple(check.point.x))
-    return found
+            _branch(problem, walk, low, high, result)
+    result.checks.sort(key=lambda check: tuple(check.point.x))
+    return result
 
 
 def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
@@ -112,8 +112,8 @@ def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
     wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
     groups = np.split(boxes, np.flatnonzero(boxes[1:, 0] > boxes[:-1, 1] + wide) + 1)
     ends = [(each[0, :1], each[-1, 1:]) for each in sorted(groups, key=len)[-_MOST_GROUPS:]]
-    found = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
-    return [one for one in found if one is not None]
+    result = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
+    return [one for one in result if one is not None]
 
 
 def _note_excluded(problem: RootProblem, found: Roots, box: Vector, low: Vector, high: Vector) -> None:
@@ -338,11 +338,11 @@ def _sign_changes(problem: RootProblem, low: float, high: float) -> list[float]:
     signs = np.sign(problem.system.columns(grid[None])[0])
     zero = signs == 0
     zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
-    found = [float(x) for x in grid[zero]]
+    result = [float(x) for x in grid[zero]]
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
         a, b = float(grid[i]), float(grid[i + 1])
         while time.thread_time() < end and a < (middle := a / 2 + b / 2) < b:
             sign = float(np.sign(problem.system.values(np.array([middle]))[0]))
             a, b = (middle, b) if sign == signs[i] else (a, middle)
-        found.append(a)
-    return found
+        result.append(a)
+    return result

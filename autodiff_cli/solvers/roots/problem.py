@@ -139,8 +139,8 @@ class RootProblem:
         """Return a bound of the rounding errors of the residuals, from intervals; an estimate for functions without a rule."""
         bound = np.full(len(point.f), np.inf)
         if self.system.enclosure is not None:
-            found = self.system.enclosure(point.x, point.x)
-            bound = np.array([np.maximum(one.high - f, f - one.low) for one, f in zip(found, point.f, strict=True)]).reshape(-1)
+            result = self.system.enclosure(point.x, point.x)
+            bound = np.array([np.maximum(one.high - f, f - one.low) for one, f in zip(result, point.f, strict=True)]).reshape(-1)
         rough = ~np.isfinite(bound)
         if rough.any():
             bound[rough] = self._estimate(point)[rough]
@@ -203,19 +203,19 @@ def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dic
         slopes = -np.linalg.pinv(jacobian[:, :n]) @ jacobian[:, n:]
     else:
         slopes = -np.linalg.pinv(matrix) @ (jacobian[:, n:] / rows[:, None]) / columns[:, None]
-    found: dict[str, dict[str, Vector]] = {}
+    result: dict[str, dict[str, Vector]] = {}
     row = 0
     for name in system.names:
         shape = system.shapes[name]
         size, column = int(np.prod(shape)), 0
-        found[name] = {}
+        result[name] = {}
         for a in wanted:
             width = int(np.prod(whole.shapes[a]))
             block = slopes[row : row + size, column : column + width]
-            found[name][a] = block.reshape((*shape, *whole.shapes[a]))[()]
+            result[name][a] = block.reshape((*shape, *whole.shapes[a]))[()]
             column += width
         row += size
-    return found
+    return result
 
 
 def norm(vector: Vector) -> float:

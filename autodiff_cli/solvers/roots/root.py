@@ -182,12 +182,12 @@ class Root(Solution):
             return self.trace
         if self.roots is not None:
             return [one.record() for one in self.roots]
-        found = []
+        result = []
         for name, value in self.solution.items():
             shown = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
             row: Record = {"name": name, "value": plain(value), "error_bound": plain(self.error_bound[name])}
-            found.append({**row, **{f"d_{a}": slope for a, slope in shown.items()}, "verdict": self.verdict})
-        return found
+            result.append({**row, **{f"d_{a}": slope for a, slope in shown.items()}, "verdict": self.verdict})
+        return result
 
 
 def _order(lengths: list[float], check: Verification) -> float | None:

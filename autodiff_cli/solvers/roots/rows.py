@@ -74,20 +74,20 @@ class RootProgram(Compiled):
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
         trees = [parsed.program(each.residual) for each in parsed.equations]
-        found = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
-        check_no_module(found, parsed.source, names)
-        self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(found, 1.0)})
+        result = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
+        check_no_module(result, parsed.source, names)
+        self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(result, 1.0)})
         self._arguments = (expression, dict(at), dict(const), max_steps)
         self.labels = self._problem.labels
-        check_constants(sensitivity, {**const, **dict.fromkeys(found, 1.0)})
+        check_constants(sensitivity, {**const, **dict.fromkeys(result, 1.0)})
         self._wanted = tuple(sensitivity)
         self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
-        super().__init__(list(found), [(name,) for name in (*self.labels, *slopes, "residual", "converged")], np.float64)
+        super().__init__(list(result), [(name,) for name in (*self.labels, *slopes, "residual", "converged")], np.float64)
         self.text = "; ".join(map(unparse, [*parsed.definitions, *(each.residual for each in parsed.equations)]))
         start = self._problem.system.named(self._problem.start)
         rest = {name: value for name, value in const.items() if name not in self._same}
-        columns: dict[str, Value] = {**start, **dict.fromkeys(found, 1.0), **self._same}
+        columns: dict[str, Value] = {**start, **dict.fromkeys(result, 1.0), **self._same}
         self._system = System(expression, trees, columns, rest, active=len(self.labels))
         # Blocks of rows are solved by several threads, which must not append to the tape.
         self._programs = [self._system.program(kind) for kind in ("linear", "values", *["whole_jacobian"] * bool(sensitivity))]
@@ -113,19 +113,19 @@ class RootProgram(Compiled):
     def _sensitivity(self, x: Vector, given: Vector, rows: NDArray[np.intp]) -> Vector:
         """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants."""
         n, m = len(x), len(self._wanted)
-        found = np.full((n * m, x.shape[1]), np.nan)
+        result = np.full((n * m, x.shape[1]), np.nan)
         if not self._is_traced or not m:
             for i in rows.tolist() if m else ():
                 slopes = sensitivities(self._alone(given[:, i]), x[:, i], self._wanted)
                 parts = [np.reshape([row[name] for name in self._wanted], (m, -1)).T.ravel() for row in slopes.values()]
-                found[:, i] = np.concatenate(parts)
-            return found
+                result[:, i] = np.concatenate(parts)
+            return result
         with np.errstate(all="ignore"):
             whole = self._system.columns(np.vstack([x, given])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
             places = [self._system.labels.index(name) for name in self._wanted]
             slopes_of = -np.einsum("kij,jmk->imk", _inverses(np.moveaxis(whole[:, :n], 2, 0)), whole[:, places])
-        found[:, rows] = slopes_of.reshape(n * m, -1)
-        return found
+        result[:, rows] = slopes_of.reshape(n * m, -1)
+        return result
 
     def _alone(self, given: Vector) -> RootProblem:
         """Return the equations of one row."""
@@ -217,8 +217,8 @@ class RootProgram(Compiled):
 
     def _bounds(self, enclosure: Enclosure | None, low: Vector, high: Vector, given: Vector) -> Vector:
         assert enclosure is not None
-        found = enclosure(np.vstack([low, given]), np.vstack([high, given]))
-        return np.array([[one.low for one in found], [one.high for one in found]])
+        result = enclosure(np.vstack([low, given]), np.vstack([high, given]))
+        return np.array([[one.low for one in result], [one.high for one in result]])
 
     def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], given: Vector) -> None:
         """Solve rows alone, and set their solutions."""
@@ -351,6 +351,6 @@ def root_columns(
         source.close()
     out = [np.empty(max((len(each) for each in columns.values()), default=1)) for _ in program.terms]
     program.run(columns, out)
-    found: dict[str, Vector | Mask] = dict(zip(rows.results[:-1], out[:-1], strict=True))
-    found["converged"] = out[-1] > 0
-    return found
+    result: dict[str, Vector | Mask] = dict(zip(rows.results[:-1], out[:-1], strict=True))
+    result["converged"] = out[-1] > 0
+    return result

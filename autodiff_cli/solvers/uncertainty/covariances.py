@@ -115,10 +115,10 @@ def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -
 
 
 def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Estimates:
-    found = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    if not found:
+    result = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    if not result:
         raise DataError(f"{where} is empty", hint=f"use {_FORMS}")
-    head, *body = found
+    head, *body = result
     labelled = bool(body) and len(body[0]) == len(body) + 1
     names = head[1:] if labelled and len(head) == len(body[0]) else head
     if labelled and [row[0] for row in body] != names:

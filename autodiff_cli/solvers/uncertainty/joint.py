@@ -65,15 +65,15 @@ class Joint(NamedTuple):
     def groups(self) -> list[list[int]]:
         """The quantities in groups that are not correlated with each other; the groups are in order of their first quantity."""
         left = list(range(len(self.x)))
-        found = []
+        result = []
         while left:
             group = reached = [left.pop(0)]
             while reached:
                 reached = [j for j in left if any(self.correlation[i, j] for i in reached)]
                 left = [j for j in left if j not in reached]
                 group = [*group, *reached]
-            found.append(sorted(group))
-        return found
+            result.append(sorted(group))
+        return result
 
     def root(self, group: Sequence[int]) -> Matrix:
         """Return a matrix L for which ``L @ L.T`` is the correlation matrix of a group, which may be singular."""
@@ -88,7 +88,7 @@ def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
     Raises:
         UsageError: if a text does not have this form, or a pair is given twice.
     """
-    found: dict[tuple[str, str], float] = {}
+    result: dict[tuple[str, str], float] = {}
     for text in given:
         names, _, value = text.rpartition("=")
         pair = [name.replace(" ", "").replace(",", ", ") for name in pieces(names)]
@@ -97,10 +97,10 @@ def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
                 f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'", hint=f"write {setting('corr')} L,T=0.3"
             )
         key = (pair[0], pair[1])
-        if key in found or key[::-1] in found:
+        if key in result or key[::-1] in result:
             raise UsageError(f"the correlation of {pair[0]} and {pair[1]} is given twice", hint="give each pair one number")
-        found[key] = float(constant(value.strip(), "corr"))
-    return found
+        result[key] = float(constant(value.strip(), "corr"))
+    return result
 
 
 def joint_distribution(

@@ -205,12 +205,12 @@ class ColumnLaw:
         return Uncertain(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _part(self, out: Sequence[Array], u: Array) -> Uncertain:
-        found = dict(zip(self.program.terms, out, strict=True))
-        value = found[()]
-        gradient = self._scaled(found, u, 1)
+        result = dict(zip(self.program.terms, out, strict=True))
+        value = result[()]
+        gradient = self._scaled(result, u, 1)
         variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
         squares = gradient**2
-        shift, second = self._second(found, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
+        shift, second = self._second(result, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
         doubtful = np.zeros(len(value), bool)
         rest = [variance - np.sum(squares, axis=0)] if self._correlated else []
         if self.order == 2:

@@ -34,20 +34,20 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutp
 
     A list such as ``[a, b]`` is several outputs.
     """
-    found: list[ProgramOutput] = []
+    result: list[ProgramOutput] = []
     definitions: list[Syntax] = []
     for statement in tree.children:
         if statement.kind in STATEMENTS:
             definitions.append(statement)
             continue
         for part in statement.children if statement.kind == "list" else [statement]:
-            found.append(_output(source[slice(*part.span)], definitions, part))
-    if not found:
+            result.append(_output(source[slice(*part.span)], definitions, part))
+    if not result:
         targets = {name for each in definitions if each.kind == "assignment" for name in _targets(each)}
         ordered = [name for each in definitions for name in _targets(each) if name in targets]
-        found = [_output(name, definitions, name_tree(name)) for name in dict.fromkeys(ordered)]
-        found = [each for each in found if not {*known}.isdisjoint(each.names)] or found[-1:]
-    return found
+        result = [_output(name, definitions, name_tree(name)) for name in dict.fromkeys(ordered)]
+        result = [each for each in result if not {*known}.isdisjoint(each.names)] or result[-1:]
+    return result
 
 
 def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:

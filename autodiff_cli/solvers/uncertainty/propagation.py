@@ -223,13 +223,13 @@ class _Calculation:
             for output, shape in zip(self.outputs, self.system.result_shapes, strict=True)
             for name in output.elements(shape)
         ]
-        found = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
-        self._look_around(found, values, jacobian)
+        result = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
+        self._look_around(result, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
         correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
-        return Propagation(self.expression, found, covariance, correlation, self.system.evaluations, self.notes)
+        return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
     def check(self, result: Propagation, count: int | None, seed: int) -> None:
         """Add the results of the Monte Carlo method to a result.

@@ -78,34 +78,34 @@ def quantities(
         ShapeError: if the shapes of a value and its uncertainties differ.
         UnknownName: if a name in ``u`` or ``dof`` does not have a value.
     """
-    found = Quantities({}, {})
+    result = Quantities({}, {})
     for name, given in at.items():
-        found.values[name], distributions = _part(given, name)
-        found.distributions.update(_named(name, found.values[name], distributions))
+        result.values[name], distributions = _part(given, name)
+        result.distributions.update(_named(name, result.values[name], distributions))
     known = NOTHING if known is None else known
     for name, estimate in known.values.items():
-        _require_new(name, found.values, "value", "at")
-        found.values[name] = np.array(float(estimate))
-    check_names(u, found.values, "u", "quantity")
+        _require_new(name, result.values, "value", "at")
+        result.values[name] = np.array(float(estimate))
+    check_names(u, result.values, "u", "quantity")
     for name, uncertainty in u.items():
-        stated_here = _named(name, found.values[name], _uncertainty(uncertainty, name, found.values[name]))
+        stated_here = _named(name, result.values[name], _uncertainty(uncertainty, name, result.values[name]))
         for label in stated_here:
-            _require_new(label, found.distributions, "uncertainty", "at", "u")
-        found.distributions.update(stated_here)
+            _require_new(label, result.distributions, "uncertainty", "at", "u")
+        result.distributions.update(stated_here)
     for label, variance in zip(known.names, np.diag(known.matrix), strict=True):
-        if label in found.labels:
-            _require_new(label, found.distributions, "uncertainty", "at")
-            found.distributions[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
-    for label, spread in found.distributions.items():
+        if label in result.labels:
+            _require_new(label, result.distributions, "uncertainty", "at")
+            result.distributions[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
+    for label, spread in result.distributions.items():
         if not 0 <= spread.size < math.inf:
             what = "negative" if spread.size < 0 else "not finite"
             raise UsageError(f"the uncertainty of '{label}' is {what}: {spread.size}", hint="state it as a positive number")
-    check_names(dof, found.values, "dof", "quantity")
+    check_names(dof, result.values, "dof", "quantity")
     for name, freedom in dof.items():
-        freedoms = _spread_over(_numbers(freedom, "dof", name), name, found.values[name])
-        for label, number in zip(element_names(name, found.values[name].shape), freedoms, strict=True):
-            found.distributions[label] = _with_dof(found.distributions.get(label), label, float(number))
-    return found
+        freedoms = _spread_over(_numbers(freedom, "dof", name), name, result.values[name])
+        for label, number in zip(element_names(name, result.values[name].shape), freedoms, strict=True):
+            result.distributions[label] = _with_dof(result.distributions.get(label), label, float(number))
+    return result
 
 
 def row_distribution(given: str | float, name: str) -> tuple[Distribution, bool]:
@@ -294,10 +294,10 @@ def split_distribution(text: str) -> tuple[str, Distribution]:
     Raises:
         UsageError: if the distribution does not exist, or its parameter is missing or not positive.
     """
-    found = _WORD.match(text)
-    if found is None:
+    matched = _WORD.match(text)
+    if matched is None:
         return text, Distribution()
-    number, word, given = found.groups()
+    number, word, given = matched.groups()
     kind = _ALIASES.get(word.lower())
     if kind is None:
         hint = suggestion(word, _ALIASES) or f"use {listed(('normal', 't:9', 'rect', 'triangle', 'arcsine'), 'or')}"

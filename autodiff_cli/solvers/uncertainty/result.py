@@ -57,8 +57,8 @@ class Outcome:
 
     def content(self) -> Record:
         """Return the entries of the JSON object."""
-        found = {key: getattr(self, key) for key in _KEYS}
-        return {**{key: value for key, value in found.items() if value is not None or key == "dof"}, "interval": [*self.interval]}
+        result = {key: getattr(self, key) for key in _KEYS}
+        return {**{key: value for key, value in result.items() if value is not None or key == "dof"}, "interval": [*self.interval]}
 
 
 @dataclass(slots=True, repr=False)
@@ -92,9 +92,9 @@ class Propagation(CommandResult):
     @property
     def verdict(self) -> str:
         """The worst verdict of the random trials; without trials, ``first_order`` or ``second_order``, the terms that were used."""
-        found = {each.monte_carlo["verdict"] for each in self.outputs if each.monte_carlo is not None}
+        result = {each.monte_carlo["verdict"] for each in self.outputs if each.monte_carlo is not None}
         order = "first_order" if self.outputs[0].second_order is None else "second_order"
-        return next((one for one in ("differs", "undecided", "agrees") if one in found), order)
+        return next((one for one in ("differs", "undecided", "agrees") if one in result), order)
 
     @property
     def converged(self) -> bool:

@@ -117,11 +117,11 @@ class UncertainRows(RowMap):
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
         """Compute the value, the uncertainty and the shares for the rows of a block."""
-        block, found = self.uncertain(block)
-        places = np.flatnonzero(found.doubtful)
+        block, result = self.uncertain(block)
+        places = np.flatnonzero(result.doubtful)
         if len(places):
             self.task.doubts.append((block.where, block.lines[int(places[0])], len(places)))
-        return block, [found.value, found.u, *found.shares]
+        return block, [result.value, result.u, *result.shares]
 
     def uncertain(self, block: Block) -> tuple[Block, Uncertain]:
         """Return a block without skipped rows, and the uncertainties of its rows.
@@ -176,10 +176,10 @@ def propagate_columns(
     source = Source(data)
     try:
         rows = UncertainRows(task, task.program(), source.names, source.name)
-        found = source.read({column: column for column in rows.used})
+        result = source.read({column: column for column in rows.used})
     finally:
         source.close()
-    block = Block(found.rows, {**found.columns}, {}, None, "row", range(1, found.rows + 1))
+    block = Block(result.rows, {**result.columns}, {}, None, "row", range(1, result.rows + 1))
     _, uncertain = rows.uncertain(block)
     results: dict[str, Array | Mask] = dict(zip(rows.results, [uncertain.value, uncertain.u, *uncertain.shares], strict=True))
     return results if order == 2 else {**results, "enough": ~uncertain.doubtful}

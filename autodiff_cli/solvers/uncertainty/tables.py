@@ -64,12 +64,12 @@ def _lines(outcome: Outcome, precision: int) -> list[str]:
             f"{human(outcome.u, precision)}: first order {verdict}"
         )
     if outcome.monte_carlo is not None:
-        found = outcome.monte_carlo
-        low, high = (estimate(end, found["u"], precision) for end in found["interval"])
-        mean = estimate(found["mean"], found["u"], precision)
-        off = " and ".join(human(difference, 2) for difference in found["differences"])
+        result = outcome.monte_carlo
+        low, high = (estimate(end, result["u"], precision) for end in result["interval"])
+        mean = estimate(result["mean"], result["u"], precision)
+        off = " and ".join(human(difference, 2) for difference in result["differences"])
         lines += [
-            f"Monte Carlo, {found['trials']:,} trials: mean {mean}, u {human(found['u'], precision)}",
-            f"{100 * outcome.level:.4g} % interval {low} to {high}: {found['verdict']}, its ends are {off} away",
+            f"Monte Carlo, {result['trials']:,} trials: mean {mean}, u {human(result['u'], precision)}",
+            f"{100 * outcome.level:.4g} % interval {low} to {high}: {result['verdict']}, its ends are {off} away",
         ]
     return lines

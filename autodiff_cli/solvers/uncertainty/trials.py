@@ -103,13 +103,13 @@ def samples(system: System, joint: Joint, count: int | None, seed: int, level: f
                 break
     values = np.concatenate(kept, axis=1)
     values.sort(axis=1)  # nan and inf are last, -inf is first
-    found = [Sample(row[np.isfinite(row)], done) for row in values]
-    if any(len(sample.values) < FEWEST for sample in found):
+    result = [Sample(row[np.isfinite(row)], done) for row in values]
+    if any(len(sample.values) < FEWEST for sample in result):
         raise NotSolved(
             f"fewer than {FEWEST} of {done:,} trials have a finite value",
             hint="check the domain of the expression around the estimates",
         )
-    return found
+    return result
 
 
 def compare(sample: Sample, interval: tuple[float, float], level: float, u: float) -> Record:
@@ -119,8 +119,8 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     law of propagation.  The verdict is ``undecided`` if the number of trials is too small to decide, or if trials without a finite
     value were left out.
     """
-    found = sample.summary(level)
-    differences = [abs(a - b) for a, b in zip(found["interval"], interval, strict=True)]
+    result = sample.summary(level)
+    differences = [abs(a - b) for a, b in zip(result["interval"], interval, strict=True)]
     errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
     allowed = {digits: tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1)}
 
@@ -132,7 +132,7 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     words = verdict(2)
     digits = 2 if words == "agrees" else 1 if verdict(1) == "agrees" else 0
     return {
-        **found,
+        **result,
         "agrees": {"agrees": True, "differs": False}.get(words),
         "verdict": words,
         "digits": digits,
@@ -160,22 +160,22 @@ def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count
         return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))
     independent = generator.standard_normal((len(group), count))
     # einsum adds in the same order on every machine and for any number of threads.
-    found: Matrix = joint.u[group, None] * np.einsum("ik,kj->ij", joint.root(group), independent)
+    result: Matrix = joint.u[group, None] * np.einsum("ik,kj->ij", joint.root(group), independent)
     freedoms = {spread.dof for spread in distributions}
     if len(freedoms) == 1 and math.isfinite(dof := freedoms.pop()):
-        found *= np.sqrt(dof / generator.chisquare(dof, count))
-    return found
+        result *= np.sqrt(dof / generator.chisquare(dof, count))
+    return result
 
 
 def _facts(values: Matrix, level: float) -> Matrix:
     """Return the mean, the standard deviation and the ends of the interval of each output, of shape (m, 4)."""
-    found = np.full((len(values), 4), np.nan)
+    result = np.full((len(values), 4), np.nan)
     for i, row in enumerate(values):
         finite = np.sort(row[np.isfinite(row)])
         if len(finite) >= FEWEST:
             summary = Sample(finite, len(row)).summary(level)
-            found[i] = [summary["mean"], summary["u"], *summary["interval"]]
-    return found
+            result[i] = [summary["mean"], summary["u"], *summary["interval"]]
+    return result
 
 
 def _settled(facts: list[Matrix], sizes: Sequence[float]) -> bool:
@@ -184,6 +184,6 @@ def _settled(facts: list[Matrix], sizes: Sequence[float]) -> bool:
         return False
     blocks = np.stack(facts)
     errors = np.std(blocks, axis=0, ddof=1) / math.sqrt(len(blocks))
-    found = np.mean(blocks[:, :, 1], axis=0).tolist()
-    allowed = [tolerance(size or other) / 5 for size, other in zip(sizes, found, strict=True)]
+    result = np.mean(blocks[:, :, 1], axis=0).tolist()
+    allowed = [tolerance(size or other) / 5 for size, other in zip(sizes, result, strict=True)]
     return bool(np.all(2 * errors < np.array(allowed)[:, None]))
