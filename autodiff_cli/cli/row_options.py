@@ -68,8 +68,8 @@ class Rows(NamedTuple):
         path = None if self.target == "-" else self.target
         style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
         style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
-        made = Output(style, self.quiet, self.precision, self.color, quiet_notes, strict, path)
-        return made.checked(self.as_json or self.style is not None)
+        result = Output(style, self.quiet, self.precision, self.color, quiet_notes, strict, path)
+        return result.checked(self.as_json or self.style is not None)
 
     def format(self, source: Inputs) -> str:
         """Return the format of the output.

@@ -141,11 +141,11 @@ class Tape:
         self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()
     ) -> Bounded:
         """Return a tensor with a bound, and append it."""
-        made = Bounded.__new__(Bounded)
-        made._data, made._requires_grad, made._edge, made._extra = data, False, None, None
-        made.error, made.primitive, made.args, made.tape, made.number = error, primitive, args, self, len(self.values)
-        self.values.append(made)
-        return made
+        result = Bounded.__new__(Bounded)
+        result._data, result._requires_grad, result._edge, result._extra = data, False, None, None
+        result.error, result.primitive, result.args, result.tape, result.number = error, primitive, args, self, len(self.values)
+        self.values.append(result)
+        return result
 
     def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
         """Return the result of a primitive; see ``Bounded.applied``."""

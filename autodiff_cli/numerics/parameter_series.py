@@ -63,39 +63,39 @@ class Series:
 
     def times(self, number: Array | float, s: int = 1, t: int = 0) -> Series:
         """Return the product with ``number + s*S + t*T``, where S and T are the variables of the series."""
-        made: Coefficients = {}
+        result: Coefficients = {}
         for (i, j), c in self.coefficients.items():
-            made[i, j] = number * c
+            result[i, j] = number * c
             if i and s:
-                made[i, j] = made[i, j] + s * self.coefficients[i - 1, j]
+                result[i, j] = result[i, j] + s * self.coefficients[i - 1, j]
             if j and t:
-                made[i, j] = made[i, j] + t * self.coefficients[i, j - 1]
-        return Series(made)
+                result[i, j] = result[i, j] + t * self.coefficients[i, j - 1]
+        return Series(result)
 
     def over(self, number: Array | float, s: int = 1, t: int = 0) -> Series:
         """Return the quotient by ``number + s*S + t*T``."""
-        made: Coefficients = {}
+        result: Coefficients = {}
         for (i, j), c in self.coefficients.items():
             rest = c
             if i and s:
-                rest = rest - s * made[i - 1, j]
+                rest = rest - s * result[i - 1, j]
             if j and t:
-                rest = rest - t * made[i, j - 1]
-            made[i, j] = rest / number
-        return Series(made)
+                rest = rest - t * result[i, j - 1]
+            result[i, j] = rest / number
+        return Series(result)
 
     def exp(self, leading: Array) -> Series:
         """Return ``leading*exp(self)``; the coefficient of order 0 is not used.
 
         From the derivative of the result: k*v[k] is the sum of m*u[m]*v[k - m] for m = 1 to k.
         """
-        u, made = self.coefficients, {(0, 0): leading}
+        u, result = self.coefficients, {(0, 0): leading}
         for i, j in u:
             if i:
-                made[i, j] = _sum(k * u[k, m] * made[i - k, j - m] for k in range(1, i + 1) for m in range(j + 1)) / i
+                result[i, j] = _sum(k * u[k, m] * result[i - k, j - m] for k in range(1, i + 1) for m in range(j + 1)) / i
             elif j:
-                made[i, j] = _sum(m * u[0, m] * made[0, j - m] for m in range(1, j + 1)) / j
-        return Series(made)
+                result[i, j] = _sum(m * u[0, m] * result[0, j - m] for m in range(1, j + 1)) / j
+        return Series(result)
 
 
 def _sum(terms: Iterable[Any]) -> Any:

@@ -87,9 +87,9 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         )
     from autodiff_cli.ops.casts import result_type, to
 
-    made = trunc(rules.div(input, other))
+    result = trunc(rules.div(input, other))
     kind = result_type(input, other)
-    return made if kind.is_floating_point else to(made, kind)
+    return result if kind.is_floating_point else to(result, kind)
 
 
 Tensor.div = true_divide = div  # type: ignore[attr-defined]

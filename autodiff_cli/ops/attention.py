@@ -144,5 +144,5 @@ def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> 
         if not x.shape or x.shape[-1] != weight.shape[i]:
             got = x.shape[-1] if x.shape else 0
             raise ShapeError(f"bilinear(): input{i} size does not match weight size: got {got} but expected {weight.shape[i]}")
-    made = einsum("...i,kij,...j->...k", x1, weight, x2)
-    return made if bias is None else made + bias
+    result = einsum("...i,kij,...j->...k", x1, weight, x2)
+    return result if bias is None else result + bias

@@ -82,8 +82,8 @@ def to(x: Value, dtype: DTypeLike) -> Tensor:
         if not x._requires_grad or wanted.kind != "f":
             return tensor_on(x._data.astype(wanted))
     # Only floating-point numbers carry gradients.
-    made: Tensor = cast(x.detach() if isinstance(x, Tensor) and wanted.kind != "f" else x, wanted)
-    return made
+    result: Tensor = cast(x.detach() if isinstance(x, Tensor) and wanted.kind != "f" else x, wanted)
+    return result
 
 
 def _to(
@@ -113,8 +113,8 @@ def _to(
             dtype = one
     check_device(device)
     copy = copy or (len(given) == 3 and given[2] is True)
-    made = self if dtype is None else to(self, dtype)
-    return made.clone() if copy and made is self else made
+    result = self if dtype is None else to(self, dtype)
+    return result.clone() if copy and result is self else result
 
 
 _Device = device

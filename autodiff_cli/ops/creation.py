@@ -56,12 +56,12 @@ def shape_of(name: str, size: tuple[Any, ...]) -> Shape:
 def leaf_of(data: Array, requires_grad: bool, device: DeviceLike = None) -> Tensor:
     """Return a new leaf with an array."""
     check_device(device)
-    made = tensor_on(data[()] if data.ndim == 0 else data)
+    result = tensor_on(data[()] if data.ndim == 0 else data)
     if requires_grad:
         if data.dtype.kind != "f":
             raise DtypeError(NO_GRADIENTS)
-        made._requires_grad = True
-    return made
+        result._requires_grad = True
+    return result
 
 
 def _type(dtype: DTypeLike | None) -> DType:
@@ -223,8 +223,8 @@ def _positions_in(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLi
 
 def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
-    made: Tensor = zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
-    return made
+    result: Tensor = zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return result
 
 
 class Options(TypedDict, total=False):
@@ -244,8 +244,8 @@ def _like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Numb
         if name not in ("layout", "memory_format"):
             raise ArgumentError(f"{make.__name__}_like has no parameter '{name}'", hint="it has dtype, device and requires_grad")
     if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
-        made = make(x.physical.shape, *given, dtype=x.dtype if kind is None else kind, device=device)
-        return x.batch.wrap(made)  # type: ignore[no-any-return]
+        result = make(x.physical.shape, *given, dtype=x.dtype if kind is None else kind, device=device)
+        return x.batch.wrap(result)  # type: ignore[no-any-return]
     return make(x.shape, *given, dtype=x.dtype if kind is None else kind, device=device, requires_grad=requires_grad)
 
 
@@ -276,8 +276,8 @@ def _new(name: str) -> Any:
     make = globals()[name]
 
     def method(self: Tensor, *args: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
-        made: Tensor = make(*args, dtype=self._data.dtype if dtype is None else dtype, **options)
-        return made
+        result: Tensor = make(*args, dtype=self._data.dtype if dtype is None else dtype, **options)
+        return result
 
     method.__doc__ = f"Call ``{name}`` with the type of this tensor."
     return method

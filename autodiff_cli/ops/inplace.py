@@ -361,16 +361,16 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
         from autodiff_cli.ops.rules.positions import index_putted
 
         wanted = np.shape(np.broadcast_to(False, region.shape)[gathered])
-        made: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
-        made = _without_leading_ones(made, len(wanted))
-        if not _broadcasts(made.shape, wanted):
+        result: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
+        result = _without_leading_ones(result, len(wanted))
+        if not _broadcasts(result.shape, wanted):
             raise ShapeError(
-                f"shape mismatch: value tensor of shape {list(made.shape)} cannot be broadcast to indexing result of shape "
+                f"shape mismatch: value tensor of shape {list(result.shape)} cannot be broadcast to indexing result of shape "
                 f"{list(wanted)}"
             )
         if isinstance(value, Tensor) and value.shape and _shares_memory(region, value):
             raise GraphError(SHARED)
-        change(region, lambda old: index_putted(old, made, gathered, False), "index_put_")
+        change(region, lambda old: index_putted(old, result, gathered, False), "index_put_")
         return
     view = getitem(self, key) if region is self else region
     if isinstance(value, Tensor):

@@ -81,8 +81,8 @@ def rms_norm(x: Value, normalized_shape: Wholes, weight: Value | None = None, ep
     shape = _lengths("rms_norm", x, normalized_shape)
     _check_like("weight", weight, shape)
     dims = tuple(range(-len(shape), 0))
-    made = x * rsqrt(mean(square(x), dims, True) + (_machine_epsilon(x) if eps is None else eps))
-    return made if weight is None else made * weight
+    result = x * rsqrt(mean(square(x), dims, True) + (_machine_epsilon(x) if eps is None else eps))
+    return result if weight is None else result * weight
 
 
 @described
@@ -140,18 +140,18 @@ def batch_norm(
         count = math.prod(x.shape[i] for i in axes)
         if count == 1:
             raise ArgumentError(f"Expected more than 1 value per channel when training, got input size torch.Size({list(x.shape)})")
-        made = _applied(native_batch_norm, x, weight, bias, x.shape, axes, beside, eps)
+        result = _applied(native_batch_norm, x, weight, bias, x.shape, axes, beside, eps)
         if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
             data = x._data if isinstance(x, Tensor) else x
             _follow(running_mean, np.mean(data, axes), momentum)
             _follow(running_var, np.var(data, axes, ddof=1), momentum)
-        return made
+        return result
     if running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
         raise ShapeError(f"{missing} must be defined in evaluation mode", hint="pass training=True")
-    made = (x - reshape(running_mean, beside)) * rsqrt(reshape(running_var, beside) + eps)
-    made = made if weight is None else made * reshape(weight, beside)
-    return made if bias is None else made + reshape(bias, beside)
+    result = (x - reshape(running_mean, beside)) * rsqrt(reshape(running_var, beside) + eps)
+    result = result if weight is None else result * reshape(weight, beside)
+    return result if bias is None else result + reshape(bias, beside)
 
 
 @described
@@ -173,9 +173,9 @@ def instance_norm(
     rows, channels, *lengths = x.shape
     if math.prod(lengths) == 1:
         raise ArgumentError(f"Expected more than 1 spatial element when training, got input size torch.Size({list(x.shape)})")
-    made = _applied(native_batch_norm, x, weight, bias, (rows, channels, math.prod(lengths)), (2,), beside, eps)
+    result = _applied(native_batch_norm, x, weight, bias, (rows, channels, math.prod(lengths)), (2,), beside, eps)
     if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
         data = np.reshape(x._data if isinstance(x, Tensor) else x, (rows, channels, -1))
         _follow(running_mean, np.mean(data, (0, 2)), momentum)
         _follow(running_var, np.mean(np.var(data, 2, ddof=1), 0), momentum)
-    return made
+    return result

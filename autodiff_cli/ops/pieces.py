@@ -136,8 +136,8 @@ def _at_least(x: Value, ndim: int) -> Any:
 
 def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     given = x if isinstance(x, (list, tuple)) else (x, *more)
-    made = tuple(_at_least(one, ndim) for one in given)
-    return made if more or isinstance(x, (list, tuple)) else made[0]
+    result = tuple(_at_least(one, ndim) for one in given)
+    return result if more or isinstance(x, (list, tuple)) else result[0]
 
 
 @described

@@ -47,13 +47,13 @@ def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
 
 @described
 def view(x: Value, *shape: Wholes) -> Any:
-    made = reshape(x, *shape)
-    if isinstance(x, Tensor) and isinstance(x._data, np.ndarray) and x.numel() and not np.may_share_memory(made._data, x._data):
+    result = reshape(x, *shape)
+    if isinstance(x, Tensor) and isinstance(x._data, np.ndarray) and x.numel() and not np.may_share_memory(result._data, x._data):
         raise ShapeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return made
+    return result
 
 
 @described

@@ -74,8 +74,8 @@ def cov(x: Value, *, correction: int = 1, fweights: Value | None = None, aweight
         rest = rows - sum(rows * weights, 1, True) / total
         free = total - correction * (1 if aweights is None else sum(weights * aweights) / total)
         product = matmul(rest * weights, transpose(rest))
-    made = product / free if not isinstance(free, int) or free > 0 else product / 0.0
-    return reshape(made, ()) if len(x.shape) < 2 else made
+    result = product / free if not isinstance(free, int) or free > 0 else product / 0.0
+    return reshape(result, ()) if len(x.shape) < 2 else result
 
 
 @described

@@ -221,12 +221,12 @@ def _text(value: Argument) -> str:
 
 def _type(value: Argument) -> Any:
     try:
-        made = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
+        result = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
     except (TypeError, ValueError):
-        made = None
-    if made is None or made.kind not in "fib":
+        result = None
+    if result is None or result.kind not in "fib":
         raise Unfit
-    return made
+    return result
 
 
 def _tensor(value: Argument) -> Any:
@@ -337,12 +337,12 @@ def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping
 
 def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
     """Return the arguments of a call, each converted by its kind; default values are not converted."""
-    made: list[Any] | None = None
+    result: list[Any] | None = None
     for i, parameter, default, kind in checks:
         if i < len(args) and args[i] is not default:
-            made = list(args) if made is None else made
-            made[i] = kind(args[i], name, parameter)
-    return args if made is None else tuple(made)
+            result = list(args) if result is None else result
+            result[i] = kind(args[i], name, parameter)
+    return args if result is None else tuple(result)
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -97,20 +97,20 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             return tensor_on(data)
         if node_type is None:
             node_type = nodes.subclass(base, vjp=staticmethod(vjp))
-        made = _new(node_type)
-        made._saved = input if saves_input else data if saves_output else (input, data) if saves_both else None
+        node = _new(node_type)
+        node._saved = input if saves_input else data if saves_output else (input, data) if saves_both else None
         # An inlined copy of output_of, because this is the innermost loop of eager evaluation.
-        made._edges = (input._edge or leaf_edge(input),)
-        made._shape = data.shape
-        made._dtype = data.dtype
-        made.sequence_nr = next_sequence_nr()
-        made._hooks = None
+        node._edges = (input._edge or leaf_edge(input),)
+        node._shape = data.shape
+        node._dtype = data.dtype
+        node.sequence_nr = next_sequence_nr()
+        node._hooks = None
         if node_observers:
-            observed(made)
+            observed(node)
         out = _new(Tensor)
         out._data = data
         out._requires_grad = True
-        out._edge = (made, 0)
+        out._edge = (node, 0)
         out._extra = None
         return out
 
@@ -253,10 +253,10 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             raise mismatch(name, error, [source]) from None
         recording = is_recording()
         recorded = x._requires_grad and recording and not (inference_used[0] and is_inference(x))
-        made = nodes.record(args, data) if recorded else tensor_on(data)
+        result = nodes.record(args, data) if recorded else tensor_on(data)
         if not shares(data, source):
-            return made
-        return view_of(made, x, function, args[1:], "" if recording else created_now())
+            return result
+        return view_of(result, x, function, args[1:], "" if recording else created_now())
 
     return function
 
@@ -294,9 +294,9 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
             return data
         if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_recording():
             return tensor_on(data)
-        made: Any = _new(node_type)
-        made._saved = (tuple(r.shape for r in raw), *rest)
+        result: Any = _new(node_type)
+        result._saved = (tuple(r.shape for r in raw), *rest)
         edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
-        return output_of(made, edges, data)
+        return output_of(result, edges, data)
 
     return function

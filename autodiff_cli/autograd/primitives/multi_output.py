@@ -132,18 +132,18 @@ def multi_output(
         return together(*tensors) if results else tuple(tensors)
 
     def _record(x: Tensor, args: tuple[Any, ...], tensors: list[Tensor]) -> None:
-        made = node_type.__new__(node_type)
-        made._edges = (x._edge or leaf_edge(x),)
-        made._hooks = None
+        result = node_type.__new__(node_type)
+        result._edges = (x._edge or leaf_edge(x),)
+        result._hooks = None
         differentiable = [t.is_floating_point() and not (results and results[i] in constant) for i, t in enumerate(tensors)]
         kept: dict[str, Any] = {"x": x, "x_shape": x.shape, **dict(zip(parameters[1:], args[1:], strict=True))}
         for i, (n, t) in enumerate(zip(results, tensors, strict=False)):
             kept[n] = SavedOutput(t._data, i if differentiable[i] else None)
-        made._saved = [kept[n] for n in wanted]
-        made.describe_outputs(tensors)
+        result._saved = [kept[n] for n in wanted]
+        result.describe_outputs(tensors)
         for i, tensor in enumerate(tensors):
             if differentiable[i]:
-                tensor._edge, tensor._requires_grad = (made, i), True
+                tensor._edge, tensor._requires_grad = (result, i), True
 
     operation = MultiOutput(name, function, parameters, forward, vjp, results, constant, wanted, view)
     return function

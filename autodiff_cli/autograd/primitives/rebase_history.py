@@ -30,6 +30,6 @@ def rebase_history(tensor: Tensor, made: Tensor) -> None:
 def edge_from_source(view: View) -> Edge | None:
     """Record the steps of a view on its source, and return the edge of the result."""
     with always_recording():
-        made = as_strided(view.source, view)
-    edge: Edge | None = made._edge
+        result = as_strided(view.source, view)
+    edge: Edge | None = result._edge
     return edge

@@ -107,17 +107,17 @@ def node_class(name: str, base: type[Node], **attributes: Any) -> Any:
         base: the class that it is derived from.
         attributes: the class attributes.
     """
-    made: Any = type(name, (base,), {"__slots__": (), **attributes})
-    names = [slot for slot, _ in made.saved_slots]
+    result: Any = type(name, (base,), {"__slots__": (), **attributes})
+    names = [slot for slot, _ in result.saved_slots]
     shown_names = [saved_name(name, slot) for slot in names]
     # Hooks run for inputs by their names, then for outputs, as in PyTorch.
-    made.saved_order = sorted(range(len(names)), key=lambda i: (made.saved_slots[i][1] == OUTPUT, shown_names[i]))
+    result.saved_order = sorted(range(len(names)), key=lambda i: (result.saved_slots[i][1] == OUTPUT, shown_names[i]))
     for i, shown in enumerate(shown_names):
-        setattr(made, f"_saved_{shown}", _value_at(i))
+        setattr(result, f"_saved_{shown}", _value_at(i))
     for shown, (slot, compute) in _COMPUTED.get(name, {}).items():
         if slot in names:
-            setattr(made, f"_saved_{shown}", _computed_from(names.index(slot), compute))
-    return made
+            setattr(result, f"_saved_{shown}", _computed_from(names.index(slot), compute))
+    return result
 
 
 def _value_at(index: int) -> property:

@@ -109,8 +109,8 @@ def mul(a: Interval, b: Interval) -> Interval:
     nothing = a.empty | b.empty
     low, high = (np.where(nothing, np.nan, one) for one in (ends.min(axis=0), ends.max(axis=0)))
     zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
-    made = outward(low, high, a.regular & b.regular)
-    return Interval(np.where(zero, 0.0, made.low), np.where(zero, 0.0, made.high), made.regular)
+    result = outward(low, high, a.regular & b.regular)
+    return Interval(np.where(zero, 0.0, result.low), np.where(zero, 0.0, result.high), result.regular)
 
 
 def reciprocal(a: Interval) -> Interval:
@@ -119,17 +119,17 @@ def reciprocal(a: Interval) -> Interval:
     low = np.where(inside | (a.high == 0), -np.inf, 1 / a.high)
     high = np.where(inside | (a.low == 0), np.inf, 1 / a.low)
     nothing = a.empty | ((a.low == 0) & (a.high == 0))
-    made = outward(low, high, a.regular & ~a.holds(0.0))
-    return Interval(np.where(nothing, np.nan, made.low), np.where(nothing, np.nan, made.high), made.regular)
+    result = outward(low, high, a.regular & ~a.holds(0.0))
+    return Interval(np.where(nothing, np.nan, result.low), np.where(nothing, np.nan, result.high), result.regular)
 
 
 def div(a: Interval, b: Interval) -> Interval:
     """Return the quotient."""
     ends = np.stack(np.broadcast_arrays(a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high))
-    made = outward(ends.min(axis=0), ends.max(axis=0), a.regular & b.regular)
+    result = outward(ends.min(axis=0), ends.max(axis=0), a.regular & b.regular)
     # The product with the reciprocal is wider by one rounding, but handles a divisor that contains 0 or is unbounded.
     simple = np.isfinite(a.magnitude) & np.isfinite(b.magnitude) & ~b.holds(0.0)
-    return chosen(simple, made, mul(a, reciprocal(b)))
+    return chosen(simple, result, mul(a, reciprocal(b)))
 
 
 def square(a: Interval) -> Interval:
@@ -142,9 +142,9 @@ def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
     far = a.magnitude
     near = np.where(a.holds(0.0), 0.0, np.minimum(np.abs(a.low), np.abs(a.high)))
     least = function(np.zeros(()))
-    made = outward(function(near), function(far), a.regular, ulps)
-    low = np.where(near == 0, least, np.maximum(made.low, least))
-    return Interval(np.where(a.empty, np.nan, low), made.high, made.regular)
+    result = outward(function(near), function(far), a.regular, ulps)
+    low = np.where(near == 0, least, np.maximum(result.low, least))
+    return Interval(np.where(a.empty, np.nan, low), result.high, result.regular)
 
 
 def increasing(
@@ -172,10 +172,10 @@ def increasing(
     inside = (a.low >= domain[0]) & (a.high <= domain[1])
     for pole in poles:
         inside &= (a.low != pole) & (a.high != pole)
-    made = outward(low, high, a.regular & inside, ulps)
-    low = np.clip(np.where(first == exact[0], exact[1], made.low), *bounds)
-    high = np.clip(np.where(last == exact[0], exact[1], made.high), *bounds)
-    return Interval(np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), made.regular & ~nothing)
+    result = outward(low, high, a.regular & inside, ulps)
+    low = np.clip(np.where(first == exact[0], exact[1], result.low), *bounds)
+    high = np.clip(np.where(last == exact[0], exact[1], result.high), *bounds)
+    return Interval(np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), result.regular & ~nothing)
 
 
 def decreasing(

@@ -82,9 +82,9 @@ def _wave(call: Call, x: Interval, top: float) -> Interval:
     """Return the values of the sine or the cosine, which has its maximum at ``top``."""
     with np.errstate(all="ignore"):
         ends = [np.nan_to_num(call(end)) for end in (x.low, x.high)]
-    made = outward(np.minimum(*ends), np.maximum(*ends), x.regular, 4)
-    low = np.where(_passes(x, top + np.pi, 2 * np.pi), -1.0, np.maximum(made.low, -1.0))
-    high = np.where(_passes(x, top, 2 * np.pi), 1.0, np.minimum(made.high, 1.0))
+    result = outward(np.minimum(*ends), np.maximum(*ends), x.regular, 4)
+    low = np.where(_passes(x, top + np.pi, 2 * np.pi), -1.0, np.maximum(result.low, -1.0))
+    high = np.where(_passes(x, top, 2 * np.pi), 1.0, np.minimum(result.high, 1.0))
     thin = (x.low == 0) & (x.high == 0) & (top > 0)
     low, high = (np.where(x.empty, np.nan, np.where(thin, 0.0, end)) for end in (low, high))
     return Interval(low, high, x.regular)
@@ -92,8 +92,8 @@ def _wave(call: Call, x: Interval, top: float) -> Interval:
 
 def _tan(call: Call, operands: tuple[Interval, ...]) -> Interval:
     x = operands[0]
-    made = increasing(x, call)
-    return chosen(_passes(x, np.pi / 2, np.pi), unbounded(x), made)
+    result = increasing(x, call)
+    return chosen(_passes(x, np.pi / 2, np.pi), unbounded(x), result)
 
 
 def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -133,8 +133,8 @@ def _exponential(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 def _general_power(x: Interval, y: Interval) -> Interval:
     log = increasing(x, np.log, _POSITIVE, exact=(1.0, 0.0))
-    made = increasing(mul(y, log), np.exp, bounds=_POSITIVE, exact=(0.0, 1.0))
-    return chosen(x.low >= 0, made, unbounded(x, y))
+    result = increasing(mul(y, log), np.exp, bounds=_POSITIVE, exact=(0.0, 1.0))
+    return chosen(x.low >= 0, result, unbounded(x, y))
 
 
 def _steps(call: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -168,8 +168,8 @@ def _minimum(_: Call, operands: tuple[Interval, ...]) -> Interval:
 def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
     condition, x, y = operands
     both = hull(x, y)
-    made = chosen(condition.low > 0, x, chosen(condition.high == 0, y, both._replace(regular=np.zeros_like(both.regular))))
-    return made._replace(regular=made.regular & condition.regular)
+    result = chosen(condition.low > 0, x, chosen(condition.high == 0, y, both._replace(regular=np.zeros_like(both.regular))))
+    return result._replace(regular=result.regular & condition.regular)
 
 
 def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[Interval, Interval], Mask]) -> Rule:
@@ -208,17 +208,17 @@ def _finite(_: Call, operands: tuple[Interval, ...]) -> Interval:
 def _hypot(call: Call, operands: tuple[Interval, ...]) -> Interval:
     near = [np.where(x.holds(0.0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) for x in operands]
     far = [x.magnitude for x in operands]
-    made = outward(np.hypot(*near), np.hypot(*far), operands[0].regular & operands[1].regular, 4)
-    return made._replace(low=np.maximum(made.low, 0.0))
+    result = outward(np.hypot(*near), np.hypot(*far), operands[0].regular & operands[1].regular, 4)
+    return result._replace(low=np.maximum(result.low, 0.0))
 
 
 def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
     y, x = operands
     corners = np.stack(np.broadcast_arrays(*(np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high))))
-    made = outward(corners.min(axis=0), corners.max(axis=0), y.regular & x.regular, 4)
+    result = outward(corners.min(axis=0), corners.max(axis=0), y.regular & x.regular, 4)
     cut = (x.low <= 0) & y.holds(0.0)
     pi = np.full(cut.shape, np.nextafter(np.pi, 4))
-    return chosen(cut, Interval(-pi, pi, np.zeros_like(cut)), made)
+    return chosen(cut, Interval(-pi, pi, np.zeros_like(cut)), result)
 
 
 _REMAINDERS: dict[str, Function] = {"remainder": np.floor, "fmod": np.trunc}

@@ -51,10 +51,10 @@ def _valley(argument: float, value: float) -> Rule:
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
         ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
-        made = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
+        result = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
         least = np.nextafter(value, -_INF)
-        low = np.where(x.holds(argument), least, np.maximum(made.low, least))
-        return chosen(x.low > 0, Interval(low, made.high, made.regular), unbounded(x))
+        low = np.where(x.holds(argument), least, np.maximum(result.low, least))
+        return chosen(x.low > 0, Interval(low, result.high, result.regular), unbounded(x))
 
     return rule
 
@@ -73,8 +73,8 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
     x = operands[0]
     left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=SPECIAL)
     right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=SPECIAL)
-    made = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=np.zeros_like(x.regular))))
-    return made._replace(low=made.low - 1e-14, high=made.high + 1e-14)  # it is 0 at 0.37
+    result = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=np.zeros_like(x.regular))))
+    return result._replace(low=result.low - 1e-14, high=result.high + 1e-14)  # it is 0 at 0.37
 
 
 def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
@@ -84,10 +84,10 @@ def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE
         ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]
         low, high = (call(*np.broadcast_arrays(*side)) for side in zip(*ends, strict=True))
         regular = np.logical_and.reduce(np.broadcast_arrays(*(x.regular for x in operands)))
-        made = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
-        made = made._replace(low=np.clip(made.low, *bounds), high=np.clip(made.high, *bounds))
+        result = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
+        result = result._replace(low=np.clip(result.low, *bounds), high=np.clip(result.high, *bounds))
         known = inside(*operands) & ~np.isnan(low) & ~np.isnan(high)
-        return chosen(known, made, unbounded(*operands))
+        return chosen(known, result, unbounded(*operands))
 
     return rule
 

@@ -160,8 +160,8 @@ class RootProblem:
         zero = Syntax("number", [Syntax("NUMBER", [], "0", (0, 0))], "", (0, 0))
         trees = [each.left for each in self.parsed.equations] + [each.right or zero for each in self.parsed.equations]
         start = self.system.named(self.start)
-        made = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
-        return made if made.count == 2 * self.system.count else None
+        result = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
+        return result if result.count == 2 * self.system.count else None
 
 
 def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:

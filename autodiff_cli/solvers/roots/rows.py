@@ -284,10 +284,10 @@ class RootTask(Task):
 
     def program(self) -> Compiled:
         """Compile the equations."""
-        made = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.max_steps, self.sensitivity)
-        self.expression = made.text
+        result = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.max_steps, self.sensitivity)
+        self.expression = result.text
         self.derivative_name = "{}"
-        return made
+        return result
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RootRows:
         """Return the mapping of rows for an input."""

@@ -233,12 +233,12 @@ class ColumnLaw:
     def _scaled(self, found: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
         """Return all derivatives of an order, each times the uncertainties of its variables, with one axis for each variable."""
         count = len(u)
-        made = np.empty((count,) * order + u.shape[1:])
+        result = np.empty((count,) * order + u.shape[1:])
         for place in product(range(count), repeat=order):
             if list(place) == sorted(place):
-                made[place] = found[tuple(self.uncertain[i] for i in place)]
+                result[place] = found[tuple(self.uncertain[i] for i in place)]
                 for i in place:
-                    made[place] *= u[i]
+                    result[place] *= u[i]
             else:
-                made[place] = made[tuple(sorted(place))]
-        return made
+                result[place] = result[tuple(sorted(place))]
+        return result
