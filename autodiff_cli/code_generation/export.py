@@ -167,9 +167,9 @@ def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool
 
 def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
     """Return the helper functions in order of definition, each after the helper functions that it calls."""
-    found: dict[str, Code] = {}
-    while len(found) < len(helpers):
-        (primitive, statics), name = next(item for item in helpers.items() if item[1] not in found)
+    result: dict[str, Code] = {}
+    while len(result) < len(helpers):
+        (primitive, statics), name = next(item for item in helpers.items() if item[1] not in result)
         parameters = primitive.parameters[: primitive.arity]
         tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -177,9 +177,9 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
         (value,) = lowered(tape, [value], lambda primitive, statics: _stays(primitive, statics, target))
         given = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
         about = " ".join([primitive.function.__doc__ or primitive.name, *given])
-        found[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
-        helpers.update(found[name].helpers)
-    return {name: found[name] for name in postorder(found, lambda name: found[name].helpers.values())}
+        result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
+        helpers.update(result[name].helpers)
+    return {name: result[name] for name in postorder(result, lambda name: result[name].helpers.values())}
 
 
 def _unused(name: str, taken: Collection[str]) -> str:

@@ -103,8 +103,8 @@ class Result(DerivativeResult):
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
     """Return every derivative with the name that messages use for it."""
-    found = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
-    return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
+    result = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
+    return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in result.items()]
 
 
 @checks(**at_a_point(), order=COUNT)

@@ -40,7 +40,7 @@ def jacobian_by_columns(evaluation: Evaluation) -> list[Array] | None:
     """Return the Jacobian with respect to each variable, with one run for each element of the variables."""
     shape = evaluation.output.shape
     variables = list(evaluation.variables.values())
-    found = []
+    result = []
     for k, x in enumerate(variables):
         columns = []
         for unit in np.eye(x.numel(), dtype=x._data.dtype):
@@ -51,5 +51,5 @@ def jacobian_by_columns(evaluation: Evaluation) -> list[Array] | None:
                 return None
             columns.append(column)
         stacked = np.stack(columns, axis=-1) if columns else np.zeros(0, x._data.dtype)
-        found.append(stacked.reshape((*shape, *x.shape))[()])
-    return found
+        result.append(stacked.reshape((*shape, *x.shape))[()])
+    return result

@@ -75,6 +75,6 @@ def _notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: in
 
 
 def _known(notes: list[Note]) -> LazyNotes:
-    made = LazyNotes.__new__(LazyNotes)
-    made._known, made._compute = notes, None
-    return made
+    result = LazyNotes.__new__(LazyNotes)
+    result._known, result._compute = notes, None
+    return result

@@ -30,9 +30,9 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array
     if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
         from autodiff_cli.derivatives.taylor import derivatives
 
-        found = derivatives(evaluation, order)
-        if found is not None:
-            return found
+        result = derivatives(evaluation, order)
+        if result is not None:
+            return result
     return partials(evaluation.output, evaluation.variables, order, evaluation.gradient)
 
 

@@ -246,12 +246,12 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         if command == "hvp":
             direction = _direction(command, evaluation, vector)
             _require_scalar(evaluation, command)
-            found: Any = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
+            result: Any = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
         elif command == "vjp":
-            found = _by_name(evaluation, _gradients(evaluation, inputs))
+            result = _by_name(evaluation, _gradients(evaluation, inputs))
         else:
-            found = _matrix(command, evaluation, inputs)
-    return Product(command, evaluation, found)
+            result = _matrix(command, evaluation, inputs)
+    return Product(command, evaluation, result)
 
 
 def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
@@ -263,8 +263,8 @@ def _gradients(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]
     evaluation.require_scalar()
     if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
-    found: Sequence[Tensor] = grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
-    return found
+    result: Sequence[Tensor] = grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
+    return result
 
 
 def _require_scalar(evaluation: Evaluation, command: str) -> None:

@@ -200,15 +200,15 @@ def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None
     if leaf.shape or order > MOST_EXACT:
         return None
     try:
-        found = scaled(series(evaluation, order))
+        result = scaled(series(evaluation, order))
     except AutodiffError:  # the evaluation succeeded, so only Taylor mode fails
         return None
-    if order <= MOST_NESTED and np.isnan(found[1:]).any():
+    if order <= MOST_NESTED and np.isnan(result[1:]).any():
         return None
     if evaluation.gradient is not None:
-        found = found * evaluation.gradient._data
-    found = found.reshape(order + 1, -1).sum(1)
-    return {(name,) * k: found[k] for k in range(1, order + 1)}
+        result = result * evaluation.gradient._data
+    result = result.reshape(order + 1, -1).sum(1)
+    return {(name,) * k: result[k] for k in range(1, order + 1)}
 
 
 def scaled(coefficients: Array) -> Array:
@@ -224,5 +224,5 @@ def scaled(coefficients: Array) -> Array:
 
 def _by_nested_reverse_mode(evaluation: Evaluation, name: str, order: int) -> Array:
     """Return the Taylor coefficients of a scalar output in a scalar variable, computed by nested reverse mode."""
-    found = {(): evaluation.output._data, **partials(evaluation.output, evaluation.variables, order)}
-    return np.array([found[(name,) * k] / math.factorial(k) for k in range(order + 1)], evaluation.output.dtype)
+    result = {(): evaluation.output._data, **partials(evaluation.output, evaluation.variables, order)}
+    return np.array([result[(name,) * k] / math.factorial(k) for k in range(order + 1)], evaluation.output.dtype)

@@ -95,8 +95,8 @@ def _meant(text: str, example: str) -> str:
     is_range = ":" in example
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        found = re.fullmatch(_APART, text.strip(), re.DOTALL)
-        name, value = found.groups() if found and (":" in found[2] or not is_range) else ("", text.strip())
+        matched = re.fullmatch(_APART, text.strip(), re.DOTALL)
+        name, value = matched.groups() if matched and (":" in matched[2] or not is_range) else ("", text.strip())
         name, value = (value, "") if not name and value.isidentifier() and value not in RESERVED else (name, value)
     elif value.isidentifier() and not name.isidentifier():
         name, value = value, name

@@ -74,17 +74,17 @@ def ragged() -> ArgumentError:
 def positions(key: object) -> Any:
     """Return a list of positions or a mask as an array, and any other key unchanged."""
     try:
-        found: Any = np.asarray(key) if isinstance(key, list) else key
+        result: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged() from None
-    if isinstance(found, Tensor) and not found.requires_grad:
-        found = found._data
+    if isinstance(result, Tensor) and not result.requires_grad:
+        result = result._data
     # All numbers in a program are floating-point numbers.
-    if isinstance(found, (np.ndarray, np.generic)):
-        whole = counted(found)
-        if whole is not found:
+    if isinstance(result, (np.ndarray, np.generic)):
+        whole = counted(result)
+        if whole is not result:
             return whole
-    return key if isinstance(key, Tensor) else found
+    return key if isinstance(key, Tensor) else result
 
 
 def described(value: object) -> str:
@@ -192,13 +192,13 @@ def index_limit(value: object, name: str, tree: Syntax) -> int:
             hint=f"give a constant, as in {setting('const', constant)}",
         )
     try:
-        found = whole(value, f"a limit of {name}")
+        result = whole(value, f"a limit of {name}")
     except ArgumentError as error:
         error.span = tree.span
         raise
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise ArgumentError(f"a limit of {name} must be a whole number, not {described(found)}", span=tree.span)
-    return found
+    if not isinstance(result, int) or isinstance(result, bool):
+        raise ArgumentError(f"a limit of {name} must be a whole number, not {described(result)}", span=tree.span)
+    return result
 
 
 def static(value: object, op: FunctionInfo, parameter: str) -> Any:

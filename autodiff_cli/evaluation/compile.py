@@ -190,9 +190,9 @@ def names_and_values(
     """
     _, constants = given_values(None, const, dtype)
     wanted = None if wrt is None else list_of(wrt)
-    found = free_names(parse(expression), constants, {*variables, *(wanted or ())})
-    check_no_module(found, expression, variables)
-    names = list(found)
+    result = free_names(parse(expression), constants, {*variables, *(wanted or ())})
+    check_no_module(result, expression, variables)
+    names = list(result)
     by = list(names) if wanted is None else wanted
     for name in by:
         if name not in names:

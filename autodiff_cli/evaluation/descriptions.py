@@ -31,8 +31,8 @@ def note(kind: str, message: str, span: Span | None = None, order: int | None = 
         span: the position in the expression.
         order: the order of the derivative that the note is about, with 0 for the value; ``None`` for the whole result.
     """
-    made: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
-    return made if order is None else {**made, "order": order}
+    result: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
+    return result if order is None else {**result, "order": order}
 
 
 def ordinal(order: int) -> str:
@@ -87,15 +87,15 @@ def operands(step: Step) -> list[Syntax]:
     """Return the trees of the arguments of a step; the list is empty if the tree does not have one node for each argument."""
     node = step.tree
     if node.kind in ("call", "method"):
-        found = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
-        found = [node.children[0], *found] if node.kind == "method" else found
+        result = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
+        result = [node.children[0], *result] if node.kind == "method" else result
     elif node.kind in ("index", "attribute"):
-        found = node.children[:1]
+        result = node.children[:1]
     elif node.kind == "conditional":
-        found = [node.children[1], node.children[0], node.children[2]]
+        result = [node.children[1], node.children[0], node.children[2]]
     else:
-        found = node.children[::2] if node.kind == "comparison" else node.children
-    return found if len(found) == len(step.arguments) + len(step.keywords) else []
+        result = node.children[::2] if node.kind == "comparison" else node.children
+    return result if len(result) == len(step.arguments) + len(step.keywords) else []
 
 
 def arguments_at(

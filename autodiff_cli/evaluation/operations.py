@@ -135,9 +135,11 @@ class Operations:
             parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
             self.tensors.trace(unbind, [value], {}, parts, tree)
             value = parts
-        found = len(value) if isinstance(value, (tuple, list)) else 1
-        if not isinstance(value, (tuple, list)) or found != count:
-            raise ArgumentError(f"{plural(count, 'name')} for {plural(found, 'value')}", span=node.span, source=self.tensors.source)
+        result = len(value) if isinstance(value, (tuple, list)) else 1
+        if not isinstance(value, (tuple, list)) or result != count:
+            raise ArgumentError(
+                f"{plural(count, 'name')} for {plural(result, 'value')}", span=node.span, source=self.tensors.source
+            )
         return value
 
     def keys(self, values: Sequence[object]) -> list[Any]:

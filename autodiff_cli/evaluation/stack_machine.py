@@ -143,8 +143,8 @@ class Machine(Operations):
 
     def call(self, function: UserFunction, given: Sequence[Any]) -> Any:
         """Call a function of the program, and return its value."""
-        found = self.enter(function, list(given), {}, function.body)
-        return self._run(found) if type(found) is Pending else found
+        result = self.enter(function, list(given), {}, function.body)
+        return self._run(result) if type(result) is Pending else result
 
     def _run(self, work: list[Work]) -> Any:
         opened = len(self._open)
@@ -162,12 +162,12 @@ class Machine(Operations):
             self.current = node
             try:
                 if then is None:
-                    found = self._visits.get(node.kind, self._refuse)(node)
+                    result = self._visits.get(node.kind, self._refuse)(node)
                 else:
                     first = len(values) - count
                     operands = values[first:]
                     del values[first:]
-                    found = then(node, operands)
+                    result = then(node, operands)
             except AutodiffError as error:
                 raise error.at(node.span, self.source) from None
             except RecursionError:
@@ -176,10 +176,10 @@ class Machine(Operations):
                 ) from None
             except MemoryError:
                 raise OutOfMemory("not enough memory for this tensor", span=node.span, source=self.source) from None
-            if type(found) is Pending:
-                work += found
+            if type(result) is Pending:
+                work += result
             else:
-                values.append(found)
+                values.append(result)
         return values.pop()
 
     def _refuse(self, node: Syntax) -> Any:
@@ -301,11 +301,11 @@ class Machine(Operations):
                 raise ArgumentError(f"{name} got two values for '{keyword}'")
             else:
                 named[keyword] = value
-        found = self.find(name, node, node.kind == "method")
+        result = self.find(name, node, node.kind == "method")
         if node.kind == "call" and name in ("max", "min") and len(positional) == 2:
             # max(x, 2) compares x with 2; the method x.max(2) and max(x, dim=2) reduce a dimension, as in PyTorch.
-            found = FUNCTIONS[f"{name}imum"]
-        return self.call_found(found, positional, named, node)
+            result = FUNCTIONS[f"{name}imum"]
+        return self.call_found(result, positional, named, node)
 
     def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Call a function that ``find`` returned; for a function of the program, return pending work."""

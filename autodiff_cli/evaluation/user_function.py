@@ -124,17 +124,17 @@ def _series(machine: Computes, function: UserFunction, given: Sequence[Tensor]) 
         raise NoSeriesError(why)
 
     def value(*primals: Tensor) -> Tensor:
-        found: Tensor = primal_of(machine.within(function, function.body, primals))
-        if found.shape and found.shape != np.broadcast_shapes(*(argument.shape for argument in given)):
+        result: Tensor = primal_of(machine.within(function, function.body, primals))
+        if result.shape and result.shape != np.broadcast_shapes(*(argument.shape for argument in given)):
             raise NoSeriesError(f"{why} and do not apply element by element")
-        return found
+        return result
 
     def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
         def derivative(g: Tensor) -> Tensor:
-            found = machine.within(function, body, given)
-            if found.shape and found.shape != argument.shape:
+            result = machine.within(function, body, given)
+            if result.shape and result.shape != argument.shape:
                 raise NoSeriesError(f"{why} and do not apply element by element")
-            return found
+            return result
 
         return derivative
 

@@ -73,26 +73,26 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
             continue
         first = len(pieces) - len(node.children)
         if names and node.kind == "name" and node.children[0].text in names:
-            made = _Piece(names[node.children[0].text], tall=True)
+            result = _Piece(names[node.children[0].text], tall=True)
         elif node.kind == "name" and node.children[0].text.startswith("%"):
-            made = _Piece(identifier(node.children[0].text, unnamed), begins="name", items=[])
+            result = _Piece(identifier(node.children[0].text, unnamed), begins="name", items=[])
         else:
-            made = _piece(node, pieces[first:])
+            result = _piece(node, pieces[first:])
         del pieces[first:]
-        pieces.append(made)
+        pieces.append(result)
     return _joined(pieces[0].text)
 
 
 def _joined(text: Text) -> str:
-    found: list[str] = []
+    result: list[str] = []
     stack = [text]
     while stack:
         part = stack.pop()
         if isinstance(part, str):
-            found.append(part)
+            result.append(part)
         else:
             stack.extend(reversed(part))
-    return "".join(found)
+    return "".join(result)
 
 
 def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
@@ -159,10 +159,10 @@ def _sub(a: _Piece, b: _Piece) -> _Piece:
 def _mul(a: _Piece, b: _Piece) -> _Piece:
     left, right = a.at_least(_SIGNED), b.at_least(_PRODUCT)
     sign = r" \cdot " if right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT else _SPACES.get(left.ends, r" \, ")
-    made = _Piece((left.text, sign, right.text), _PRODUCT, left.begins, right.ends, a.tall or b.tall)
+    result = _Piece((left.text, sign, right.text), _PRODUCT, left.begins, right.ends, a.tall or b.tall)
     if left.unsigned is not None:
-        made.level, made.unsigned = _SIGNED, (left.unsigned, sign, right.text)
-    return made
+        result.level, result.unsigned = _SIGNED, (left.unsigned, sign, right.text)
+    return result
 
 
 _NEED_A_DOT = {("name", "bracket"), ("number", "fraction")}
@@ -185,9 +185,9 @@ def _fraction(above: Text, below: _Piece) -> _Piece:
 
 def _negative(piece: _Piece) -> _Piece:
     shown = piece.at_least(_PRODUCT)
-    made = _Piece(("-", shown.text), _SIGNED, "minus", shown.ends, piece.tall)
-    made.unsigned = shown.text
-    return made
+    result = _Piece(("-", shown.text), _SIGNED, "minus", shown.ends, piece.tall)
+    result.unsigned = shown.text
+    return result
 
 
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
@@ -265,10 +265,10 @@ def _call(name: str, arguments: list[_Piece]) -> _Piece:
     if name in _ARITHMETIC and len(arguments) == OPERATORS[name].arity:
         return _BUILD[name](*arguments)
     sign, brackets = function(name), _in_brackets(arguments)
-    made = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
+    result = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
     if name in RAISED and len(arguments) == 1 and "_" not in sign:
-        made.called = (sign, brackets)
-    return made
+        result.called = (sign, brackets)
+    return result
 
 
 def _around(left: str, right: str) -> Callable[[_Piece], _Piece]:

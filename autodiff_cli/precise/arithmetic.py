@@ -318,6 +318,6 @@ class Exact(float):
     exact: Number
 
     def __new__(cls, exact: Number) -> Exact:
-        made = super().__new__(cls, float(exact.value))
-        made.exact = exact
-        return made
+        result = super().__new__(cls, float(exact.value))
+        result.exact = exact
+        return result

@@ -166,13 +166,13 @@ class Blocks(Machine):
 
     def _format_string(self, node: Syntax) -> Any:
         parts = node.children[0].children
-        found = [part for part in parts if part.kind == "field"]
+        result = [part for part in parts if part.kind == "field"]
 
         def join(node: Syntax, values: list[Any]) -> str:
             left = iter(values)
             return "".join(formatted(next(left), part.text) if part.kind == "field" else part.text for part in parts)
 
-        return after(node, [part.children[0] for part in found], join)
+        return after(node, [part.children[0] for part in result], join)
 
     # What the interpreter adds
 

@@ -68,8 +68,8 @@ def _ends(source: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _check(specification: str, span: tuple[int, int], source: str) -> None:
-    found = _SPECIFICATION.fullmatch(specification)
-    if found is None or any(int(digits or 0) > _MOST_WIDE for digits in found.groups()):
+    matched = _SPECIFICATION.fullmatch(specification)
+    if matched is None or any(int(digits or 0) > _MOST_WIDE for digits in matched.groups()):
         hint = f"write it as in {{x:.4f}}, with at most {_MOST_WIDE} characters"
         raise ParseError("this format is not supported", span=span, source=source, hint=hint)
 

@@ -384,16 +384,16 @@ class Interpreter(Blocks):
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
         known = ATTRIBUTES.get(kind_of(thing), ())
-        found = getattr(thing, name, _MISSING) if name in known else _MISSING
-        if found is not _MISSING:
-            return found.dtype if isinstance(found, dtype) else found  # the language has its own names of types
+        result = getattr(thing, name, _MISSING) if name in known else _MISSING
+        if result is not _MISSING:
+            return result.dtype if isinstance(result, dtype) else result  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):
             hint = hint_for_none(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
-        found = super().attribute(thing, name, node)
-        return Size(map(Index, found)) if name == "shape" else found
+        result = super().attribute(thing, name, node)
+        return Size(map(Index, result)) if name == "shape" else result
 
 
 def _anomaly_mode() -> tuple[bool, bool]:

@@ -183,7 +183,7 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
     # also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
     lower: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
-        found: dict[Term, Formula] = {}
+        result: dict[Term, Formula] = {}
         for term, (tape, outputs, variables) in lower.items():
             own = len(tape.instructions)
             following = by[by.index(term[-1]) if term else 0 :]
@@ -192,10 +192,10 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
             if step == order:
                 slopes = lowered(tape, slopes)
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
-                found[*term, name] = formula
+                result[*term, name] = formula
         if step < order:
             lower, count = {}, 0
-            for term, formula in found.items():
+            for term, formula in result.items():
                 lower[term] = retraced(formula, traced.variables)
                 count += len(lower[term].tape.instructions) + 1
                 check_count(
@@ -204,4 +204,4 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
                     f"the derivatives of order {step} have at least {{}} operations, more than the limit of {{}}",
                     hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
                 )
-    return found
+    return result

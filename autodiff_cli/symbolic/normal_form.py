@@ -64,10 +64,10 @@ class Algebra:
         if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
         value = value if isinstance(value, int) else float(value)  # constants.exact parses the repr of a float
-        found = constants.recognized(value)
-        if found is None:
+        result = constants.recognized(value)
+        if result is None:
             return self.rational(constants.exact(value))
-        factor, kind, argument, exponent = found
+        factor, kind, argument, exponent = result
         if kind == "number":
             return self.product([(self.rational(argument), exponent)], factor)
         if kind == "log":
@@ -250,8 +250,8 @@ class Algebra:
         """Return an exponent, written as ``pi - 1`` if it is a constant minus an integer, as in the derivative of ``x**pi``."""
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
-            found = constants.recognized(value + less) if value + less - less == value else None
-            if found is not None and found[1] in ("pi", "e"):
+            result = constants.recognized(value + less) if value + less - less == value else None
+            if result is not None and result[1] in ("pi", "e"):
                 return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
         return self.rational(exponent)
 

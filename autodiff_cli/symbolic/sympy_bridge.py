@@ -149,10 +149,10 @@ class _FromSymPy:
         """Convert an expression to a formula; return ``None`` if the language lacks one of its functions."""
         done: dict[Expression, Formula] = {}
         for one in postorder([expression], lambda one: one.args):
-            found = self._one(one, done)
-            if found is None:
+            result = self._one(one, done)
+            if result is None:
                 return None
-            done[one] = found
+            done[one] = result
         return done[expression]
 
     def _one(self, one: Expression, done: Mapping[Expression, Formula]) -> Formula | None:

@@ -135,6 +135,6 @@ class RowByRowProgram(Compiled):
 
     def _results(self, output: Tensor, row: Mapping[str, Tensor]) -> list[Any]:
         order = max(map(len, self.wanted))
-        found = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
-        found[()] = output._data
-        return [found.get(term, 0.0) for term in self.wanted]
+        result = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
+        result[()] = output._data
+        return [result.get(term, 0.0) for term in self.wanted]
