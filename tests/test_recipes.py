@@ -42,7 +42,7 @@ def recipes(page: Path) -> Iterator[Recipe]:
                 following = blocks[i + 1].groups() if i + 1 < len(blocks) else ("", "", "")
                 assert following[:2] == ("text", None), f"what {title or section.splitlines()[0]} prints must follow it"
                 yield Recipe(page, title or section.splitlines()[0], text, dict(files), following[2])
-            elif title:
+            elif title and "/" not in title:  # not an excerpt of a file of the project
                 files[title] = text
 
 

@@ -138,6 +138,7 @@ def test_verify_counts_right_digits() -> None:
     half = ad.evaluate("(1e8 + x) - 1e8", at={"x": 0.1}, verify=True).to_dict()["verified"]["value"]
     assert 6 < half < 9
     assert ad.evaluate("sum(x**3)", at={"x": [1.0, 2.5]}, verify=True).to_dict()["verified"]["grad"]["x"] == [16.0, 16.0]
+    assert ad.evaluate("2**x", at={"x": 0.3}, verify=True).to_dict()["verified"] == {"value": 16.0, "grad": {"x": 16.0}}
     assert ad.evaluate("abs(x)", at={"x": 0.0}, verify=True).to_dict()["verified"]["grad"]["x"] is None
     single = ad.evaluate("x/3", at={"x": 1.0}, dtype="float32", verify=True).to_dict()["verified"]["value"]
     assert 7 < single < 9

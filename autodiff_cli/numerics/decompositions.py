@@ -640,7 +640,6 @@ def inverse_power(n: int, imaginary: bool) -> str:
 
 GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-SELU = f"{SELU_SCALE!r}*(x if x > 0 else {SELU_ALPHA!r}*expm1(x))"
 TANHSHRINK_SERIES = [2 * k / math.factorial(2 * k + 1) for k in range(1, 12)]
 TANHSHRINK = f"q = x*x; x*q*({polynomial(TANHSHRINK_SERIES, 'q')})/cosh(x) if abs(x) < 1 else x - t"
 

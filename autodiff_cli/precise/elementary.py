@@ -139,6 +139,7 @@ ELEMENTARY: dict[str, Entry] = {
     "mul": lambda m, x, y: x * y,
     "div": lambda m, x, y: m.div(x, y).value,
     "pow": lambda m, x, y: m.power(x, m.of(y).value).value,
+    "power of a number": lambda m, x, y: m.power(m.of(y).value, x).value,
     "exp": Arithmetic.exp,
     "expm1": _expm1,
     "log": Arithmetic.log,

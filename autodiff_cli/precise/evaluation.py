@@ -164,6 +164,8 @@ def _element_by_element(
     math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
 ) -> Tensor:
     name = primitive.name
+    if name == "pow" and primitive.arity == 1 and primitive.series != "power":
+        name = "power of a number"  # its argument is the exponent
     function = _FUNCTIONS.get(name) or _identity(primitive)
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)

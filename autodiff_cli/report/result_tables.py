@@ -99,7 +99,7 @@ def rows_table(
 
 def steps_table(steps: Sequence[Record], precision: int) -> Table:
     """Return a table of the steps of an iteration, each with what it did in words."""
-    columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in (steps[0] if steps else ())]
+    columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in (steps[0] if steps else ("step",))]
     cells = [[str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()] for row in steps]
     return Table(columns, cells)
 
