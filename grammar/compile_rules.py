@@ -56,6 +56,7 @@ _OF_TENSORS = ("tensor", "value", "operand")
 _CONSTANTS = {"pi": "math.pi", "inf": "math.inf", "nan": "math.nan", "e": "math.e"}
 _PARAMETER = re.compile(r"(?P<star>\*?)(?P<name>\w+)(?:: *(?P<kind>[\w|]+)(?P<optional>\?)?)?(?: *= *(?P<default>.+))?")
 _KEYWORD = re.compile(r"    (?P<key>[a-z][a-z/]*(?: \w+)?): +(?P<text>.+)")
+_EACH = re.compile(r"%each (?P<key>[a-z][a-z/]*(?: \w+)?): +(?P<text>.+)")
 _DOTTED = re.compile(r"(np|operator|math)(\.\w+)+|(?!np\b)[a-z_]+\.\w+(\([^()]*\))?")
 
 
@@ -158,17 +159,21 @@ def read(subject: str, text: str) -> Table:
         RuleError: if a line is not a row, a directive, or a keyword line of the row above.
     """
     table, public, methods, key = Table(subject), True, "all", ""
+    shared: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("#") or not line.strip():
-            if not table.title and line.strip("# "):
-                table.title = line.strip("# ")
+        if line.startswith("#"):
+            table.title = table.title or line.strip("# ")
+        elif not line.strip():
+            shared.clear()
+        elif matched := _EACH.fullmatch(line):
+            shared[matched["key"]] = matched["text"]
         elif line.startswith("%"):
             table.elementwise |= line == "%elementwise"
             methods = "none" if line == "%no methods" else methods
             public &= line != "%private"
         elif not line.startswith(" "):
             table.rows.append(_row(line, public, number, subject))
-            table.rows[-1].keywords["methods"] = methods
+            table.rows[-1].keywords |= {"methods": methods, **shared}
         elif line.startswith(" " * 8) and key:
             table.rows[-1].keywords[key] += " " + line.strip()
         elif matched := _KEYWORD.fullmatch(line):

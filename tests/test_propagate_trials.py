@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
-from autodiff_cli.solvers.uncertainty.quantities import Distribution
+from autodiff_cli.solvers.uncertainty.distributions import Distribution
 from tests.shell import streams
 
 TRIALS = 1_000_000

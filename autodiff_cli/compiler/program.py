@@ -223,8 +223,9 @@ def _column(name: str, value: ArrayLike) -> Array:
         array = np.asarray(value)
     except ValueError:  # nested lists of different lengths
         raise DtypeError(f"the column '{name}' is not an array of numbers") from None
-    if array.dtype.kind not in "biuf" or hasattr(value, "mask"):
-        kind = "masked values" if hasattr(value, "mask") else f"{array.dtype} values"
+    is_masked = isinstance(value, np.ma.MaskedArray)
+    if array.dtype.kind not in "biuf" or is_masked:
+        kind = "masked values" if is_masked else f"{array.dtype} values"
         raise DtypeError(
             f"the column '{name}' contains {kind}", hint="use floats, integers or booleans, and nan for missing values"
         )

@@ -24,7 +24,10 @@ Results = Sequence[Floats]
 """The value column and the derivative columns."""
 
 BLOCK_ROWS = 1 << 17
-"""The number of rows of a block: large enough for efficient NumPy operations, and small enough to use little memory."""
+"""The number of rows of a block of Arrow or NumPy; text is read by bytes, see ``lines.CHUNK``.
+
+It is large enough for efficient NumPy operations, and small enough to use little memory.
+"""
 _LONGEST_CELL = 40
 """The maximum number of characters of a cell in a message."""
 

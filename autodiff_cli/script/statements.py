@@ -69,7 +69,6 @@ def read(source: str, start: int = 0) -> list[Syntax]:
     Args:
         source: the text.
         start: the position at which parsing begins; the text before this position is already parsed.
-        namespaces: the names that earlier imports defined; the imports of the text are added to them.
 
     Returns:
         The trees of the statements.  In addition to the kinds of the grammar, there are ``show``, ``with`` and ``for``, whose last

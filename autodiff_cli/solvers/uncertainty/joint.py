@@ -10,7 +10,8 @@ import numpy as np
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.language.tree import pieces
-from autodiff_cli.solvers.uncertainty.quantities import Distribution, quantities
+from autodiff_cli.solvers.uncertainty.distributions import Distribution
+from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def correlation_matrix(
         start: a correlation matrix to which the coefficients are added.
 
     Raises:
-        UnknownName, UsageError: see ``joint``.
+        UnknownName, UsageError: see ``joint_distribution``.
     """
     matrix = np.eye(len(labels)) if start is None else start
     for key, coefficient in corr.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,8 +17,7 @@ from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Estimates
-from autodiff_cli.suggest import suggestion
-from autodiff_cli.wording import listed
+from autodiff_cli.solvers.uncertainty.distributions import Distribution, split_distribution
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Stated = str | ArrayLike | list["Stated"] | tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, str]
     """A value: a text, a number, an array, a list of these, or a pair of a value and its uncertainty."""
-    from autodiff_cli.arrays import Vector
 
 _DIGITS = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\((\d+\.?\d*|\.\d+)\)([eE][+-]?\d+)?$")
 """``9.801(22)e-3``."""
@@ -218,97 +216,3 @@ def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distributi
         )
     estimated = spread.kind in ("normal", "t")
     return replace(spread, kind=("t" if math.isfinite(dof) else "normal") if estimated else spread.kind, dof=dof)
-
-
-_ALIASES = {
-    **{"rectangular": "rect", "uniform": "rect", "triangular": "triangle", "gaussian": "normal"},
-    **{name: name for name in ("normal", "t", "rect", "triangle", "arcsine", "ctrap")},
-}
-_PARAMETERS = {"t": "9", "ctrap": "0.1"}
-"""The distributions with a parameter, each with an example of it."""
-_WORD = re.compile(r"(.*?)\s+([^\W\d_]\w*)(?::(\S+))?$", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A symmetric distribution about 0.
-
-    Attributes:
-        kind: ``normal``, ``t``, ``rect``, ``triangle``, ``arcsine`` or ``ctrap``, a rectangle with inexactly known ends.
-        size: the standard uncertainty of ``normal`` and the scale of ``t``; the half-width of the others.
-        dof: the degrees of freedom of the standard uncertainty.
-        error: the largest error of the half-width of ``ctrap``.
-    """
-
-    kind: str = "normal"
-    size: float = 0.0
-    dof: float = math.inf
-    error: float = 0.0
-
-    @property
-    def u(self) -> float:
-        """The standard uncertainty; for ``t`` the scale, as in JCGM 100, not the standard deviation."""
-        if self.kind == "ctrap":
-            return math.hypot(self.size, self.error / math.sqrt(3)) / math.sqrt(3)
-        return self.size / math.sqrt(_SHAPES[self.kind].divisor)
-
-    @property
-    def excess(self) -> float:
-        """The fourth moment divided by ``u**4``, minus 3; ``t`` counts as a normal distribution whose ``u`` is estimated."""
-        if self.kind == "ctrap":
-            w, d = self.size, self.error
-            return (w**4 + 2 * w**2 * d**2 + d**4 / 5) / 5 / self.u**4 - 3 if self.u else 0.0
-        return _SHAPES[self.kind].excess
-
-    def draw(self, generator: np.random.Generator, count: int) -> Vector:
-        """Return random numbers from the distribution."""
-        return _SHAPES[self.kind].draw(self, generator, count)
-
-
-class _Shape(NamedTuple):
-    """A kind of distribution: the square of the size divided by the variance, the excess, and random numbers."""
-
-    divisor: float
-    excess: float
-    draw: Callable[[Distribution, np.random.Generator, int], Vector]
-
-
-_SHAPES = {
-    "normal": _Shape(1, 0, lambda own, generator, count: own.size * generator.standard_normal(count)),
-    "t": _Shape(1, 0, lambda own, generator, count: own.size * generator.standard_t(own.dof, count)),
-    "rect": _Shape(3, -6 / 5, lambda own, generator, count: own.size * generator.uniform(-1, 1, count)),
-    "triangle": _Shape(6, -3 / 5, lambda own, generator, count: own.size * (generator.random(count) - generator.random(count))),
-    "arcsine": _Shape(2, -3 / 2, lambda own, generator, count: own.size * np.sin(2 * math.pi * generator.random(count))),
-    "ctrap": _Shape(
-        math.nan,
-        math.nan,
-        lambda own, generator, count: (own.size + own.error * generator.uniform(-1, 1, count)) * generator.uniform(-1, 1, count),
-    ),
-}
-"""The kinds; the moments of ``ctrap`` depend on the error of its half-width."""
-
-
-def split_distribution(text: str) -> tuple[str, Distribution]:
-    """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, whose size is 0.
-
-    Raises:
-        UsageError: if the distribution does not exist, or its parameter is missing or not positive.
-    """
-    matched = _WORD.match(text)
-    if matched is None:
-        return text, Distribution()
-    number, word, given = matched.groups()
-    kind = _ALIASES.get(word.lower())
-    if kind is None:
-        hint = suggestion(word, _ALIASES) or f"use {listed(('normal', 't:9', 'rect', 'triangle', 'arcsine'), 'or')}"
-        raise UsageError(f"'{word}' is not a distribution: {text}", hint=hint)
-    if kind not in _PARAMETERS:
-        if given is not None:
-            raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
-        return number, Distribution(kind)
-    parameter = float(constant(given, "u")) if given else math.nan
-    if not parameter > 0:
-        what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
-        message = f"the distribution {word} needs {what}, a positive number: {text}"
-        raise UsageError(message, hint=f"write {number} {word}:{_PARAMETERS[kind]}")
-    return number, Distribution("t", dof=parameter) if kind == "t" else Distribution(kind, error=parameter)

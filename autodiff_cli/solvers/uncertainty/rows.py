@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.uncertainty.distributions import Distribution
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.law import Array, Uncertain
-    from autodiff_cli.solvers.uncertainty.quantities import Distribution, Stated
+    from autodiff_cli.solvers.uncertainty.quantities import Stated
 
 PREFIX = "u_"
 """The beginning of the name of a column with standard uncertainties."""
