@@ -48,8 +48,8 @@ def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
 @described
 def view(x: Value, *shape: Wholes) -> Any:
     result = reshape(x, *shape)
-    is_shared = not isinstance(x, Tensor) or x._data.dtype == object or np.may_share_memory(result._data, x._data)
-    if not is_shared and x.shape and 0 not in x.shape:
+    data = x._data if isinstance(x, Tensor) else None
+    if isinstance(data, np.ndarray) and data.size and data.dtype != object and not np.may_share_memory(result._data, data):
         raise ShapeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
