@@ -7,6 +7,7 @@ because rounding them to the 16 digits of a float64 counts as an error of the an
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -144,6 +145,7 @@ _FUNCTIONS = ELEMENTARY | SPECIAL
 _OF_MPMATH = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
 
 
+@functools.cache
 def _identity(primitive: Primitive) -> Callable[..., Any] | None:
     """Return the function that evaluates the decomposition of a primitive, if it is a text, which holds exactly."""
     text = primitive.decomposition

@@ -25,7 +25,7 @@ def most_columns() -> int | None:
 
 
 def width() -> int:
-    """Return the number of columns of the terminal, or that of ``COLUMNS``; in a pipe, there is no other limit."""
+    """Return the number of columns of the terminal, or that of ``COLUMNS``; a pipe does not limit it otherwise."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else most_columns() or _WIDEST
 
 

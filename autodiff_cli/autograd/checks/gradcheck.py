@@ -82,10 +82,8 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise InvalidCheck("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if check_batched_grad and not check_backward_ad:
-        raise InvalidCheck("Setting check_batched_grad=True requires check_backward_ad to be True")
-    if check_batched_forward_grad and not check_forward_ad:
-        raise InvalidCheck("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    _require(check_batched_grad, "check_batched_grad", check_backward_ad, "check_backward_ad")
+    _require(check_batched_forward_grad, "check_batched_forward_grad", check_forward_ad, "check_forward_ad")
     check = DerivativeCheck(func, arguments_of(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         if check_backward_ad:
@@ -133,10 +131,8 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_undefined_grad and not check_rev_over_rev:
-        raise InvalidCheck("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
-    if check_batched_grad and not check_rev_over_rev:
-        raise InvalidCheck("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    _require(check_undefined_grad, "check_undefined_grad", check_rev_over_rev, "check_rev_over_rev")
+    _require(check_batched_grad, "check_batched_grad", check_rev_over_rev, "check_rev_over_rev")
     arguments = arguments_of(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
@@ -349,3 +345,9 @@ class _UndefinedGrad(Node):
 
 def _undefined(output: Tensor) -> Tensor:
     return output_of(_UndefinedGrad(), (output._edge or leaf_edge(output),), output._data)
+
+
+def _require(setting: bool, name: str, mode: bool, mode_name: str) -> None:
+    """Refuse a setting that needs a mode that is not checked."""
+    if setting and not mode:
+        raise InvalidCheck(f"Setting {name}=True requires {mode_name} to be True")

@@ -26,6 +26,14 @@ described = _declare.described
 def normalized(x: Any, weight: Any, bias: Any, blocks: Any = (), axes: Any = (), beside: Any = (), eps: Any = 1e-5) -> Any:
     parts = standardized(reshape(x, blocks), axes, eps)
     return (in_shape(weight, beside) * reshape(parts[0], x.shape)) + in_shape(bias, beside)
+def cotangent_of_blocks(g: Any, x: Any, weight: Any, blocks: Any = (), axes: Any = (), beside: Any = (), eps: Any = 1e-5) -> Any:
+    parts = standardized(reshape(x, blocks), axes, eps)
+    inner = reshape(g * in_shape(weight, beside), blocks)
+    outer = (inner - mean(inner, axes, True)) - (parts[0] * mean(inner * parts[0], axes, True))
+    return reshape(outer * parts[1], x.shape)
+def cotangent_of_weight(g: Any, x: Any, shape: Any = (), blocks: Any = (), axes: Any = (), beside: Any = (), eps: Any = 1e-5) -> Any:
+    parts = standardized(reshape(x, blocks), axes, eps)
+    return sum_beside(g * reshape(parts[0], x.shape), shape, beside)
 def standardized(x: Any, axes: Any = (), eps: Any = 1e-5) -> Any:
     centered = x - mean(x, axes, True)
     scale = rsqrt(mean(square(centered), axes, True) + eps)
@@ -41,30 +49,6 @@ _declare.python('group_norm', ('x', 'num_groups', 'weight', 'bias', 'eps'), para
 _declare.python('batch_norm', ('x', 'running_mean', 'running_var', 'weight', 'bias', 'training', 'momentum', 'eps'), parameters=('x', 'running_mean', 'running_var', 'weight', 'bias', 'training', 'momentum', 'eps'), defaults=(None, None, None, None, False, 0.1, 1e-05, ), tensors=('x', 'running_mean', 'running_var', 'weight', 'bias'), kinds={'x': TENSOR, 'running_mean': optional(TENSOR), 'running_var': optional(TENSOR), 'weight': optional(TENSOR), 'bias': optional(TENSOR), 'training': FLAG, 'momentum': NUMBER, 'eps': NUMBER}, summary='normalization of each channel over all rows: by running statistics, or with training by its mean and variance', formula='weight*(g - mean(g) - y*mean(g*y))/sqrt(variance + eps) with the standardized y, for equal weights', samples=(([[0.5, -1.0, 2.0, 0.3], [0.1, 0.7, -1.5, 1.45]], [0.1, 0.2, -0.3, 0.4], [1.0, 0.5, 2.0, 1.5]), ([[0.5, -1.0, 2.0, 0.3], [0.1, 0.7, -1.5, 1.45]], [0.1, 0.2, -0.3, 0.4], [1.0, 0.5, 2.0, 1.5], [1.5, 0.5, -1.0, 2.0], [0.1, -0.2, 0.3, 0.4]), ([[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[1.2, 0.4, -0.3], [0.9, -0.8, 0.6]]], None, None, [1.5, 0.5], [0.1, -0.2], True), ([[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[1.2, 0.4, -0.3], [0.9, -0.8, 0.6]]], None, None, None, None, True, 0.1, 0.01),), methods=())
 _declare.python('instance_norm', ('x', 'running_mean', 'running_var', 'weight', 'bias', 'use_input_stats', 'momentum', 'eps'), parameters=('x', 'running_mean', 'running_var', 'weight', 'bias', 'use_input_stats', 'momentum', 'eps'), defaults=(None, None, None, None, True, 0.1, 1e-05, ), tensors=('x', 'running_mean', 'running_var', 'weight', 'bias'), kinds={'x': TENSOR, 'running_mean': optional(TENSOR), 'running_var': optional(TENSOR), 'weight': optional(TENSOR), 'bias': optional(TENSOR), 'use_input_stats': FLAG, 'momentum': NUMBER, 'eps': NUMBER}, summary='normalization of each channel of each row over the remaining dimensions; otherwise as batch_norm', formula='weight*(g - mean(g) - y*mean(g*y))/sqrt(variance + eps) with the standardized y, for equal weights', samples=(([[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[1.2, 0.4, -0.3], [0.9, -0.8, 0.6]]],), ([[[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[1.2, 0.4, -0.3], [0.9, -0.8, 0.6]]], None, None, [1.5, 0.5], [0.1, -0.2]),), methods=())
 normalize: TensorFunction = _declare.composed('normalize', lambda x, p=2.0, dim=1, eps=1e-12: x / clamp(vector_norm(x, p, dim, True), eps), dict(x=TENSOR, p=NUMBER, dim=DIMENSIONS, eps=NUMBER), tensors=('x',), summary='x divided by its p-norm along dim, which is raised to at least eps', formula='(g - y*sum(g*y))/norm(x) with y = normalize(x), for p = 2', smooth='the norm is not 0', kink=arrays.has_zero_norm, convention='where the norm is 0, the derivative is 1/eps (PyTorch)', samples=(([[0.5, -1.0, 2.0, 0.3], [0.1, 0.7, -1.5, 1.45]],), ([[0.5, -1.0, 2.0, 0.3], [0.1, 0.7, -1.5, 1.45]], 2.0, 0), ([[0.5, -1.0, 2.0, 0.3], [0.1, 0.7, -1.5, 1.45]], 3.0, -1), ([0.5, -1.0, 2.0], 2.0, 0),), edges=(([[0.0, 0.0]],),), methods=())
-def _native_layer_norm_by_x(g: Any, x: Any, weight: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    inner = reshape(g * in_shape(weight, beside), blocks)
-    outer = (inner - mean(inner, axes, True)) - (parts[0] * mean(inner * parts[0], axes, True))
-    return reshape(outer * parts[1], x.shape)
-def _native_layer_norm_by_weight(g: Any, x: Any, weight_shape: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    return sum_beside(g * reshape(parts[0], x.shape), weight_shape, beside)
-native_layer_norm: TensorFunction = _declare('native_layer_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': _native_layer_norm_by_x, 'weight': _native_layer_norm_by_weight, 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
-def _native_group_norm_by_x(g: Any, x: Any, weight: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    inner = reshape(g * in_shape(weight, beside), blocks)
-    outer = (inner - mean(inner, axes, True)) - (parts[0] * mean(inner * parts[0], axes, True))
-    return reshape(outer * parts[1], x.shape)
-def _native_group_norm_by_weight(g: Any, x: Any, weight_shape: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    return sum_beside(g * reshape(parts[0], x.shape), weight_shape, beside)
-native_group_norm: TensorFunction = _declare('native_group_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': _native_group_norm_by_x, 'weight': _native_group_norm_by_weight, 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
-def _native_batch_norm_by_x(g: Any, x: Any, weight: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    inner = reshape(g * in_shape(weight, beside), blocks)
-    outer = (inner - mean(inner, axes, True)) - (parts[0] * mean(inner * parts[0], axes, True))
-    return reshape(outer * parts[1], x.shape)
-def _native_batch_norm_by_weight(g: Any, x: Any, weight_shape: Any, blocks: Any, axes: Any, beside: Any, eps: Any) -> Any:
-    parts = standardized(reshape(x, blocks), axes, eps)
-    return sum_beside(g * reshape(parts[0], x.shape), weight_shape, beside)
-native_batch_norm: TensorFunction = _declare('native_batch_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': _native_batch_norm_by_x, 'weight': _native_batch_norm_by_weight, 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
+native_layer_norm: TensorFunction = _declare('native_layer_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': lambda g, x, weight, blocks, axes, beside, eps: cotangent_of_blocks(g, x, weight, blocks, axes, beside, eps), 'weight': lambda g, x, weight_shape, blocks, axes, beside, eps: cotangent_of_weight(g, x, weight_shape, blocks, axes, beside, eps), 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
+native_group_norm: TensorFunction = _declare('native_group_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': lambda g, x, weight, blocks, axes, beside, eps: cotangent_of_blocks(g, x, weight, blocks, axes, beside, eps), 'weight': lambda g, x, weight_shape, blocks, axes, beside, eps: cotangent_of_weight(g, x, weight_shape, blocks, axes, beside, eps), 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
+native_batch_norm: TensorFunction = _declare('native_batch_norm', lambda x, weight, bias, blocks, axes, beside, eps: normalized(x, weight, bias, blocks, axes, beside, eps), {'x': lambda g, x, weight, blocks, axes, beside, eps: cotangent_of_blocks(g, x, weight, blocks, axes, beside, eps), 'weight': lambda g, x, weight_shape, blocks, axes, beside, eps: cotangent_of_weight(g, x, weight_shape, blocks, axes, beside, eps), 'bias': lambda g, bias_shape, beside: sum_beside(g, bias_shape, beside)}, statics={'blocks': (), 'axes': (), 'beside': (), 'eps': 1e-5}, public=False)
