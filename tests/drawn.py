@@ -55,7 +55,7 @@ def read(svg: str) -> Drawing:
         outer, inner = rects[0], rects[-1]
         boxes.append(Box(*(min(r[k] for r in rects) for k in (0, 1)), *(max(r[k] for r in rects) for k in (2, 3))))
         corners.append(max(float(rect.attrib.get("rx", 0)) for rect in group.findall(f"{_NAME}rect")))
-        if (len(rects) == 2) != (kind in ("output", "group")):
+        if (len(rects) == 2) != (kind == "output"):
             faults.append(f"node {i} ({kind}) has {len(rects)} borders")
         within = (inner.left - outer.left, inner.top - outer.top, outer.right - inner.right, outer.bottom - inner.bottom)
         if kind == "output" and min(within) < _INSIDE:
@@ -175,7 +175,7 @@ def dressed(graph: Graph, seed: int) -> Graph:
     chance = random.Random(seed)
     for i, node in enumerate(graph.nodes):
         if node.kind == "operation":
-            node.kind = chance.choice(("operation", "operation", "named", "group", "more"))
+            node.kind = chance.choice(("operation", "operation", "named", "more"))
         elif node.kind == "variable":
             node.kind = chance.choice(("variable", "constant"))
         node.label = "o" * chance.choice((1, 1, 2, 3, 14))

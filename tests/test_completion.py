@@ -82,7 +82,6 @@ def test_nothing_follows_the_last_argument(command: str) -> None:
         ("map x --input-format", "nd", ["ndjson"]),
         ("map x --compression", "z", ["zstd"]),
         ("plot x*y --levels", "", []),
-        ("graph x --collapse", "names,", ["names,functions", "names,names", "names,chains"]),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
         ("eval x --retain-graph", "--retain", ["--retain-grad"]),
         ("eval x --at x=1", "--at", ["--at"]),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, run_backward
-from autodiff_cli.graph_drawing.collapse import WAYS, collapse, cut, deepest, readable
+from autodiff_cli.graph_drawing.backward import backward_graph, run_backward
+from autodiff_cli.graph_drawing.depth import cut, deepest, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.terminal import branches
@@ -115,11 +115,7 @@ def test_the_text_has_the_graph_of_the_evaluation(formula: Formula) -> None:
     ],
 )
 def test_programs_without_values_have_the_graph_of_the_evaluation(expression: str, at: dict[str, Any]) -> None:
-    text, values = graph_of_text(expression), forward(expression, at)
-    assert shape(text) == shape(values)
-    assert [node.call for node in text.nodes] == [node.call for node in values.nodes]
-    for way in WAYS:
-        assert shape(collapse(text, [way])) == shape(collapse(values, [way]))
+    assert shape(graph_of_text(expression)) == shape(forward(expression, at))
 
 
 def test_without_values_both_branches_are_there_and_recursion_stays_a_call() -> None:
@@ -172,12 +168,6 @@ def test_the_gradient_that_arrives_inside_an_operation() -> None:
     ]
 
 
-def test_the_graph_of_a_gradient_has_the_second_derivative() -> None:
-    session = Evaluation("x**3*y", {"x": 2, "y": 5})
-    graph = by_name(backward_graph(session, gradient_of(session, "x")))
-    assert (graph["x"].grad, graph["y"].grad) == (6 * 2 * 5, 3 * 2**2)
-
-
 def test_constants_require_no_grad_and_vectors_keep_their_shape() -> None:
     graph = forward("sum(v*c)", {"v": [1, 2]}, {"c": [3, 4]})
     nodes = by_name(graph)
@@ -202,37 +192,6 @@ def test_cut_leaves_what_is_near_and_counts_the_rest(graph: Graph, depth: int) -
     assert all(a < b for a, b in small.edges())
 
 
-@given(GRAPHS_AT_RANDOM, st.sampled_from(WAYS))
-def test_collapse_loses_no_node_and_keeps_inputs_before_users(graph: Graph, way: str) -> None:
-    for i, node in enumerate(graph.nodes[:-1]):
-        if node.kind == "operation" and i % 3 == 0:
-            node.kind, node.name = "named", f"v{i}"
-    small = collapse(graph, [way])
-    assert sum(node.count for node in small.nodes) == len(graph.nodes)
-    assert all(a < b for a, b in small.edges())
-    assert min(small.levels()) == 0
-    assert small.levels().count(-1) == 0
-    stays = {node.name for node in graph.nodes if node.kind in ("variable", "named", "output")}
-    if way == "names":
-        assert stays <= {node.name for node in small.nodes}
-
-
-def test_the_ways_to_collapse() -> None:
-    def labels(way: str) -> list[tuple[str, int]]:
-        return [(node.name if node.has_name else node.label, node.count) for node in collapse(graph_of_text(SIGMOID), [way]).nodes]
-
-    assert labels("functions") == [("w", 1), ("x", 1), ("*", 1), ("b", 1), ("u", 1), ("p", 6), ("log", 1), ("-", 1)]
-    assert labels("names") == [("w", 1), ("x", 1), ("b", 1), ("u", 2), ("p", 6), ("-log(p)", 2)]
-    assert labels("chains") == [("w", 1), ("x", 1), ("*", 1), ("b", 1), ("u", 1), ("p", 6), ("log, -", 2)]
-    two = collapse(graph_of_text("f(a) = a*a; f(f(x)) + f(x)"), ["functions"])
-    assert [(node.label, node.count) for node in two.nodes] == [("x", 1), ("f(x)", 1), ("f(f(x))", 1), ("f(x)", 1), ("+", 1)]
-
-
-def test_functions_collapse_backward_too() -> None:
-    graph = collapse(backward(SIGMOID, {"w": 0.5, "x": 3, "b": -1}), ["functions"])
-    assert [(node.label, node.count) for node in graph.nodes if node.count > 1] == [("f(u)", 5)]
-
-
 @pytest.mark.exhaustive
 def test_a_long_chain() -> None:
     nodes = [GraphNode("variable", "x", "x")]
@@ -246,7 +205,6 @@ def test_a_long_chain() -> None:
     assert last is not None
     assert len(last.guides) < 120
     assert last.guides.startswith("29999 ⋯ ")
-    assert [node.count for node in collapse(graph, ["chains"]).nodes] == [1, 29_999]
     assert len(graph_of_text("x" + "+1" * 8_000).nodes) == 16_001
 
 
@@ -327,9 +285,7 @@ def test_a_large_graph_says_what_it_left_out() -> None:
     chain = "x" + "+1" * 500
     text = run(f"autodiff graph {chain}")
     assert "… 960 more" in text
-    assert text.endswith(
-        "note: 960 nodes further from the output are hidden; use --depth all to show them, or --collapse to combine nodes\n"
-    )
+    assert text.endswith("note: 960 nodes further from the output are hidden; use --depth all to show them\n")
     assert "note" not in run(f"autodiff graph {chain} --depth 3")
     assert len(run(f"autodiff graph {chain} --depth all").splitlines()) == 1003
 

@@ -16,7 +16,7 @@ _SECTIONS = {
         stationary sensitivity max_steps trace thread_count""",
     "Input": "lets where literal | python columns input_format delimiter decimal comment skip_lines na_values on_error",
     "Totals": "sum mean groups |",
-    "Picture": "of depth y_range log levels | collapse steps width height theme animate",
+    "Picture": "depth y_range log levels | steps width height theme",
     "Checks": "claim verify | digits strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns value_name
         derivative_name compression unbuffered resume""",

@@ -9,14 +9,11 @@ import numpy as np
 
 from autodiff_cli.autograd.graph import get_gradient_edge
 from autodiff_cli.autograd.node import AccumulateGrad, Node
-from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import GraphError, UnknownName, setting
+from autodiff_cli.errors import GraphError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.postorder import postorder
-from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
@@ -41,27 +38,6 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
     with np.errstate(all="ignore"):
         output.backward(start)
     return True
-
-
-def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
-    """Return the recorded gradient with respect to a variable.
-
-    Raises:
-        UnknownName: if the name is not a variable.
-        ShapeError: if the output has several elements and the evaluation does not have an initial gradient.
-        GraphError: if the gradient does not depend on any variable.
-    """
-    variables = evaluation.variables
-    if name not in variables:
-        hint = f"the variables are {listed(variables)}" if variables else f"give one with {setting('at', 'x=1')}"
-        raise UnknownName(f"cannot differentiate with respect to '{name}', which is not a variable", hint=hint)
-    evaluation.require_scalar()
-    with np.errstate(all="ignore"):
-        (gradient,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
-    assert isinstance(gradient, Tensor)
-    if not gradient.requires_grad:
-        raise GraphError(f"the gradient with respect to {name} does not have a graph, because it does not depend on any variable")
-    return gradient
 
 
 def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) -> Graph:
@@ -95,7 +71,7 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
     for node in nodes:
         if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
             arrived[node] = node.variable.grad._data
-    drawn = _drawn(nodes, names, arrived, _calls(evaluation, nodes), kept)
+    drawn = _drawn(nodes, names, arrived, kept)
     return Graph(drawn, evaluation.expression, "backward", evaluated=True, memory=memory)
 
 
@@ -124,7 +100,7 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
     leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
     memory, kept = _memory(root, named, texts, leaves.values()) if saved else (None, {})
     arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
-    graph_nodes = _drawn(nodes, texts, arrived, {}, kept)
+    graph_nodes = _drawn(nodes, texts, arrived, kept)
     for drawn, node in zip(graph_nodes, nodes, strict=True):
         drawn.value = leaves[node]._data if node in leaves else None
         drawn.hooks = _hooks(node)
@@ -148,7 +124,6 @@ def _drawn(
     nodes: Sequence[Node],
     names: Mapping[Node, tuple[str, str]],
     arrived: Mapping[Node, Value],
-    calls: Mapping[Node, Call | None],
     kept: Mapping[Node, list[SavedValue]],
 ) -> list[GraphNode]:
     """Return the nodes of the drawing."""
@@ -166,7 +141,6 @@ def _drawn(
                 [None if following is None else at[following] for following, _ in node.next_functions],
                 grad=arrived.get(node),
                 requires_grad=True,
-                call=calls.get(node),
                 saved=kept.get(node),
             )
         )
@@ -226,19 +200,3 @@ def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[st
         if isinstance(node, AccumulateGrad) and id(node.variable) in of_leaves:
             names[node] = of_leaves[id(node.variable)]
     return names
-
-
-def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | None]:
-    """Return the outermost call in which each node was recorded.
-
-    A step recorded all nodes after the nodes of earlier steps, up to the node of its result.
-    """
-    calls: dict[Node, Call | None] = {}
-    waiting = iter([node for node in nodes if node.sequence_nr])
-    node = next(waiting, None)
-    for step, call in zip(evaluation.trace, evaluation.evaluator.tensors.outermost_calls(), strict=True):
-        edge = step.result._edge if isinstance(step.result, Tensor) else None
-        while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
-            calls[node] = call
-            node = next(waiting, None)
-    return calls

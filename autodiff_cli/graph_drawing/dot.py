@@ -7,42 +7,39 @@ import subprocess
 from autodiff_cli.errors import MissingPackage, ProgramError, setting
 from autodiff_cli.graph_drawing.labels import LONGEST_TIP, fitted, flow, lines, printable
 from autodiff_cli.graph_drawing.model import HURRY, LONG, Graph, GraphNode
-from autodiff_cli.graph_drawing.theme import GraphTheme, theme_of
+from autodiff_cli.graph_drawing.theme import LIGHT
 
 _SHAPES = {
     "variable": "shape=ellipse, style=filled",
     "constant": 'shape=box, style="filled,dashed"',
     "operation": 'shape=box, style="filled,rounded"',
     "named": 'shape=box, style="filled,rounded", penwidth=2.5',
-    "group": "shape=box3d, style=filled",
     "output": "shape=box, style=filled, peripheries=2",
     "more": 'shape=box, style="filled,dotted"',
 }
 
 
-def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
-    """Return the text of a ``.dot`` file."""
-    colors = theme_of(theme)
-    ground = "transparent" if theme == "auto" else colors.ground
+def to_dot(graph: Graph, precision: int, ground: str = "transparent") -> str:
+    """Return the text of a ``.dot`` file with a background colour."""
     text = [
         "digraph autodiff {",
         *([f"  {HURRY}"] if graph.length() > LONG else []),
         f'  graph [bgcolor="{ground}", nodesep=0.3, ranksep=0.4, pad=0.2];',
         '  node [fontname="Helvetica,Arial,sans-serif", fontsize=12, margin="0.14,0.07", height=0.3];',
-        f'  edge [color="{colors.edge}", arrowsize=0.7];',
+        f'  edge [color="{LIGHT.edge}", arrowsize=0.7];',
     ]
-    for kind, (fill, border, color) in colors.kinds.items():
+    for kind, (fill, border, color) in LIGHT.kinds.items():
         members = [i for i, node in enumerate(graph.nodes) if node.kind == kind]
         if members:
             text.append(f'  {{ node [{_SHAPES[kind]}, fillcolor="{fill}", color="{border}", fontcolor="{color}"];')
-            text += [f"    n{i} {_attributes(graph, graph.nodes[i], precision, colors)};" for i in members]
+            text += [f"    n{i} {_attributes(graph, graph.nodes[i], precision)};" for i in members]
             text.append("  }")
     text += [f"  n{a} -> n{b}{'' if flows else ' [style=dashed]'};" for a, b, flows in flow(graph)]
     return "\n".join([*text, "}"]) + "\n"
 
 
-def _attributes(graph: Graph, node: GraphNode, precision: int, colors: GraphTheme) -> str:
-    marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{colors.grad}">{{}}</font>'}
+def _attributes(graph: Graph, node: GraphNode, precision: int) -> str:
+    marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{LIGHT.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
     tip = printable(fitted(node.expression or node.label, LONGEST_TIP))
     for character, written in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
@@ -77,6 +74,6 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise ProgramError(
             f"Graphviz could not draw this graph{': ' + said[0] if said else ''}",
-            hint=f"reduce the graph with {setting('depth')} or {setting('collapse')}",
+            hint=f"reduce the graph with {setting('depth')}",
         )
     return done.stdout

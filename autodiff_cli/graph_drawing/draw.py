@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from autodiff_cli.autograd.primitives.argument_kinds import either, optional
-from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, NAMES, VALUES, at_a_point, checks, choice
+from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, VALUES, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
-from autodiff_cli.evaluation.evaluation import Evaluation, list_of
-from autodiff_cli.graph_drawing.backward import backward_graph, gradient_of, graph_of_tensor, run_backward
-from autodiff_cli.graph_drawing.collapse import collapse as collapsed
-from autodiff_cli.graph_drawing.collapse import cut, readable
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.graph_drawing.backward import backward_graph, graph_of_tensor, run_backward
+from autodiff_cli.graph_drawing.depth import cut, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
 from autodiff_cli.graph_drawing.model import LIMITS, Graph, Limits
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 @checks(
     **{**at_a_point(), "expression": either(EXPRESSION, A_TENSOR)},
     names=optional(VALUES),
-    collapse=NAMES,
-    theme=choice("auto", "light", "dark"),
 )
 def graph(
     expression: str | Tensor,
@@ -36,14 +33,10 @@ def graph(
     wrt: Sequence[str] | None = None,
     dtype: str = "float64",
     gradient: Value | None = None,
-    of: str = "",
     backward: bool = False,
     saved: bool = False,
     names: Mapping[str, Tensor] | None = None,
     depth: int | Literal["all"] | None = None,
-    collapse: Sequence[str] = (),
-    theme: str = "auto",
-    animate: bool = False,
 ) -> Graph:
     """Return the graph of an expression or of a tensor, which a notebook shows as a picture.
 
@@ -54,42 +47,34 @@ def graph(
         wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
-        of: the name of the step whose graph is shown; ``x.grad`` is the gradient of ``x``.
         backward: whether to show the backward pass instead of the forward pass.
         saved: whether to show what each node saves for the backward pass; implies ``backward``.
         names: for the graph of a tensor, the names of tensors in it.
         depth: the number of levels below the output, or ``"all"``; by default, as many as stay readable.
-        collapse: the steps that are shown as one node: ``functions``, ``names`` or ``chains``.
-        theme: the colours of the picture: ``light``, ``dark``, or ``auto`` for those of the page.
-        animate: whether the picture plays the values, then the gradients.
 
     Raises:
         GraphError: if the tensor does not require grad.
         AutodiffError: if the expression or an argument is invalid.
     """
     if isinstance(expression, str):
-        whole = whole_graph(expression, at, const, wrt, dtype, gradient, of=of, backward=backward or saved, saved=saved)
-    elif at or const or wrt or gradient is not None or of:
-        raise ArgumentError("at, const, wrt, gradient and of belong to expressions", hint="name tensors with names={'x': x}")
+        whole = whole_graph(expression, at, const, wrt, dtype, gradient, backward=backward or saved, saved=saved)
+    elif at or const or wrt or gradient is not None:
+        raise ArgumentError("at, const, wrt and gradient belong to expressions", hint="name tensors with names={'x': x}")
     else:
         whole = graph_of_tensor(expression, names or {}, saved)
-    shown = reduced(whole, list_of(collapse), depth, "svg", "set depth to show more levels")
-    shown.theme, shown.animated = theme, animate
-    return shown
+    return reduced(whole, depth, "svg", "set depth to show more levels")
 
 
-def reduced(whole: Graph, collapse: Sequence[str], depth: int | Literal["all"] | None, style: str, way_out: str) -> Graph:
-    """Return a graph in which the nodes that are not shown are combined or hidden.
+def reduced(whole: Graph, depth: int | Literal["all"] | None, style: str, way_out: str) -> Graph:
+    """Return the part of a graph that is shown.
 
     Args:
         whole: the complete graph.
-        collapse: the steps that are shown as one node; see ``graph``.
         depth: the number of levels below the output; by default, as many as stay readable in the format.
         style: the format.
         way_out: the end of the note on hidden nodes, which says how to show them.
     """
-    graph = collapsed(whole, collapse)
-    graph = readable(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, _levels(depth))
+    graph = readable(whole, *LIMITS.get(style, Limits())) if depth is None else cut(whole, _levels(depth))
     graph.notes = list(whole.notes)
     if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):
         graph.notes.append(note("saved", graph.memory.text))
@@ -114,28 +99,22 @@ def whole_graph(
     dtype: str,
     gradient: Value | None = None,
     *,
-    of: str = "",
     backward: bool = False,
     saved: bool = False,
 ) -> Graph:
     """Return the complete graph of an expression, with the notes of the evaluation; see ``graph``."""
-    backward = backward or of.endswith(".grad")
-    if not (backward or of or at or const or wrt or gradient is not None):
+    if not (backward or at or const or wrt or gradient is not None):
         return graph_of_text(expression)
     evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
     notes = evaluation.notes()
-    if of.endswith(".grad"):
-        graph = backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad")), saved)
+    output = evaluation.output
+    if backward:
+        graph = backward_graph(evaluation, output, saved)
+        without = graph.nodes[-1].grad is None
     else:
-        output = evaluation.find(of, "of") if of else evaluation.output
-        if backward:
-            graph = backward_graph(evaluation, output, saved)
-            without = graph.nodes[-1].grad is None
-        else:
-            without = not run_backward(evaluation, output) and output.requires_grad
-            graph = graph_of_values(evaluation, output)
-        notes += [_without_gradients(output)] * without
-    graph.notes = notes
+        without = not run_backward(evaluation, output) and output.requires_grad
+        graph = graph_of_values(evaluation, output)
+    graph.notes = [*notes, *[_without_gradients(output)] * without]
     return graph
 
 

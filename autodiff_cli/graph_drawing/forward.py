@@ -13,7 +13,6 @@ from autodiff_cli.evaluation.descriptions import operands
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
-from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS
@@ -51,14 +50,14 @@ class _GraphBuilder:
 
     def graph(self, output: Tensor) -> Graph:
         tensors = self._evaluator.tensors
-        for step, call in zip(tensors.steps or (), tensors.outermost_calls(), strict=True):
-            self._add(step, call)
+        for step in tensors.steps or ():
+            self._add(step)
         nodes = leading_to(self._nodes, self._position(output, None))
         if nodes[-1].kind not in LEAVES:
             nodes[-1].kind = "output"
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
-    def _add(self, step: Step, call: Call | None) -> None:
+    def _add(self, step: Step) -> None:
         result = step.result
         several = isinstance(result, tuple)
         results = result if several else (result,)
@@ -75,7 +74,6 @@ class _GraphBuilder:
             node = GraphNode(kind, label + part, name, text, inputs)
             if not inputs:
                 node = GraphNode("constant", text, name if name.isidentifier() else "", text)
-            node.call = call
             self._append(node, one)
 
     def _append(self, node: GraphNode, tensor: Tensor) -> int:

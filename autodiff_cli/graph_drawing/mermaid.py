@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from autodiff_cli.graph_drawing.labels import flow, lines, printable
 from autodiff_cli.graph_drawing.model import Graph
-from autodiff_cli.graph_drawing.theme import theme_of
+from autodiff_cli.graph_drawing.theme import LIGHT
 
 _SHAPES = {
     "variable": ('(["', '"])'),
     "constant": ('["', '"]'),
     "operation": ('("', '")'),
     "named": ('("', '")'),
-    "group": ('[["', '"]]'),
     "output": ('{{"', '"}}'),
     "more": ('["', '"]'),
 }
@@ -19,7 +18,7 @@ _STROKES = {"constant": ",stroke-dasharray:5 3", "more": ",stroke-dasharray:2 3"
 _PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,=()")
 
 
-def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
+def to_mermaid(graph: Graph, precision: int) -> str:
     """Return the text of a ``.mmd`` file."""
     text = ["flowchart TB"]
     for i, node in enumerate(graph.nodes):
@@ -29,7 +28,7 @@ def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
         text.append(f"  n{i}{left}{label}{right}:::{node.kind}")
     text += [f"  n{a} {'-->' if flows else '-.->'} n{b}" for a, b, flows in flow(graph)]
     present = {node.kind for node in graph.nodes}
-    for kind, colors in theme_of(theme).kinds.items():
+    for kind, colors in LIGHT.kinds.items():
         if kind in present:
             text.append(f"  classDef {kind} fill:{colors.fill},stroke:{colors.border},color:{colors.text}{_STROKES.get(kind, '')}")
     return "\n".join(text) + "\n"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 
 
 LEAVES = ("variable", "constant")
-KINDS = (*LEAVES, "operation", "named", "group", "output", "more")
-"""The kinds of nodes: a variable, a constant, an operation, an operation whose result has a name, several operations shown
-as one, the operation of the output, and a placeholder for hidden nodes."""
+KINDS = (*LEAVES, "operation", "named", "output", "more")
+"""The kinds of nodes: a variable, a constant, an operation, an operation whose result has a name, the operation of the output,
+and a placeholder for hidden nodes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +41,6 @@ class GraphNode:
         value, grad: the value and its gradient, as arrays or numbers; ``None`` if unknown.
         requires_grad: whether a gradient flows through the node; ``None`` in a graph without values.
         count: the number of nodes that this node represents.
-        call: the outermost user-function call that contains the node; ``None`` outside such calls.
         saved: the values that the node saves for the backward pass; ``None`` if they were not requested.
         hooks: the number of hooks that a backward pass calls at the node.
     """
@@ -56,7 +54,6 @@ class GraphNode:
     grad: Value | None = None
     requires_grad: bool | None = None
     count: int = 1
-    call: Call | None = None
     saved: list[SavedValue] | None = None
     hooks: int = 0
 
@@ -78,8 +75,6 @@ class Graph(CommandResult):
         hidden: the number of hidden nodes.
         notes: the notes on the graph.
         memory: the memory of the saved values of all nodes; ``None`` if they were not requested.
-        theme: the colours of the picture: ``light``, ``dark``, or ``auto`` for those of the page.
-        animated: whether the picture plays the values, then the gradients.
     """
 
     command = "graph"
@@ -93,12 +88,10 @@ class Graph(CommandResult):
     hidden: int = 0
     notes: list[dict[str, Any]] = field(default_factory=list)
     memory: SavedMemory | None = None
-    theme: str = "auto"
-    animated: bool = False
 
     def _repr_svg_(self) -> str:
         """Return the picture in a notebook."""
-        return str(named("autodiff_cli.graph_drawing.svg:to_svg")(self, theme=self.theme, animated=self.animated))
+        return str(named("autodiff_cli.graph_drawing.svg:to_svg")(self))
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from autodiff_cli.errors import LimitError, UsageError, setting
+from autodiff_cli.errors import LimitError, setting
 from autodiff_cli.graph_drawing.labels import LONGEST_TIP, LabelLine, fitted, flow, lines, printable, width
 from autodiff_cli.graph_drawing.layout import Layout, place
 from autodiff_cli.graph_drawing.model import LONGEST, Graph, GraphNode
@@ -19,55 +19,45 @@ _CHARACTER = 0.62
 _LINE = 17.0
 _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
-_STACK = 4.0
-"""The offset of the second sheet of a group, and the distance between the two borders of an output."""
+_INSET = 4.0
+"""The distance between the two borders of an output."""
 _ARROW = 8.0
 """The length of an arrowhead, and its minimum distance from the corners of a box."""
 _MOST_ARROWS = 40
 """The maximum number of arrows side by side for which a box is widened."""
-_SECONDS, _REST = 0.8, 3.0
-"""The seconds of a step of an animation, and of the rest at its end."""
 
 
-def to_svg(graph: Graph, precision: int = 6, theme: str = "auto", animated: bool = False) -> str:
+def to_svg(graph: Graph, precision: int = 6) -> str:
     """Return the text of an ``.svg`` file.
 
     Args:
         graph: the graph.
         precision: the number of significant digits.
-        theme: ``light``, ``dark``, or ``auto``, which follows the colour scheme of the page and leaves the background transparent.
-        animated: whether the picture plays: the values appear from the inputs to the output, then the gradients travel back.
 
     Raises:
-        UsageError: if the picture is animated, but the graph does not have values, or shows the backward pass.
         LimitError: if the graph is too large for a layout.
     """
-    if animated and (not graph.evaluated or graph.direction == "backward"):
-        hint = f"set values with {setting('at', 'x=1')}, and leave out {setting('backward')}"
-        raise UsageError("an animation needs a graph of values", hint=hint)
     length = graph.length()
     if length > LONGEST:
         raise LimitError(
             f"a picture of {len(graph.nodes):,} nodes is too large: its edges span {length:,} layers, more than the limit of "
             f"{LONGEST:,}",
-            hint=f"reduce the graph with {setting('depth', 'N')} or {setting('collapse')}, or write DOT, Mermaid or JSON",
+            hint=f"reduce the graph with {setting('depth', 'N')}, or write DOT, Mermaid or JSON",
         )
     labels = [lines(graph, node, precision) for node in graph.nodes]
     sizes = [_size(node, label) for node, label in zip(graph.nodes, labels, strict=True)]
     arrows = list(flow(graph))
     flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
     layout = place(sizes, [(a, b) for a, b, _ in arrows], flats)
-    return drawn(graph, labels, sizes, arrows, layout, theme, animated)
+    return _drawn(graph, labels, sizes, arrows, layout)
 
 
-def drawn(
+def _drawn(
     graph: Graph,
     labels: Sequence[Sequence[LabelLine]],
     sizes: Sequence[Point],
     arrows: Sequence[tuple[int, int, bool]],
     layout: Layout,
-    theme: str,
-    animated: bool = False,
 ) -> str:
     """Return the text of an ``.svg`` file for a layout."""
     wide, high = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
@@ -75,25 +65,22 @@ def drawn(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
         f'viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} {wide:.2f} {high:.2f}" role="img">',
         f"<title>{_text(fitted(graph.expression, LONGEST_TIP))}</title>",
-        f"<style>{_style(theme, animated)}{_motion(graph, arrows) if animated else ''}</style>",
+        f"<style>{_style()}</style>",
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0.5L8 4L0 7.5Z"/></marker></defs>',
     ]
-    if theme != "auto":
-        text.append(f'<rect class="ground" x="{-_MARGIN:.0f}" y="{-_MARGIN:.0f}" width="{wide:.2f}" height="{high:.2f}"/>')
-    for i, ((_, _, flows), curve) in enumerate(zip(arrows, layout.curves, strict=True)):
-        moving = f" e{i}" if animated else ""
-        text.append(f'<path class="edge{"" if flows else " none"}{moving}" marker-end="url(#arrow)" d="{_path(curve)}"/>')
-    for i, (node, label, size, center) in enumerate(zip(graph.nodes, labels, sizes, layout.centers, strict=True)):
-        text += _node(node, label, size, center, f" n{i}" if animated else "")
+    for (_, _, flows), curve in zip(arrows, layout.curves, strict=True):
+        text.append(f'<path class="edge{"" if flows else " none"}" marker-end="url(#arrow)" d="{_path(curve)}"/>')
+    for node, label, size, center in zip(graph.nodes, labels, sizes, layout.centers, strict=True):
+        text += _node(node, label, size, center)
     return "\n".join([*text, "</svg>"]) + "\n"
 
 
 def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
     longest = max(width(line.text) * _font_size(line) for line in label) * _CHARACTER
-    round_ends = 8.0 if node.kind == "variable" else _STACK if node.kind in ("group", "output") else 0.0
+    round_ends = 8.0 if node.kind == "variable" else _INSET if node.kind == "output" else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
-    high = len(label) * _LINE + 2 * (_PAD_Y + (_STACK if node.kind == "output" else 0))
+    high = len(label) * _LINE + 2 * (_PAD_Y + (_INSET if node.kind == "output" else 0))
     return max(longest, arrows) + 2 * (_PAD_X + round_ends), high
 
 
@@ -111,17 +98,13 @@ def _font_size(line: LabelLine) -> float:
     return _SIZE if line.role == "title" else _SMALL
 
 
-def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Point, moving: str) -> list[str]:
+def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Point) -> list[str]:
     (w, h), (x, y) = size, center
     tip = fitted(node.expression or node.label, LONGEST_TIP)
-    text = [f'<g class="node {node.kind}{moving}"><title>{_text(tip)}</title>']
-    if node.kind == "group":
-        text.append(_rect(x + _STACK / 2, y + _STACK / 2, w - _STACK, h - _STACK, 0.0))
-        text.append(_rect(x - _STACK / 2, y - _STACK / 2, w - _STACK, h - _STACK, 0.0))
-    else:
-        text.append(_rect(x, y, w, h, _corner(node.kind, h)))
+    text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
+    text.append(_rect(x, y, w, h, _corner(node.kind, h)))
     if node.kind == "output":
-        text.append(_rect(x, y, w - 2 * _STACK, h - 2 * _STACK, 0.0))
+        text.append(_rect(x, y, w - 2 * _INSET, h - 2 * _INSET, 0.0))
     first = y - (len(label) - 1) / 2 * _LINE
     for i, line in enumerate(label):
         base = first + i * _LINE + _font_size(line) * 0.35
@@ -143,51 +126,7 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _motion(graph: Graph, arrows: Sequence[tuple[int, int, bool]]) -> str:
-    """Return the rules that play a graph again and again: a step for each value, then a step for each gradient.
-
-    Without the animation, as on paper or where the reader asked for less motion, the picture shows all numbers.
-    """
-    forward = [i for i, node in enumerate(graph.nodes) if node.value is not None]
-    backward = [i for i in reversed(forward) if graph.nodes[i].grad is not None]
-    valued = {node: k for k, node in enumerate(forward, 1)}
-    graded = {node: k for k, node in enumerate(backward, len(forward) + 2)}
-    seconds = (len(forward) + len(backward) + 2) * _SECONDS + _REST
-
-    def at(step: float) -> str:
-        return f"{100 * step * _SECONDS / seconds:.2f}%"
-
-    def appears(name: str, step: float, hidden: str = "0") -> str:
-        return f"@keyframes {name}{{0%,{at(step)}{{opacity:{hidden}}}{at(step + 0.3)},100%{{opacity:1}}}}"
-
-    def flashes(name: str, steps: Sequence[tuple[int, str]], plain: str) -> str:
-        frames = "".join(
-            f"{at(step)}{{{plain}}}{at(step + 0.2)},{at(step + 0.9)}{{{bright}}}{at(step + 1)}{{{plain}}}" for step, bright in steps
-        )
-        return f"@keyframes {name}{{0%{{{plain}}}{frames}100%{{{plain}}}}}"
-
-    rules, played = [], []
-    for node, step in valued.items():
-        rules += [appears(f"s{node}", step, "0.3"), appears(f"v{node}", step)]
-        played += [f".n{node}{{animation-name:s{node}}}", f".n{node} .value{{animation-name:v{node}}}"]
-    for node, step in graded.items():
-        rules.append(appears(f"g{node}", step))
-        played.append(f".n{node} .grad{{animation-name:g{node}}}")
-    for i, (given, user, flows) in enumerate(arrows):
-        steps = [(valued[user], "stroke:var(--Title);stroke-width:2.6px")] if user in valued else []
-        if flows and user in graded:
-            steps.append((graded[user], "stroke:var(--Grad);stroke-width:3.2px"))
-        if steps and given in valued:
-            rules.append(flashes(f"e{i}", steps, "stroke:var(--Edge);stroke-width:1.3px"))
-            played.append(f".e{i}{{animation-name:e{i}}}")
-    moving = ".node,.node text,.edge"
-    played.append(
-        f"{moving}{{animation-duration:{seconds:.1f}s;animation-iteration-count:infinite;animation-timing-function:linear}}"
-    )
-    return f"{''.join(rules)}@media screen and (prefers-reduced-motion:no-preference){{{''.join(played)}}}"
-
-
-def _style(theme: str, animated: bool) -> str:
+def _style() -> str:
     shapes = (
         f"text{{font-family:{_FONT};font-size:{_SMALL:g}px;text-anchor:middle;white-space:pre}}"
         f".title{{font-size:{_SIZE:g}px;font-weight:600}}"
@@ -195,14 +134,11 @@ def _style(theme: str, animated: bool) -> str:
         ".node rect{stroke-width:1.3}.named rect{stroke-width:2.8}"
         ".constant rect{stroke-dasharray:5 3}.more rect{stroke-dasharray:1.5 3}"
     )
-    if theme != "auto":
-        return shapes + _colors(DARK if theme == "dark" else LIGHT, animated)
-    return f"{shapes}{_colors(LIGHT, animated)}@media(prefers-color-scheme:dark){{{_colors(DARK, animated)}}}"
+    return f"{shapes}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
 
 
-def _colors(theme: GraphTheme, animated: bool) -> str:
-    own = f"svg{{--Edge:{theme.edge};--Grad:{theme.grad};--Title:{theme.kinds['operation'].border}}}" if animated else ""
-    rules = [own, f".ground{{fill:{theme.ground}}}.edge{{stroke:{theme.edge}}}.head{{fill:{theme.edge}}}"]
+def _colors(theme: GraphTheme) -> str:
+    rules = [f".edge{{stroke:{theme.edge}}}.head{{fill:{theme.edge}}}"]
     for kind, (fill, border, text) in theme.kinds.items():
         rules.append(f".{kind} rect{{fill:{fill};stroke:{border}}}.{kind} text{{fill:{text}}}")
     rules.append(f".node .detail{{fill:{theme.detail}}}.node .grad{{fill:{theme.grad}}}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, literal
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode
-from autodiff_cli.report.numbers import exact_array
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.styled_text import columns as columns_of
 from autodiff_cli.report.table import NUMBER, TEXT, WORD, Column, Renderable, Table
@@ -63,31 +63,9 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
 
 
 def plain_tree(graph: Graph) -> str:
-    """Return the tree for logs and other programs: in ASCII, with the kinds as words and with all digits."""
-    node_title, *titles = headers(graph)
-    rows = [[node_title, "kind", *titles]]
-    for guides, position, reference in branches(graph, bars=ASCII_BARS):
-        guides = guides.replace("⋯", "..")
-        if position is None:
-            rows.append([f"{guides}None", "none", "", "", ""])
-            continue
-        node = graph.nodes[position]
-        if reference:
-            rows.append([f"{guides}^ {reference_to(node, position)}", "reference", "", "", ""])
-            continue
-        text = node.label or exact_array(node.value)
-        if graph.direction == "forward" and node.name and node.kind not in LEAVES:
-            text = f"{node.name} = {text}"
-        numbers = [None if literal(node) and node.label else node.value, node.grad]
-        expression = own_expression(node) if graph.direction == "forward" else tensor_of(node, position, True)
-        shown = ["" if number is None else exact_array(number) for number in numbers]
-        rows.append([f"{guides}{text}", node.kind, fitted(expression, WIDEST_EXPRESSION), *shown, *saved_cells(graph, node)])
-    rows = [row + [""] * (len(rows[0]) - len(row)) for row in rows]
-    used = [k for k in range(len(rows[0])) if k < 2 or any(row[k] for row in rows[1:])]
-    table = [[row[k] for k in used] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    text = "".join("  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
-    return text if graph.memory is None else f"{text}{graph.memory.text}\n"
+    """Return the tree for logs and other programs: in ASCII, as wide as it is, with all digits."""
+    text = "\n".join(line.plain.rstrip() for line in tree_table(graph, 17, sys.maxsize, ascii_only=True).drawn(sys.maxsize, True))
+    return f"{text}\n" if graph.memory is None else f"{text}\n\n{graph.memory.text}\n"
 
 
 def headers(graph: Graph) -> list[str]:
@@ -124,14 +102,13 @@ def tensor_of(node: GraphNode, position: int, named: bool) -> str:
     return " = ".join(part for part in parts if part)
 
 
-_SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "up": "↑"}
-_ASCII_SIGNS = dict(zip(_SIGNS, "*.oo#@~^", strict=True))
+_SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "output": "◉", "more": "…", "up": "↑"}
+_ASCII_SIGNS = dict(zip(_SIGNS, "*.oo@~^", strict=True))
 _STYLES = {
     "variable": "bold green",
     "constant": "yellow",
     "operation": "magenta",
     "named": "bold magenta",
-    "group": "bold blue",
     "output": "bold cyan",
     "more": "dim",
 }

@@ -16,7 +16,6 @@ class Colors(NamedTuple):
 class GraphTheme(NamedTuple):
     """The colours of a picture."""
 
-    ground: str
     edge: str
     detail: str
     grad: str
@@ -24,7 +23,6 @@ class GraphTheme(NamedTuple):
 
 
 LIGHT = GraphTheme(
-    ground="#ffffff",
     edge="#6e7781",
     detail="#57606a",
     grad="#0550ae",
@@ -33,13 +31,11 @@ LIGHT = GraphTheme(
         "constant": Colors("#fff8c5", "#9a6700", "#633c01"),
         "operation": Colors("#fbefff", "#a475f9", "#512a97"),
         "named": Colors("#f1e1ff", "#8250df", "#3e1f79"),
-        "group": Colors("#ddf4ff", "#0969da", "#0a3069"),
         "output": Colors("#fff1e5", "#bc4c00", "#762c00"),
         "more": Colors("#f6f8fa", "#8c959f", "#57606a"),
     },
 )
 DARK = GraphTheme(
-    ground="#0d1117",
     edge="#8b949e",
     detail="#9ea7b3",
     grad="#79c0ff",
@@ -48,13 +44,7 @@ DARK = GraphTheme(
         "constant": Colors("#2b2310", "#d29922", "#e3b341"),
         "operation": Colors("#221a35", "#8957e5", "#d2a8ff"),
         "named": Colors("#2c1f4a", "#a371f7", "#e2c5ff"),
-        "group": Colors("#0c2440", "#388bfd", "#a5d6ff"),
         "output": Colors("#331c0b", "#f0883e", "#ffb77c"),
         "more": Colors("#161b22", "#6e7681", "#9ea7b3"),
     },
 )
-
-
-def theme_of(name: str) -> GraphTheme:
-    """Return the colours of a theme; ``auto`` has light colours, as the background is unknown."""
-    return DARK if name == "dark" else LIGHT

@@ -74,7 +74,7 @@ GRAPH = "y = x**3; z = log(y); z*q + sin(x)"
 
 def graphs() -> None:
     """One graph, forward and backward."""
-    for name, switches in (("graph", []), ("graph-backward", ["--backward"]), ("graph-animated", ["--animate"])):
+    for name, switches in (("graph", []), ("graph-backward", ["--backward"])):
         file = HERE / f"{name}.svg"
         main(["graph", GRAPH, "--at", "x=5,q=2", "-o", str(file), *switches])
 

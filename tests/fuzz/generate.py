@@ -295,14 +295,12 @@ class _Line:
         one = self.random.choice(known)
         if name == "--gradient":
             return values.literal(self.random, self.shape, self.nasty)
-        if name in ("--format", "--to", "--collapse"):
+        if name in ("--format", "--to"):
             return self.random.choice(_listed(help_text) or ["json"])
         if name == "--input-format":
             return self.random.choice(datafiles.FORMATS)
         if name == "--value-name":
             return self.random.choice(("value", "v 1", "é", one))
-        if name == "--of":
-            known += list(self.writer.locals) * 3
         if name == "--derivative-name":
             return self.random.choice(("d_{}", "d{}/dt", "{}", "d"))
         if meta == "FILE":

@@ -1,0 +1,80 @@
+"""The part of a graph near its output: nodes that are far from the output are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autodiff_cli.graph_drawing.model import Graph, GraphNode
+
+
+def cut(graph: Graph, depth: int) -> Graph:
+    """Return the part of a graph within ``depth`` steps of the output; each cut branch ends in a placeholder for hidden nodes."""
+    levels = graph.levels()
+    if max(levels) <= depth:
+        return graph
+    owner = [-1] * len(graph.nodes)
+    hidden: dict[int, int] = {}
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        if levels[i] == depth:
+            hidden[i] = _claim(graph, i, levels, depth, owner)
+    shown: list[GraphNode] = []
+    at: dict[int, int] = {}
+    stubs: dict[int, int] = {}
+    for i, count in hidden.items():
+        if count:
+            stubs[i] = len(shown)
+            shown.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
+    for i, node in enumerate(graph.nodes):
+        if levels[i] > depth:
+            continue
+        inputs: list[int | None] = []
+        for given in node.inputs:
+            if given is None or levels[given] <= depth:
+                inputs.append(None if given is None else at[given])
+            elif stubs[owner[given]] not in inputs:
+                inputs.append(stubs[owner[given]])
+        at[i] = len(shown)
+        shown.append(replace(node, inputs=inputs))
+    return replace(graph, nodes=shown, hidden=graph.hidden + sum(hidden.values()))
+
+
+def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:
+    """Make a node the owner of the hidden nodes behind it that do not have an owner; return the number of these nodes."""
+    stack, count = [start], 0
+    while stack:
+        for given in graph.nodes[stack.pop()].inputs:
+            if given is not None and levels[given] > depth and owner[given] < 0:
+                owner[given] = start
+                count += 1
+                stack.append(given)
+    return count
+
+
+def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
+    """Return whether a gradient flows to the hidden inputs of a node; ``None`` if unknown."""
+    flows = [graph.nodes[given].requires_grad for given in graph.nodes[i].inputs if given is not None and levels[given] > depth]
+    return None if None in flows else any(flows)
+
+
+def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
+    """Return the part of a graph near the output that does not exceed the limits on edges, levels and ``Graph.length``."""
+    depth = deepest(graph, most_edges, most_levels)
+    small = cut(graph, depth)
+    while depth > 1 and small.length() > most_length:
+        depth = max(depth * 3 // 4, 1)
+        small = cut(graph, depth)
+    return small
+
+
+def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
+    """Return the greatest depth that does not exceed the limits on edges and levels, but at least 1."""
+    below: dict[int, int] = {}
+    for node, level in zip(graph.nodes, graph.levels(), strict=True):
+        below[level] = below.get(level, 0) + len(node.inputs)
+    shown = 0
+    for level in range(len(below)):
+        shown += below[level]
+        if level >= 1 and (level >= most_levels or shown > most_edges):
+            return level
+    return len(below)
