@@ -65,12 +65,12 @@ def test_data_without_errors_are_a_success() -> None:
     assert found.values["a"] == pytest.approx(3, rel=1e-14)
 
 
-def test_fixed_tied_and_bounded_parameters() -> None:
+def test_fixed_defined_and_bounded_parameters() -> None:
     fixed = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 1}, fix=["a"])
     assert fixed.values == {"a": 0.0, "b": pytest.approx(float(X @ LINE["y"] / (X @ X)))}
     assert fixed.parameters["a"]["fixed"]
     assert fixed.residual["dof"] == 4
-    tied = ad.fit("y = a + b*x", LINE, at={"b": 1}, tie={"a": "2 - b"})
+    tied = ad.fit("a = 2 - b; y = a + b*x", LINE, at={"b": 1})
     assert tied.values["b"] == pytest.approx(float((X - 1) @ (LINE["y"] - 2) / ((X - 1) @ (X - 1))))
     held = ad.fit("y = a + b*x", LINE, at={"a": 1, "b": 1}, bounds={"a": (0.5, 2)})
     assert held.converged
@@ -119,11 +119,12 @@ def test_curvature_of_a_published_model() -> None:
     assert found.curvature.intrinsic == pytest.approx(0.0920, abs=5e-5)
 
 
-def test_a_tied_parameter_has_a_propagated_error() -> None:
+def test_a_parameter_that_the_model_defines_has_a_propagated_error() -> None:
     plain = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 0})
-    tied = ad.fit("y = a + b*x", LINE, at={"c": 1, "b": 0}, tie={"a": "c/2"})
-    assert tied.values == pytest.approx({"c": 2 * plain.values["a"], "b": plain.values["b"], "a": plain.values["a"]})
-    assert tied.errors["a"] == pytest.approx(plain.errors["a"], rel=1e-10)
+    tied = ad.fit("a = c/2; y = a + b*x", LINE, at={"c": 1, "b": 0}, derive=["a"])
+    assert tied.values == pytest.approx({"c": 2 * plain.values["a"], "b": plain.values["b"]})
+    assert tied.derived[0]["value"] == pytest.approx(plain.values["a"])
+    assert tied.derived[0]["std_error"] == pytest.approx(plain.errors["a"], rel=1e-10)
     assert tied.statistics["r2"] == pytest.approx(plain.statistics["r2"])
 
 
@@ -262,8 +263,6 @@ def test_a_range_tries_several_starts() -> None:
         ("y = a*x", {"at": {"a": 1}, "loss": "hubr"}, "unknown loss"),
         ("y = a*x", {"at": {"a": 1, "x": 1}}, "'x' is a column"),
         ("y = a*x + sqrt(b)", {"at": {"a": 1, "b": 0}}, r"row 1: a derivative is not finite .* sqrt\(b\) with b = 0.0"),
-        ("y = a*x + b", {"tie": {"b": "2*x"}}, "an expression of the column 'x'"),
-        ("y = a*x + b", {"tie": {"b": "b + 1"}}, "defines 'b' in terms of itself"),
         ("y = e*x", {}, "no parameter to fit"),
         ("y = a*x", {"at": {"a": 1}, "fix": ["a"]}, "every parameter is fixed"),
         ("y = a*X", {}, "'X' is neither a column"),
@@ -369,8 +368,7 @@ def test_a_tiny_start_of_a_parameter_that_the_data_do_not_determine(model: str) 
 def test_a_model_whose_rows_are_evaluated_separately_has_fewer_steps() -> None:
     data = {"x": [1.0, 2.0, 3.0], "y": [5.0, -6.0, 7.0]}
     model = "y = det([[cos(b*x), a], [x, sin(exp(b/9)*x)]])*exp(b/9)"
-    assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=10_000).evaluations < 2_000
-    assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=40).steps <= 20
+    assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}).evaluations < 2_000
 
 
 def test_columns_come_in_the_order_of_the_model() -> None:
@@ -378,14 +376,6 @@ def test_columns_come_in_the_order_of_the_model() -> None:
     data = {name: np.arange(1.0, 9) for name in ("unused", "u", "y", "x3", "x2", "x1")}
     problem = problem_of("y = a*x1 + b*x2 + c*x3", data, sigma="u")
     assert list(problem.data.columns) == ["y", "x1", "x2", "x3", "u"]
-
-
-def test_a_tied_parameter_has_no_value_of_its_own() -> None:
-    data = {"x": X, "y": X}
-    with pytest.raises(UsageError, match="'b' is given a value, but tie computes it"):
-        ad.fit("y = a + b*x", data, at={"a": 1, "b": 2}, tie={"b": "1 - a"})
-    with pytest.raises(UsageError, match="'b' is given a value"):
-        ad.fit("y = a + b*x", data, at={"a": 1}, const={"b": 2}, tie={"b": "1 - a"})
 
 
 def test_a_right_side_without_a_column(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ _PICTURES = formats.for_use("fit picture")
 @options.const
 @click.option("--fix", metavar="b1,b2", help="Parameters that keep their start.")
 @solver_options.bounds
-@click.option("--tie", multiple=True, metavar='NAME="EXPR"', help="Parameter that is an expression of others, such as b4=1-b1.")
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
 @click.option("--share", metavar="b1,b2", help="Parameters that are common to all groups of --by, which are fitted together.")
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the standard errors are not scaled.")
@@ -68,7 +67,6 @@ _PICTURES = formats.for_use("fit picture")
     help="File of a plot of the data, the curve with its bands, and the residuals, besides the result: "
     f"{formats.suffixes(_PICTURES)}; - draws on the terminal.",
 )
-@solver_options.max_steps(10_000)
 @solver_options.trace
 @solver_options.level
 @solver_options.threads

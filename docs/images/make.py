@@ -9,7 +9,7 @@ import io
 import re
 from pathlib import Path
 
-from autodiff_cli.solvers.fitting.inference.prediction import drawing
+from autodiff_cli.solvers.fitting.inference import drawing
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text

@@ -326,8 +326,6 @@ class _Line:
             return self.random.choice(("100", "2000", "auto"))
         if name in ("--sigma", "--weights"):
             return self.random.choice(("1", "0.1", *self.columns))
-        if name == "--tie":
-            return f"{one}={self.random.choice(('1', '2*x', 'b - 1'))}"
         if name == "--sensitivity":
             return self.random.choice(self.constants or known)
         if meta.startswith("NAME="):

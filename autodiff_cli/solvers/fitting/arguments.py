@@ -43,7 +43,6 @@ def problem_of(
     weights: str | None = None,
     fix: Iterable[str] = (),
     bounds: Iterable[str] | Mapping[str, str | Interval] = (),
-    tie: Iterable[str] | Mapping[str, str] = (),
     loss: str | None = None,
     threads: int | None = None,
     on_error: str = "stop",
@@ -65,18 +64,16 @@ def problem_of(
 
     lets = dict(let or {})
     condition = None if where is None else Condition(where, constants, lets)
-    ties = dict(pairs(tie, "tie"))
     source = Source(data)
     try:
         columns = dict.fromkeys([*(name.strip() for name in source.names), *lets])
-        for name in (*starts, *ranges, *constants, *ties):
+        for name in (*starts, *ranges, *constants):
             if name in columns:
                 raise UsageError(
                     f"'{name}' is a column of {source.name}, but it is also given a value",
                     hint="give the parameter another name in the model",
                 )
-        _check_ties(ties, columns, {*starts, *ranges, *constants})
-        statements = parse_model(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
+        statements = parse_model(expression, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         hidden = next(
             (name for name in free_names(model, (), columns) if name in CONSTANTS and name in columns and name not in lets), None
@@ -113,7 +110,6 @@ def problem_of(
         data=table,
         start=start,
         fixed=fixed,
-        ties=ties,
         constants=constants,
         bounds=box,
         scale=scale,
@@ -134,25 +130,6 @@ def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[st
     let = f"use {setting('let', f'{parameters[0]}=COLUMN')} for a column with another name" if parameters else "name columns"
     message = f"the model names no column of {source.name}, which has {column_list(source.names)}"
     return UsageError(message, hint=other_format(source.names, occurring) or let)
-
-
-def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collection[str]) -> None:
-    """Raise an error if a tied parameter has a value of its own, or a tie contains a column."""
-    for name, text in ties.items():
-        names = names_in(parse(text))
-        if name in given:
-            raise UsageError(
-                f"'{name}' is given a value, but {setting('tie')} computes it from other parameters",
-                hint=f"leave out its value, or {setting('tie')}",
-            )
-        if name in names:
-            raise UsageError(f"{setting('tie')} defines '{name}' in terms of itself", hint="use other parameters on the right side")
-        column = next((each for each in names if each in columns), None)
-        if column is not None:
-            raise UsageError(
-                f"{setting('tie')} makes '{name}' an expression of the column '{column}'",
-                hint=f"define it in the model: {name} = {text}; ...",
-            )
 
 
 def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
@@ -245,7 +222,7 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
     name = name or ("sigma" if absolute else "weights")
-    others = unknown_names(parse_model(text, {}, set(table.columns)), set(table.columns), set(constants))
+    others = unknown_names(parse_model(text, set(table.columns)), set(table.columns), set(constants))
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
     model = Model(text, parse(text), (), table.columns, constants)

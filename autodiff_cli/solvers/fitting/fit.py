@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.engine.minimize import MOST, FitStep, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.engine.minimize import MOST, MOST_STEPS, FitStep, Minimization, Minimizer
 from autodiff_cli.solvers.fitting.inference import derived_quantities, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.result import Fit, fit_at, judge
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.arguments import Start
     from autodiff_cli.solvers.fitting.groups import GroupFit
 
-MOST_STEPS = 10_000
 FEW_STEPS, SLOW = 20, 10
 """The least number of steps, and the divisor of the steps, with the rows, for a model whose rows are evaluated separately."""
 SAME = 1e-9
@@ -43,11 +42,9 @@ SAME = 1e-9
     weights=optional(EXPRESSION),
     fix=NAMES,
     bounds=VALUES_OR_TEXTS,
-    tie=VALUES_OR_TEXTS,
     derive=NAMES,
     share=NAMES,
     sigma_x=VALUES_OR_TEXTS,
-    max_steps=COUNT,
     where=optional(EXPRESSION),
 )
 def fit(
@@ -61,10 +58,8 @@ def fit(
     weights: str | None = None,
     fix: Iterable[str] = (),
     bounds: Iterable[str] | Mapping[str, str | Interval] = (),
-    tie: Iterable[str] | Mapping[str, str] = (),
     loss: str | None = None,
     level: float = 0.95,
-    max_steps: int = MOST_STEPS,
     trace: bool = False,
     derive: Iterable[str] = (),
     predict: Data | None = None,
@@ -89,10 +84,8 @@ def fit(
         weights: an expression of columns: the relative weight of each row; standard errors are scaled by the residuals.
         fix: parameters that keep their start.
         bounds: the interval of a parameter, such as ``{"b2": (0, 10)}`` or ``["b2=0:10"]``.
-        tie: parameters that are expressions of other parameters, such as ``{"b4": "1 - b1"}``.
         loss: ``huber``, ``soft_l1`` or ``cauchy``, with the scale of the residuals after a colon.
         level: the confidence level of the intervals.
-        max_steps: the maximum number of steps.
         trace: whether to record every step.
         derive: expressions of the parameters, such as ``log(2)/b2``, whose value and standard error are computed.
         predict: a file or arrays with columns of the right side, or a range such as ``x=0:10``, where the model is predicted with
@@ -116,7 +109,7 @@ def fit(
         AutodiffError: if the model or the data are invalid, or the model is not finite at the start.
     """
     problem = problem_of(
-        expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
+        expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, loss=loss,
         threads=threads, on_error=on_error, by=by, sigma_x=sigma_x, where=where,
     )  # fmt: skip
     shared = tuple(share)
@@ -130,9 +123,9 @@ def fit(
 
         _refuse("by", sigma_x=problem.errors, trace=trace, predict=predict, profile=profile)
         if shared:
-            return fit_shared(problem, shared, level=level, max_steps=max_steps, derive=tuple(derive))
-        return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip", derive=tuple(derive))
-    result = solve(problem, level=level, max_steps=max_steps, trace=trace)
+            return fit_shared(problem, shared, level=level, derive=tuple(derive))
+        return fit_groups(problem, level=level, forgiving=on_error == "skip", derive=tuple(derive))
+    result = solve(problem, level=level, trace=trace)
     if result.converged:
         result.derived = derived_quantities(result, derive)
         result.profiles = profiles(result) if profile else {}
@@ -147,25 +140,25 @@ def _refuse(name: str, **others: object) -> None:
             raise UsageError(f"{setting(other)} and {setting(name)} exclude each other", hint="fit the rows of one group")
 
 
-def solve(problem: FitProblem, *, level: float = 0.95, max_steps: int = MOST_STEPS, trace: bool = False) -> Fit:
+def solve(problem: FitProblem, *, level: float = 0.95, trace: bool = False) -> Fit:
     """Solve a problem, and verify the solution.
 
     Args:
         problem: the problem.
         level: the confidence level of the intervals.
-        max_steps: the maximum number of steps.
         trace: whether to record every step.
     """
     problem = with_starts(problem)
     problem.check()
+    most = MOST_STEPS
     if problem.model.reason is not None:
-        max_steps = min(max_steps, max(FEW_STEPS, max_steps // (SLOW * problem.data.rows)))
+        most = max(FEW_STEPS, MOST_STEPS // (SLOW * problem.data.rows))
     steps: list[FitStep] = []
     with np.errstate(all="ignore"):  # a trial point may be anywhere
-        outcome = _minimized(problem, max_steps, steps.append if trace else None)
+        outcome = _minimized(problem, most, steps.append if trace else None)
         result = fit_at(problem, outcome.point[0], level)
     result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
-    judge(result, outcome.ended[0] == MOST, max_steps)
+    judge(result, outcome.ended[0] == MOST, most)
     if trace:
         result.trace = [
             {

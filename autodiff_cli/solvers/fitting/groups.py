@@ -102,13 +102,12 @@ class GroupRows:
         return self.order[start : start + int(self.sizes[group])]
 
 
-def fit_groups(problem: FitProblem, *, level: float, max_steps: int, forgiving: bool, derive: Sequence[str] = ()) -> GroupFit:
+def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Sequence[str] = ()) -> GroupFit:
     """Fit every group of rows separately.
 
     Args:
         problem: the problem, whose data have groups.
         level: the confidence level of the intervals.
-        max_steps: the maximum number of steps of each group.
         forgiving: whether groups that cannot be fitted are only noted.
         derive: expressions of the parameters that are computed for each group.
     """
@@ -121,7 +120,7 @@ def fit_groups(problem: FitProblem, *, level: float, max_steps: int, forgiving: 
     points, matrices = np.full((len(blocks.sizes), n), np.nan), np.full((len(blocks.sizes), n, n), np.nan)
     facts: list[Record] = [_facts(size - n, size, "too_few_rows") for size in blocks.sizes.tolist()]
     if len(kept):
-        minima = _best(batch, problem, max_steps)
+        minima = _best(batch, problem)
         points[kept[minima.converged]] = minima.point[minima.converged]
         matrices[kept] = minima.covariance
         for i, group in enumerate(kept.tolist()):
@@ -156,15 +155,15 @@ def _facts(dof: int, rows: int, verdict: str, rss: float = np.nan) -> Record:
     return {"std": std, "rss": rss if good else np.nan, "dof": max(dof, 0), "rows": rows, "converged": good, "verdict": verdict}
 
 
-def _best(batch: SumOfSquares, problem: FitProblem, most: int) -> Minima:
+def _best(batch: SumOfSquares, problem: FitProblem) -> Minima:
     """Return the minima of all groups."""
-    first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem, most)
+    first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
     solved = np.flatnonzero(first.converged)
     if len(solved) == 0 or len(batch.sizes) == 1:
         return first
     before = np.searchsorted(solved, np.arange(len(batch.sizes))) - 1
     nearest = np.where(before >= 0, solved[before], solved[np.minimum(before + 1, len(solved) - 1)])
-    second = _minima(batch, first.point[nearest], problem, most)
+    second = _minima(batch, first.point[nearest], problem)
     with np.errstate(all="ignore"):
         smaller = second.value < first.value * (1 - SAME)
     better = second.converged & (~first.converged | smaller)
@@ -172,14 +171,14 @@ def _best(batch: SumOfSquares, problem: FitProblem, most: int) -> Minima:
     return minima._replace(evaluations=first.evaluations + second.evaluations)
 
 
-def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem, most: int) -> Minima:
+def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> Minima:
     """Return the minima of all groups from their starts, of shape (G, n)."""
     ends = np.cumsum(batch.sizes)
     cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
 
     def work(groups: Indices) -> Minima:
         part = batch.only(groups)
-        end = Minimizer(part, start[groups], problem.box, most).run()
+        end = Minimizer(part, start[groups], problem.box).run()
         facts = optimality(part, end.point, problem.box, part.sizes)
         with np.errstate(all="ignore"):
             return Minima(
@@ -259,7 +258,7 @@ class GroupFit(Solution):
             errors = np.sqrt(np.einsum("gii->gi", matrices))
         for i, name in enumerate(problem.free):
             columns |= {name: points[:, i].tolist(), f"u_{name}": errors[:, i].tolist()}
-        for text in (*problem.ties, *derive):
+        for text in derive:
             values, spread = derived_in_groups(problem, text, points, matrices)
             columns |= {text: values.tolist(), f"u_{text}": spread.tolist()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -32,11 +32,10 @@ class FitProblem:
 
     Attributes:
         expression: the model as it was given.
-        statements: the parsed model, with the definitions of tied parameters first.
+        statements: the parsed model.
         data: the columns that the model needs.
         start: the start of each parameter, by name, in order of occurrence; those in ``fixed`` keep it.
         fixed: the parameters that keep their value.
-        ties: the expression of each tied parameter; ``statements`` defines them first.
         constants: the values of other names.
         bounds: the interval of a parameter, by name.
         scale: the factor of each residual: 1/sigma, or the square root of the weight; ``None`` for 1.
@@ -55,7 +54,6 @@ class FitProblem:
     data: Dataset
     start: dict[str, float]
     fixed: tuple[str, ...] = ()
-    ties: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, ArrayLike] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     scale: Vector | None = None
@@ -186,24 +184,22 @@ class FitProblem:
         return error if not result or result[0]["span"] is None else error.at(result[0]["span"], self.statements.source)  # type: ignore[return-value]
 
 
-def parse_model(expression: str, ties: Mapping[str, str], known: set[str]) -> Equations:
-    """Parse a model, with the definitions of tied parameters first.
+def parse_model(expression: str, known: set[str]) -> Equations:
+    """Parse a model.
 
     Args:
         expression: the model: definitions, and one equation or expression.
-        ties: the expression of each tied parameter.
         known: the names that are columns or have a value.
 
     Raises:
         ParseError: if the model is invalid or does not have exactly one equation.
     """
-    source = "; ".join([*(f"{name} = {text}" for name, text in ties.items()), expression])
-    result = equations(source, known)
+    result = equations(expression, known)
     if len(result.equations) > 1:
         raise ParseError(
             "a model is one equation",
             span=result.equations[1].span,
-            source=source,
+            source=expression,
             hint="write y = EXPRESSION, where y is a column; definitions may come before it",
         )
     return result

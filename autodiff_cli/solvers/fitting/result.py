@@ -14,7 +14,6 @@ from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.descriptions import Note, note
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.minimize import Optimality, determined, optimality
-from autodiff_cli.solvers.fitting.inference import derived_quantities
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.statistics import (
     Curvature,
@@ -44,7 +43,7 @@ class Fit(Solution):
         point: the free parameters at the solution, in the order of ``problem.free``.
         optimality: the facts about the solution, as a stack of one.
         level: the confidence level of the intervals.
-        values: the value of every parameter, those that are fixed or tied included, by name.
+        values: the value of every parameter, those that are fixed included, by name.
         errors: the standard errors by name; nan where there is none.
         parameters: the record of each parameter, by name: value, std_error, interval, start, fixed, at_bound.
         covariance, correlation: the matrices of the free parameters, as dictionaries by name.
@@ -196,10 +195,6 @@ def fit_at(problem: FitProblem, point: Vector, level: float) -> Fit:
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    for name, record in zip(problem.ties, derived_quantities(result, problem.ties), strict=True):
-        error = np.nan if record["std_error"] is None else record["std_error"]
-        result.values[name], result.errors[name] = record["value"], error
-        result.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
     known = np.isfinite(errors)
     free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
     part = matrix[np.ix_(known, known)]
@@ -252,7 +247,7 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.reason = "the derivatives at the best point are not finite"
     elif exhausted:
         result.reason = f"no minimum after {plural(most, 'step')}"
-        result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
+        result.advice = f"choose other starting values with {setting('at')}"
     elif not facts.positive[0]:
         result.verdict = "saddle"
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"

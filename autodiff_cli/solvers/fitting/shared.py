@@ -60,16 +60,13 @@ class SharedObjective:
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
 
 
-def fit_shared(
-    problem: FitProblem, shared: Sequence[str], *, level: float, max_steps: int, derive: Sequence[str] = ()
-) -> SharedFit:
+def fit_shared(problem: FitProblem, shared: Sequence[str], *, level: float, derive: Sequence[str] = ()) -> SharedFit:
     """Fit all groups together.
 
     Args:
         problem: the problem, whose data have groups.
         shared: the parameters that are common to all groups.
         level: the confidence level of the intervals.
-        max_steps: the maximum number of steps of the shared parameters.
         derive: expressions of the parameters that are computed for each group.
     """
     check_names(shared, problem.free, "share", "parameter that is fitted")
@@ -84,7 +81,7 @@ def fit_shared(
     joint = SharedObjective(problem, shared)
     first = np.array([problem.start[name] for name in shared])
     with np.errstate(all="ignore"):
-        end = Minimizer(joint.objective, first[None], joint.box, max_steps).run()
+        end = Minimizer(joint.objective, first[None], joint.box).run()
         result = _described(joint, end.point, level, derive)
     result.steps, result.evaluations = int(end.steps[0]), joint.objective.evaluations
     return result
@@ -187,4 +184,4 @@ def _judge(result: SharedFit, joint: SharedObjective, facts: Optimality, single:
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
     else:
         result.reason = f"no minimum was found: the relative offset is {facts.offset[0]:.1g}"
-        result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
+        result.advice = f"choose other starting values with {setting('at')}"

@@ -76,7 +76,7 @@ def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
             held if error is None else human(error, max(precision - 2, 2)),
             "" if error is None or value == 0 else _percent(abs(100 * error / value)),
             "" if interval is None else " .. ".join(human(end, max(precision - 1, 2)) for end in interval),
-            "tied" if name in result.problem.ties else human(record["start"], min(precision, 4)),
+            human(record["start"], min(precision, 4)),
         )
         rows.append(cells)
     return Table([*columns, Column("start", NUMBER, "dim")], rows)

@@ -29,6 +29,7 @@ ACCELERATION = 0.75
 NEAR = 1e-3
 """The relative offset at which Newton steps are tried for the first time."""
 EPSILON = float(np.finfo(float).eps)
+MOST_STEPS = 10_000
 MOST_NEWTON = 30
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
 """How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
@@ -97,7 +98,12 @@ class Minimizer:
     """
 
     def __init__(
-        self, objective: SumOfSquares, start: Matrix, box: Box, most: int = 10_000, watch: Callable[[FitStep], None] | None = None
+        self,
+        objective: SumOfSquares,
+        start: Matrix,
+        box: Box,
+        most: int = MOST_STEPS,
+        watch: Callable[[FitStep], None] | None = None,
     ) -> None:
         count = len(start)
         self.objective, self.box, self.most = objective, box, most
