@@ -9,7 +9,6 @@ import io
 import re
 from pathlib import Path
 
-from autodiff_cli.solvers.fitting.inference import drawing
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -23,6 +22,7 @@ from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.result_tables import parts_of
 from autodiff_cli.report.terminal import drawn as drawn_text
 from autodiff_cli.solvers.fitting.fit import fit
+from autodiff_cli.solvers.fitting.inference import drawing
 
 HERE = Path(__file__).parent
 COMMAND = 'autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y --order 2'
