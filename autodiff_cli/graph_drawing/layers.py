@@ -1,7 +1,7 @@
-"""The layers of a graph, and the order within each layer: the first half of a layered layout.
+"""The order of the boxes of a graph within each layer: the first half of a layered layout.
 
-The method is due to Sugiyama, Tagawa and Toda: assign every box to a layer so that edges go down, split long edges into lines
-of one layer each, and order the layers so that few edges cross.  All edges that leave a box share a trunk of lines; each edge
+The method is due to Sugiyama, Tagawa and Toda: every box is in a layer so that edges go down; split long edges into lines of one
+layer each, and order the layers so that few edges cross.  All edges that leave a box share a trunk of lines; each edge
 branches off just above its end.  A variable that is used in a hundred layers thus has one long line rather than a hundred lines.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from graphlib import TopologicalSorter
 
 Edges = Sequence[tuple[int, int]]
-_SHIFTS = 20
-"""The maximum number of passes over all layers for small improvements; few graphs need all of them."""
+_SHIFTS = 8
+"""The number of passes over all boxes that make edges shorter."""
+_REST = 20
+"""The approximate cost of the horizontal positions of an order, in passes over all layers."""
 _STARTS, _PATIENCE = 10, 4
 """The number of initial orders, and the number of passes without an improvement after which the search stops."""
 _WORK = 60_000
@@ -62,18 +63,16 @@ class Layers:
 
     def _ordered(self) -> list[list[list[int]]]:
         """Return the orders with the fewest crossings, found from several initial orders."""
-        best: list[list[list[int]]] = []
-        fewest, work = -1, 0
+        orders: list[tuple[int, list[list[int]]]] = []
+        work = 0
         for start in range(_STARTS):
             rows, crossings, passes = self._improved(self._walked(start))
-            if fewest < 0 or crossings < fewest:
-                best, fewest = [], crossings
-            if crossings == fewest and rows not in best:
-                best.append(rows)
-            work += (passes + _SHIFTS) * len(self.layer)
+            orders.append((crossings, rows))
+            work += (passes + _REST) * len(self.layer)
             if work > _WORK:
                 break
-        return best
+        fewest = min(crossings for crossings, _ in orders)
+        return [rows for crossings, rows in orders if crossings == fewest]
 
     def _walked(self, start: int) -> list[list[int]]:
         """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross."""
@@ -132,68 +131,27 @@ def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]
 
 
 def layers_of(count: int, edges: Edges) -> list[int]:
-    """Assign each box to a layer so that edges go down and are short.
+    """Return the layer of each box: edges, which lead from a box to a later box, go down and are short.
 
-    Raises:
-        ValueError: if the edges form a cycle.
+    A box is right above the boxes that use it, or right below its inputs if it has more inputs than users.
     """
-    above: list[list[int]] = [[] for _ in range(count)]
-    below: list[list[int]] = [[] for _ in range(count)]
-    for a, b in dict.fromkeys(edges):
-        above[b].append(a)
-        below[a].append(b)
-    order = list(TopologicalSorter(dict(enumerate(above))).static_order())
-    from_top, from_bottom = [0] * count, [0] * count
-    for i in order:
-        from_top[i] = max((from_top[a] + 1 for a in above[i]), default=0)
-    for i in reversed(order):
-        from_bottom[i] = min((from_bottom[b] - 1 for b in below[i]), default=0)
-    for layer in (from_bottom, from_top):
-        _shorten(layer, order, above, below)
-    best = min(from_bottom, from_top, key=lambda layer: sum(layer[b] - layer[a] for a, b in edges))
-    used = {layer: i for i, layer in enumerate(sorted(set(best)))}
-    return [used[layer] for layer in best]
-
-
-def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:
-    """Move each box as far as possible up or down, towards the side with more edges."""
+    above: list[set[int]] = [set() for _ in range(count)]
+    below: list[set[int]] = [set() for _ in range(count)]
+    for a, b in edges:
+        above[b].add(a)
+        below[a].add(b)
+    layer = [0] * count
+    for i in reversed(range(count)):
+        layer[i] = min((layer[b] - 1 for b in below[i]), default=0)
     for _ in range(_SHIFTS):
-        before = list(layer)
-        for i in reversed(order):
-            if len(below[i]) > len(above[i]):
-                layer[i] = min(layer[b] for b in below[i]) - 1
-        for i in order:
+        for i in range(count):
             if len(above[i]) > len(below[i]):
                 layer[i] = max(layer[a] for a in above[i]) + 1
-        if layer == before:
-            return
-
-
-def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
-    """Return the total number of lines if the edges that leave a box share their lines."""
-    lowest: dict[int, int] = {}
-    for a, b in edges:
-        lowest[a] = max(lowest.get(a, layer[b]), layer[b])
-    return sum(below - layer[a] - 1 for a, below in lowest.items())
-
-
-def components(count: int, edges: Edges) -> list[list[int]]:
-    """Return the connected components; each lists its boxes in ascending order."""
-    parent = list(range(count))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    for a, b in edges:
-        low, high = sorted((root(a), root(b)))
-        parent[high] = low
-    members: dict[int, list[int]] = {}
-    for i in range(count):
-        members.setdefault(root(i), []).append(i)
-    return list(members.values())
+        for i in reversed(range(count)):
+            if len(below[i]) > len(above[i]):
+                layer[i] = min(layer[b] for b in below[i]) - 1
+    number = {used: i for i, used in enumerate(sorted(set(layer)))}
+    return [number[each] for each in layer]
 
 
 def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from itertools import pairwise
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from autodiff_cli.graph_drawing.layers import Edges, Layers, components, layers_of, lines_needed, straight_blocks
+from autodiff_cli.graph_drawing.layers import Edges, Layers, layers_of, straight_blocks
 from autodiff_cli.graph_drawing.routes import Point, Routes
 
 _BESIDE = 26.0
@@ -44,93 +43,49 @@ class Layout(NamedTuple):
     centers: list[Point]
     curves: list[list[Point]]
 
+    def upside_down(self) -> Layout:
+        """Return the layout with edges in the opposite direction, which go down, too."""
+        curves = [[(x, self.height - y) for x, y in reversed(curve)] for curve in self.curves]
+        return self._replace(centers=[(x, self.height - y) for x, y in self.centers], curves=curves)
 
-def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = None) -> Layout:
-    """Place boxes in layers so that edges go down, with connected components side by side.
+
+def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layout:
+    """Place the boxes of a connected graph in layers so that edges go down.
 
     Args:
         sizes: the width and height of each box.
-        edges: the edges, as pairs of boxes.
-        flats: the width of the part of each box on which edges may end; the default is the whole width.
-
-    Raises:
-        ValueError: if the edges form a cycle.
+        edges: the edges, which lead from a box to a later box.
+        flats: the width of the part of each box on which edges may end.
     """
-    flats = flats or [w for w, _ in sizes]
-    centers: list[Point] = [(0.0, 0.0)] * len(sizes)
-    curves: list[list[Point]] = [[] for _ in edges]
-    of_box: list[list[int]] = [[] for _ in sizes]
-    for k, (a, _) in enumerate(edges):
-        of_box[a].append(k)
-    right = -_BESIDE
-    height = 0.0
-    for boxes in components(len(sizes), edges):
-        at = {box: i for i, box in enumerate(boxes)}
-        chosen = sorted(k for box in boxes for k in of_box[box])
-        part = _part(
-            [sizes[box] for box in boxes], [flats[box] for box in boxes], [(at[edges[k][0]], at[edges[k][1]]) for k in chosen]
-        )
-        for box, (x, y) in zip(boxes, part.centers, strict=True):
-            centers[box] = (x + right + _BESIDE, y)
-        for k, curve in zip(chosen, part.curves, strict=True):
-            curves[k] = [(x + right + _BESIDE, y) for x, y in curve]
-        right += _BESIDE + part.width
-        height = max(height, part.height)
-    return Layout(max(right, 0.0), height, centers, curves)
-
-
-def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layout:
-    """Return the layout of one connected component.
-
-    Edges that leave a box share their lines.  In some graphs, such as a graph of accumulated gradients, fewer lines are needed if
-    the edges that arrive at a box share them; these graphs are laid out upside down.
-    """
-    layer = layers_of(len(sizes), edges)
-    turned = [(b, a) for a, b in edges]
-    upside_down = [-i for i in layer]
-    ends, starts = len({a for a, _ in edges}), len({b for _, b in edges})
-    if (lines_needed(turned, upside_down), ends) < (lines_needed(edges, layer), starts):
-        layout = _downward(sizes, flats, turned, [max(layer) - i for i in layer])
-        high = layout.height
-        return Layout(
-            layout.width,
-            high,
-            [(x, high - y) for x, y in layout.centers],
-            [[(x, high - y) for x, y in reversed(curve)] for curve in layout.curves],
-        )
-    return _downward(sizes, flats, edges, layer)
-
-
-def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, layer: Sequence[int]) -> Layout:
-    layers = Layers(len(sizes), edges, layer)
-    columns = [_columns(layers, rows, sizes) for rows in layers.orders]
-    lengths = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
-    chosen = next(i for i, length in enumerate(lengths) if length <= min(lengths) * _AS_SHORT)
-    x, layers.rows = columns[chosen], layers.orders[chosen]
+    layers = Layers(len(sizes), edges, layers_of(len(sizes), edges))
+    x, layers.rows = _columns(layers, sizes)
     routes = Routes(layers, sizes, flats, x, edges)
-    tall = [max(sizes[slot][1] for slot in row if slot < layers.count) for row in layers.rows]
     bands: list[Point] = []
     top = 0.0
-    for height, aside in zip(tall, routes.aside(), strict=True):
+    for row, aside in zip(layers.rows, routes.aside(), strict=True):
+        height = max(sizes[slot][1] for slot in row if slot < layers.count)
         bands.append((top, top + height))
         top += height + min(max(_BELOW, _STEEPNESS * aside), _FURTHEST_BELOW)
     curves = routes.curves(bands)
-    centers = [(x[i], sum(bands[layer[i]]) / 2) for i in range(len(sizes))]
-    edges_x = [place for curve in curves for place, _ in curve]
-    left = min(*(x - w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, inf)
-    right = max(*(x + w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, -inf)
-    return Layout(
-        right - left, bands[-1][1], [(x - left, y) for x, y in centers], [[(x - left, y) for x, y in curve] for curve in curves]
-    )
+    edges_x = [across for curve in curves for across, _ in curve]
+    left = min([x[i] - width / 2 for i, (width, _) in enumerate(sizes)] + edges_x)
+    right = max([x[i] + width / 2 for i, (width, _) in enumerate(sizes)] + edges_x)
+    centers = [(x[i] - left, sum(bands[layers.layer[i]]) / 2) for i in range(len(sizes))]
+    return Layout(right - left, bands[-1][1], centers, [[(across - left, y) for across, y in curve] for curve in curves])
 
 
-def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
-    """Return the horizontal centre of each slot for an order.
+def _columns(layers: Layers, sizes: Sequence[Point]) -> tuple[list[float], list[list[int]]]:
+    """Return the horizontal centre of each slot, and the order whose edges are short."""
+    columns = [_centers(layers, rows, sizes) for rows in layers.orders]
+    lengths = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
+    chosen = next(i for i, length in enumerate(lengths) if length <= min(lengths) * _AS_SHORT)
+    return columns[chosen], layers.orders[chosen]
 
-    The centres minimize the weighted sum of the squared horizontal lengths of the edges.
-    """
+
+def _centers(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
+    """Return the horizontal centres for an order; they minimize the weighted sum of the squared lengths of the edges."""
     block = straight_blocks(layers, rows)
-    number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}
+    number = {head: i for i, head in enumerate(dict.fromkeys(block[slot] for row in rows for slot in row))}
     of_slot = [number[block[slot]] for slot in range(len(block))]
     apart: dict[tuple[int, int], float] = {}
     for a, b in (pair for row in rows for pair in pairwise(row)):

@@ -48,7 +48,8 @@ def to_svg(graph: Graph, precision: int = 6) -> str:
     sizes = [_size(node, label) for node, label in zip(graph.nodes, labels, strict=True)]
     arrows = list(flow(graph))
     flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
-    layout = place(sizes, [(a, b) for a, b, _ in arrows], flats)
+    layout = place(sizes, list(graph.edges()), flats)
+    layout = layout.upside_down() if graph.direction == "backward" else layout
     return _drawn(graph, labels, sizes, arrows, layout)
 
 
