@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 11360,
     "cli": 4610,
     "code_generation": 1080,
-    "compiler": 3600,
+    "compiler": 3160,
     "data": 6610,
     "derivatives": 1090,
     "evaluation": 3410,

@@ -11,14 +11,13 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.compiler.llvm.elementary import library
-from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel
 from autodiff_cli.compiler.llvm.machine import compiled as loaded
 from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 
-BINARY: Final = ("atan2", "hypot", "pow")
+BINARY: Final = ("pow",)
 """The functions of two numbers."""
 
 
@@ -40,15 +39,10 @@ def widths() -> list[int]:
 @functools.cache
 def compiled(name: str, width: int, inline: bool = True) -> Callable[..., np.ndarray]:
     """Return a function of float64 arrays."""
-    return with_library(name, width, library(inline))
-
-
-def with_library(name: str, width: int, functions: Library | None) -> Callable[..., np.ndarray]:
-    """Return a function of float64 arrays, with the functions of a library."""
     program = ad.compile(call(name), order=0)
     assert isinstance(program, Program)
     parts = partition(program.instructions, frozenset())
-    function = loaded(kernel(width, functions, parts.columns, [], parts.rows, program.results))
+    function = loaded(kernel(width, library(inline), parts.columns, [], parts.rows, program.results))
 
     def run(*operands: np.ndarray) -> np.ndarray:
         found = np.empty(len(operands[0]))

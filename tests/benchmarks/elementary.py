@@ -1,8 +1,8 @@
-"""The elementary functions of the compiled engine: errors in units in the last place, and times, beside other libraries.
+"""The elementary functions of the compiled engine: errors in units in the last place, and times, beside NumPy.
 
 ``python tests/benchmarks/elementary.py`` prints, for each function, the largest error and its 99th percentile over 10 million
-arguments, then the nanoseconds for one number on one thread: our vector function, the C library called for each lane, libmvec and
-NumPy.  ``--count 1e5`` takes fewer arguments.  The exact values are NumPy's in extended precision, which has 11 bits more.
+arguments, then the nanoseconds for one number on one thread: our vector function and NumPy's.  ``--count 1e5`` takes fewer
+arguments.  The exact values are NumPy's in extended precision, which has 11 bits more.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autodiff_cli.compiler.llvm.elementary import FUNCTIONS, library
+from autodiff_cli.compiler.llvm.elementary import FUNCTIONS
 from autodiff_cli.compiler.llvm.machine import machine
-from tests.benchmarks import libmvec
 from tests.benchmarks.timing import least
-from tests.vector_functions import BINARY, with_library
+from tests.vector_functions import BINARY, compiled
 
 Function = Callable[..., np.ndarray]
 CHUNK = 1_000_000
-RANGES = {**dict.fromkeys(("acos", "asin", "atanh"), (0.1, 0.9)), "acosh": (1, 3)}
-"""The arguments whose time is measured, if they are not from 0.1 to 3."""
 
 
 def arguments(random: np.random.Generator, count: int) -> np.ndarray:
@@ -50,8 +47,7 @@ def errors(function: Function, name: str, count: int) -> tuple[float, float]:
 
 
 def nanoseconds(function: Function, name: str) -> float:
-    low, high = RANGES.get(name, (0.1, 3))
-    given = np.random.default_rng(1).uniform(low, high, (2 if name in BINARY else 1, 200_000))
+    given = np.random.default_rng(1).uniform(0.1, 3, (2 if name in BINARY else 1, 200_000))
     return least(lambda: function(*given)) / given.shape[1] * 1e9
 
 
@@ -61,16 +57,13 @@ def main() -> None:
     count, width = int(parser.parse_args().count), machine().width
     np.seterr(all="ignore")
     print(f"{width} lanes, {count:,} arguments\n")
-    print("           ours           libmvec        NumPy          nanoseconds")
-    print("           max    p99     max    p99     max    p99     ours  C library  libmvec  NumPy")
+    print("           ours           NumPy          nanoseconds")
+    print("           max    p99     max    p99     ours   NumPy")
     for name in [name for name in FUNCTIONS if hasattr(np, name)]:
-        ours = with_library(name, width, library(inline=True))
-        scalar = with_library(name, width, None)
-        vector = with_library(name, width, libmvec.library)
-        numpy: Function = getattr(np, name)
-        off = ["{:6.3f} {:6.3f}".format(*errors(function, name, count)) for function in (ours, vector, numpy)]
-        times = [nanoseconds(function, name) for function in (ours, scalar, vector, numpy)]
-        print(f"{name:8}", *off, "  {:5.2f}      {:5.2f}    {:5.2f}  {:5.2f}".format(*times), flush=True)
+        functions = (compiled(name, width), getattr(np, name))
+        off = ["{:6.3f} {:6.3f}".format(*errors(function, name, count)) for function in functions]
+        times = [nanoseconds(function, name) for function in functions]
+        print(f"{name:8}", *off, "  {:5.2f}  {:5.2f}".format(*times), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,27 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from textwrap import fill, indent
 
-from mpmath import (
-    asin,
-    atan,
-    binomial,
-    cbrt,
-    chebyfit,
-    cos,
-    diff,
-    erf,
-    erfc,
-    exp,
-    expm1,
-    factorial,
-    log,
-    mp,
-    mpf,
-    nstr,
-    pi,
-    sin,
-    sqrt,
-)
+from mpmath import chebyfit, cos, diff, erf, erfc, exp, expm1, factorial, log, mp, mpf, nstr, pi, sin, sqrt
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
@@ -82,17 +62,6 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
         (mpf(0), ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2),
         8,
     ),
-    "ATAN: (atan(t) - t) / t**3 in z = t**2": (
-        series(lambda i: mpf(-1) ** (i + 1) / (2 * i + 3), lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z),
-        (mpf(0), (sqrt(2) - 1) ** 2),
-        12,
-    ),
-    "ASIN: (asin(s) - s) / s**3 in z = s**2": (
-        series(lambda i: binomial(2 * i + 2, i + 1) / mpf(4) ** (i + 1) / (2 * i + 3), lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z),
-        (mpf(0), mpf(1) / 4),
-        14,
-    ),
-    "CBRT: cbrt(1 + f)": (lambda f: cbrt(1 + f), (1 / sqrt(2) - 1, sqrt(2) - 1), 6),
 }
 """The function, its interval and the number of its coefficients, by name and formula."""
 
@@ -121,11 +90,8 @@ def main() -> None:
     print("2/3", *parts(mpf(2) / 3, 53))
     print("1/LN2", *parts(1 / log(2), 53))
     print("1/LN10", *parts(1 / log(10), 53))
-    print("CBRT(1/2), CBRT(2)", float(cbrt(mpf(1) / 2)), float(cbrt(2)))
     print("SQRT(1/2)", *parts(sqrt(mpf(1) / 2), 53))
     print("PI/2", *parts(pi / 2, 53, 53))
-    with mp.workprec(1300):
-        print(f"2/PI * 2**1216 {int(2 / pi * mpf(2) ** 1216):X}")
 
 
 if __name__ == "__main__":

@@ -111,11 +111,10 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     """
     *types, result = _types(ufunc, tuple(map(_type, inputs)))
     values = [vector(builder, one, dtype) for one, dtype in zip(inputs, types, strict=True)]
-    rule = rule_of(ufunc)
-    if rule is None or result.name not in KINDS:
+    if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
     try:
-        return KernelColumn(rule(builder, *values), result)
+        return KernelColumn(rule_of(ufunc)(builder, *values), result)
     except UnknownFunction as error:
         raise Unknown(str(error)) from None
 

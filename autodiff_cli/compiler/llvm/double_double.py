@@ -56,12 +56,6 @@ class Pair(NamedTuple):
         """Return the product with a power of 2."""
         return Pair(factor * self.high, factor * self.low)
 
-    def square_root(self) -> Pair:
-        """Return the square root to about twice the precision of a double."""
-        root = self.high.builder.intrinsic("sqrt", self.high)
-        twice = where(root.equals(0), 1, 2 * root)
-        return Pair(root, (fma(-root, root, self.high) + self.low) / twice)
-
 
 def fma(x: Value, y: Value | float, z: Value | float) -> Value:
     """Return x*y + z with one rounding."""

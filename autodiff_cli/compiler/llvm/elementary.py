@@ -11,23 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
-from autodiff_cli.compiler.llvm.exponential import cosh, exp, exp2, expm1, sinh, tanh
-from autodiff_cli.compiler.llvm.inverse_trigonometric import acos, asin, atan, atan2
+from autodiff_cli.compiler.llvm.exponential import exp, expm1, tanh
 from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
-from autodiff_cli.compiler.llvm.logarithmic import acosh, asinh, atanh, log, log1p, log2, log10, pow
-from autodiff_cli.compiler.llvm.roots import cbrt, hypot
-from autodiff_cli.compiler.llvm.trigonometric import cos, sin, tan
+from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10, pow
+from autodiff_cli.compiler.llvm.trigonometric import cos, sin
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
-    function.__name__: function
-    for function in (
-        *(acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1),
-        *(hypot, log, log10, log1p, log2, ndtr, pow, sin, sinh, tan, tanh),
-    )
+    function.__name__: function for function in (cos, erf, erfc, exp, expm1, log, log10, log1p, log2, ndtr, pow, sin, tanh)
 }
 """The functions, by their names in C or SciPy."""
-WITH_CONSTANTS: Final[Mapping[str, Callable[..., Value]]] = {"bell": bell}
-"""The functions of a vector and constants, by the names of their primitives."""
 
 
 def library(inline: bool) -> Library:
@@ -39,13 +31,13 @@ def library(inline: bool) -> Library:
     """
 
     def call(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
-        if name in WITH_CONSTANTS:
-            return WITH_CONSTANTS[name](*operands, *constants)
+        if name == "bell":  # its exponential is shared with that of erfc and ndtr
+            return bell(operands[0], *constants)
         if name not in FUNCTIONS or constants:
             return None
         function = FUNCTIONS[name]
         if inline:
             return function(*operands)
-        return builder.subroutine(f"vec.{name}", lambda *given: [function(*given)], operands, ["f64"])[0]
+        return builder.subroutine(f"vec.{name}", function, operands)
 
     return call

@@ -1,4 +1,4 @@
-"""exp and the hyperbolic functions of vectors.
+"""exp, expm1 and tanh of vectors.
 
 x = n*log(2) + r with |r| <= log(2)/2 (Cody and Waite, Software Manual for the Elementary Functions, 1980, with fused
 multiply-add), and a polynomial gives exp(r) - 1.  The last sum is one of two doubles, so the error stays near half an ulp.
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, fast_sum, fma, polynomial, product
+from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, fast_sum, fma, polynomial
 from autodiff_cli.compiler.llvm.ir import Value
 
-LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
-INVERSE_LN2: Final = 1.4426950408889634
+_LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
+_INVERSE_LN2: Final = 1.4426950408889634
 _TAIL: Final = coefficients("""
     2.0914679376583935e-09 2.510520637395701e-08 2.7557273661348637e-07 2.7557255425746435e-06 2.4801587325533363e-05
     0.00019841269874800493 0.0013888888888883752 0.008333333333326141 0.04166666666666667 0.1666666666666667 0.5
@@ -68,10 +68,10 @@ def _rounded(shifted: Value) -> tuple[Value, Value]:
 
 def _reduced(x: Value) -> _Reduced:
     """Split x, |x| < 1000, such that exp(x) = 2**n * exp(r)."""
-    n, field = _rounded(fma(x, INVERSE_LN2, _SHIFT))
-    exact = fma(n, -LN2[0], x)  # exact, because x and n*LN2[0] are multiples of 2**-54, and their difference is small
-    high = fma(n, -LN2[1], exact)
-    return _Reduced(n, field, Pair(high, fma(n, -LN2[1], exact - high)))
+    n, field = _rounded(fma(x, _INVERSE_LN2, _SHIFT))
+    exact = fma(n, -_LN2[0], x)  # exact, because x and n*_LN2[0] are multiples of 2**-54, and their difference is small
+    high = fma(n, -_LN2[1], exact)
+    return _Reduced(n, field, Pair(high, fma(n, -_LN2[1], exact - high)))
 
 
 def _one_plus(parts: _Reduced) -> Value:
@@ -95,13 +95,6 @@ def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
     return parts.scaled(fma(factor.high, total.high, fma(factor.high, rest, low * (total.high + rest))))
 
 
-def exp2(x: Value) -> Value:
-    """Return 2 to the power of x."""
-    x = x.at_most(1025).at_least(-1076)
-    n, field = _rounded(x + _SHIFT)
-    return _one_plus(_Reduced(n, field, product(x - n, *LN2)))
-
-
 def expm1(x: Value) -> Value:
     """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
     parts = _reduced(x.at_most(710).at_least(-40))
@@ -117,25 +110,3 @@ def tanh(x: Value) -> Value:
     growth, one = parts.growth.scaled(power), x.builder.constant(1)
     result = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
     return result.rounded.with_sign(x)
-
-
-def sinh(x: Value) -> Value:
-    """Return the hyperbolic sine."""
-    return _half_sum(abs(x), -1).with_sign(x)
-
-
-def cosh(x: Value) -> Value:
-    """Return the hyperbolic cosine."""
-    return _half_sum(abs(x), 1)
-
-
-def _half_sum(x: Value, sign: int) -> Value:
-    """Return (exp(x) + sign*exp(-x)) / 2 for x >= 0.
-
-    With p = exp(r) - 1 and t = 2**(-2*n), this is 2**(n - 1) * ((1 + sign*t) + p - sign*t*p/(1 + p)).
-    """
-    parts = _reduced(x.at_most(711))
-    p, small = parts.growth, sign * power_of_two(-2 * parts.n.at_most(100))
-    other = p / fast_sum(1, p.high).with_rest(p.low)
-    grown = fast_sum(p.high, -small * other.high).with_rest(fma(-small, other.low, p.low))
-    return parts.scaled(0.5 * (fast_sum(1, small) + grown).rounded)

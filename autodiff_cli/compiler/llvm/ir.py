@@ -115,13 +115,12 @@ class Builder:
 
     Args:
         width: the number of lanes of every vector.
-        library: the functions of vectors in double precision; other functions are called for each lane.
+        library: the functions of vectors in double precision.
 
     Attributes:
         lines: the instructions so far.
         declared: the external functions that are called, as declarations by name.
         definitions: the functions of vectors that are called, as definitions by name.
-        imports: the addresses of the functions of this process that are called, by symbol.
     """
 
     def __init__(self, width: int, library: Library | None = None) -> None:
@@ -129,11 +128,10 @@ class Builder:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
-        self.imports: dict[str, int] = {}
         self._library = library
         self._known: dict[str, Value] = {}
         self._constants: dict[str, float] = {}
-        self._replaced: dict[tuple[str, str], list[Value]] = {}
+        self._replaced: dict[tuple[str, ...], list[Value]] = {}
 
     def type(self, kind: str) -> str:
         """Return the type of a vector."""
@@ -156,18 +154,6 @@ class Builder:
             self.lines.append(f"{name} = {instruction}")
             self._known[instruction] = Value(self, name, kind)
         return self._known[instruction]
-
-    def elementary(self, name: str, operands: Sequence[Value]) -> Value:
-        """Append a call of an elementary function of vectors in double precision, by its name in C."""
-        return self.of_vectors(name, operands) or self.each_lane(name, operands)
-
-    def special(self, name: str, address: int, operands: Sequence[Value]) -> Value:
-        """Append a call of a special function in double precision, by its name in SciPy; see ``ops.scipy_addresses``."""
-        result = self.of_vectors(name, operands)
-        if result is not None:
-            return result
-        self.imports[f"scipy.{name}"] = address
-        return self.each_lane(f"scipy.{name}", operands, "i32 0")
 
     def of_vectors(self, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
         """Append a call of a function of vectors in double precision; return ``None`` if the library does not have it."""
@@ -208,34 +194,28 @@ class Builder:
         given = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
         return self.append(f"call {self.type(kind)} @{name}({given})", kind)
 
-    def subroutine(self, name: str, function: Vectors, operands: Sequence[Value], kinds: Sequence[str]) -> list[Value]:
-        """Append a call of a function of vectors, and define it.
+    def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
+        """Append a call of a function of vectors in double precision, and define it.
 
         Args:
             name: its name.
-            function: appends its instructions, given its operands, and returns its results.
+            function: appends its instructions, given its operands, and returns its result.
             operands: the operands.
-            kinds: the kinds of the results.
         """
-        call, results = self._call(name, function, operands, kinds)
-        record = self.append(call, results)
-        return [self.append(f"extractvalue {results} {record.text}, {i}", kind) for i, kind in enumerate(kinds)]
+        return self.append(self._call(name, function, operands), "f64")
 
-    def replaced(self, usual: Sequence[Value], rare: Value, name: str, function: Vectors, x: Value, other: float) -> list[Value]:
-        """Replace some lanes of vectors by the results of a subroutine, which is called only if any lane needs it.
+    def replaced(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
+        """Replace some lanes by functions of the C library, which are called only if any lane needs them.
 
         Args:
-            usual: the values of the other lanes.
-            rare: the condition of the lanes to replace, which is the same in all calls with this name and argument.
-            name: the name of the subroutine.
-            function: see ``subroutine``.
-            x: the argument.
-            other: the argument in the other lanes.
+            usual: the values of the other lanes, for each function.
+            rare: the condition of the lanes to replace.
+            names: the names of the functions in C.
+            x: their argument.
         """
-        if (name, x.text) in self._replaced:
-            return self._replaced[name, x.text]
-        place, condition = len(self.lines), self.type("i1")
-        call, results = self._call(name, function, [self.select(rare, x, other)], [one.kind for one in usual])
+        if (*names, x.text) in self._replaced:
+            return self._replaced[*names, x.text]
+        place, condition, vector = len(self.lines), self.type("i1"), self.type("f64")
         reduction = f"llvm.vector.reduce.or.v{self.width}i1"
         self.declared[reduction] = f"declare i1 @{reduction}({condition})"
         self.lines += [
@@ -244,68 +224,41 @@ class Builder:
             f"test{place}:",
             f"br i1 %any{place}, label %rare{place}, label %join{place}",
             f"rare{place}:",
-            f"%found{place} = {call} cold",
         ]
-        for i, one in enumerate(usual):
-            vector = self.type(one.kind)
+        for name, one in zip(names, usual, strict=True):
+            call = self._call(f"vec.each.{name}", lambda x, name=name: x.builder.each_lane(name, x), [x])
             self.lines += [
-                f"%found{place}.{i} = extractvalue {results} %found{place}, {i}",
-                f"%mixed{place}.{i} = select {condition} {rare.text}, {vector} %found{place}.{i}, {vector} {one.text}",
+                f"%{name}{place} = {call} cold",
+                f"%mixed.{name}{place} = select {condition} {rare.text}, {vector} %{name}{place}, {vector} {one.text}",
             ]
         self.lines += [f"br label %join{place}", f"join{place}:"]
-        self._replaced[name, x.text] = [
-            self.append(f"phi {self.type(one.kind)} [{one.text}, %test{place}], [%mixed{place}.{i}, %rare{place}]", one.kind)
-            for i, one in enumerate(usual)
+        self._replaced[*names, x.text] = [
+            self.append(f"phi {vector} [{one.text}, %test{place}], [%mixed.{name}{place}, %rare{place}]", "f64")
+            for name, one in zip(names, usual, strict=True)
         ]
-        return self._replaced[name, x.text]
+        return self._replaced[*names, x.text]
 
-    def _call(self, name: str, function: Vectors, operands: Sequence[Value], kinds: Sequence[str]) -> tuple[str, str]:
-        """Define a subroutine, and return the instruction that calls it and the type of its results."""
-        results = f"{{ {', '.join(map(self.type, kinds))} }}"
+    def _call(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> str:
+        """Define a function of vectors in double precision, and return the instruction that calls it."""
+        vector = self.type("f64")
         if name not in self.definitions:
             inner = Builder(self.width)
-            given = [Value(inner, f"%x{i}", operand.kind) for i, operand in enumerate(operands)]
-            record = "poison"
-            for i, one in enumerate(function(*given)):
-                record = inner.append(f"insertvalue {results} {record}, {inner.type(one.kind)} {one.text}, {i}", results).text
-            parameters = ", ".join(f"{inner.type(one.kind)} {one.text}" for one in given)
-            body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {results} {record}"])
+            result = function(*[Value(inner, f"%x{i}", "f64") for i in range(len(operands))])
+            parameters = ", ".join(f"{vector} %x{i}" for i in range(len(operands)))
+            body = "\n".join(f"  {line}" for line in [*inner.lines, f"ret {vector} {result.text}"])
             self.declared |= inner.declared
             self.definitions |= inner.definitions
-            self.definitions[name] = f"define internal {results} @{name}({parameters}) {_ATTRIBUTES} {{\n{body}\n}}"
-        return f"call {results} @{name}({', '.join(f'{self.type(one.kind)} {one.text}' for one in operands)})", results
+            self.definitions[name] = f"define internal {vector} @{name}({parameters}) {_ATTRIBUTES} {{\n{body}\n}}"
+        return f"call {vector} @{name}({', '.join(f'{vector} {one.text}' for one in operands)})"
 
-    def looked_up(self, name: str, table: Sequence[int], places: Value) -> Value:
-        """Append a load of integers from a table, given their places, and define the table."""
-        numbers = ", ".join(f"i64 {number}" for number in table)
-        self.definitions[name] = f"@{name} = internal constant [{len(table)} x i64] [{numbers}]"
-        vector, pointers, mask = self.type("i64"), f"<{self.width} x ptr>", self.type("i1")
-        gather = f"llvm.masked.gather.v{self.width}i64.v{self.width}p0"
-        self.declared[gather] = f"declare {vector} @{gather}({pointers}, i32, {mask}, {vector})"
-        addresses = self.append(f"getelementptr i64, ptr @{name}, {vector} {places.text}", "i64")
-        given = f"{pointers} {addresses.text}, i32 8, {mask} splat (i1 true), {vector} poison"
-        return self.append(f"call {vector} @{gather}({given})", "i64")
-
-    def each_lane(self, name: str, operands: Sequence[Value], *last: str) -> Value:
-        """Append one call of a scalar function for each lane, and declare the function.
-
-        Args:
-            name: the name of the function.
-            operands: its operands, all of the kind of its result.
-            last: further arguments, the same for each lane, with their types.
-        """
-        kind = operands[0].kind
-        kinds = ", ".join([*(ELEMENTS[operand.kind] for operand in operands), *(one.split()[0] for one in last)])
-        self.declared[name] = f"declare {ELEMENTS[kind]} @{name}({kinds}) memory(none) nounwind willreturn"
-        result = Value(self, "poison", kind)
+    def each_lane(self, name: str, x: Value) -> Value:
+        """Append one call of a function of the C library for each lane, and declare the function."""
+        self.declared[name] = f"declare double @{name}(double) memory(none) nounwind willreturn"
+        result, vector = Value(self, "poison", "f64"), self.type("f64")
         for lane in range(self.width):
-            given = [
-                f"{ELEMENTS[o.kind]} {self.append(f'extractelement {self.type(o.kind)} {o.text}, i32 {lane}', o.kind).text}"
-                for o in operands
-            ]
-            one = self.append(f"call {ELEMENTS[kind]} @{name}({', '.join([*given, *last])})", kind)
-            text = f"insertelement {self.type(kind)} {result.text}, {ELEMENTS[kind]} {one.text}, i32 {lane}"
-            result = self.append(text, kind)
+            element = self.append(f"extractelement {vector} {x.text}, i32 {lane}", "f64")
+            one = self.append(f"call double @{name}(double {element.text})", "f64")
+            result = self.append(f"insertelement {vector} {result.text}, double {one.text}, i32 {lane}", "f64")
         return result
 
     def convert(self, value: Value, kind: str) -> Value:
@@ -330,10 +283,6 @@ _CONVERSIONS: Final = {
     ("f64", "f32"): "fptrunc",
     ("f64", "i64"): "fptosi",
 }
-
-
-Vectors = Callable[..., Sequence[Value]]
-"""A function that appends the instructions of a function of vectors, given its operands."""
 
 
 class Library(Protocol):

@@ -7,7 +7,7 @@ that do not exist are masked, so every row takes the same path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm.column import KINDS, KernelColumn, Unknown, vector
@@ -20,19 +20,6 @@ _MEMORY: Final = {"f64": ("double", "f64", 8), "f32": ("float", "f32", 4), "i64"
 """The type of an element in memory, its name in intrinsics, and its size in bytes, by kind."""
 
 
-class Kernel(NamedTuple):
-    """A kernel.
-
-    Attributes:
-        text: the module in LLVM's IR.  Its function is ``void kernel(void **columns, double *scalars, void **results, int64_t
-            rows)``.
-        imports: the addresses of the functions of this process that it calls, by symbol.
-    """
-
-    text: str
-    imports: Mapping[str, int]
-
-
 def kernel(
     width: int,
     library: Library | None,
@@ -40,8 +27,10 @@ def kernel(
     scalars: Sequence[Instruction],
     instructions: Iterable[Instruction],
     results: Sequence[Operand],
-) -> Kernel:
-    """Return the kernel that computes operands of a program for rows.
+) -> str:
+    """Return the kernel that computes operands of a program for rows, as a module in LLVM's IR.
+
+    Its function is ``void kernel(void **columns, double *scalars, void **results, int64_t rows)``.
 
     Args:
         width: the number of rows of a group.
@@ -63,7 +52,7 @@ def kernel(
     for instruction in instructions:
         known[instruction] = _computed(builder, instruction, known)
     values = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
-    return Kernel(_module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values), builder.imports)
+    return _module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
 
 
 def uncomputable(library: Library | None, instructions: Iterable[Instruction]) -> set[Instruction]:

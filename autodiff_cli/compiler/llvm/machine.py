@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from autodiff_cli.compiler.llvm import code_cache
-from autodiff_cli.compiler.llvm.kernel import Kernel
 from autodiff_cli.lazy import library
 
 
@@ -72,13 +71,13 @@ _loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
 _libraries = itertools.count()
 
 
-def compiled(kernel: Kernel) -> LoadedKernel:
+def compiled(kernel: str) -> LoadedKernel:
     """Return a kernel as a function of addresses.
 
     A kernel with the same text is loaded once in a process, and compiled once for a processor and a version of LLVM.
     """
     llvm, _, linker, *_, name = machine()
-    key = hashlib.sha256(f"{name}\n{kernel.text}".encode()).hexdigest()
+    key = hashlib.sha256(f"{name}\n{kernel}".encode()).hexdigest()
     function = _loaded.get(key)
     if function is None:
         code = code_cache.read(key)
@@ -86,16 +85,14 @@ def compiled(kernel: Kernel) -> LoadedKernel:
             code = _code(kernel)
             code_cache.write(key, code)
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
-        for symbol, address in kernel.imports.items():
-            library.import_symbol(symbol, address)
         function = _loaded[key] = LoadedKernel(library.link(linker, f"kernel{next(_libraries)}"))
     return function
 
 
-def _code(kernel: Kernel) -> bytes:
+def _code(kernel: str) -> bytes:
     """Return the object file of a kernel."""
     llvm, target, *_ = machine()
-    module = llvm.parse_assembly(kernel.text)
+    module = llvm.parse_assembly(kernel)
     module.verify()
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()

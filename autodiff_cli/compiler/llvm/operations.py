@@ -1,21 +1,19 @@
-"""The instructions of each NumPy and SciPy function of numbers.
+"""The instructions of NumPy's functions of numbers.
 
-Arithmetic and choices are instructions of the processor.  Elementary functions come from ``elementary`` where it has them,
-from the C library otherwise, and special functions from ``scipy.special.cython_special``.
+Arithmetic and choices are instructions of the processor, and the most used elementary functions come from ``elementary``.  NumPy
+computes all other functions between two kernels.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
 
 from autodiff_cli.compiler.llvm.ir import Builder, Value
-from autodiff_cli.ops.scipy_addresses import address
 
 Rule = Callable[..., Value]
 """A function that appends the instructions of an operation to a builder, given the vectors of its operands."""
@@ -73,9 +71,17 @@ def _in_double(rule: Rule) -> Rule:
     return converted
 
 
-def _library(name: str) -> Rule:
-    """Call a function of the C library for each lane."""
-    return _in_double(lambda builder, *operands: builder.elementary(name, operands))
+def _elementary(name: str) -> Rule:
+    """Call a function of vectors, by its name in C or SciPy."""
+
+    @_in_double
+    def call(builder: Builder, *operands: Value) -> Value:
+        result = builder.of_vectors(name, operands)
+        if result is None:
+            raise UnknownFunction(name)
+        return result
+
+    return call
 
 
 def _nan(builder: Builder, x: Value) -> Value:
@@ -123,43 +129,11 @@ def _extreme(predicate: str, of_integers: str, nan: bool) -> Rule:
 
 
 @_of_floats
-def _heaviside(builder: Builder, x: Value, middle: Value) -> Value:
-    step = builder.select(x < 0, builder.constant(0, x.kind), builder.constant(1, x.kind))
-    step = builder.select(x.equals(0), middle, step)
-    return builder.select(_nan(builder, x), x, step)
-
-
-@_of_floats
-def _remainder(builder: Builder, x: Value, y: Value) -> Value:
-    rest = builder.elementary("fmod", (x, y)) if x.kind == "f64" else builder.each_lane("fmodf", (x, y))
-    zero = builder.constant(0, x.kind)
-    other_sign = (rest < zero) ^ (y < zero)
-    moved = builder.select(other_sign, rest + y, rest)
-    signed = builder.select(rest.equals(zero), builder.intrinsic("copysign", zero, y), moved)
-    return builder.select(_nan(builder, rest), rest, signed)
-
-
-@_of_floats
-def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
-    """Follow NumPy's definition: the quotient of x minus its remainder, rounded to the nearest integer."""
-    rest = builder.elementary("fmod", (x, y)) if x.kind == "f64" else builder.each_lane("fmodf", (x, y))
-    zero = builder.constant(0, x.kind)
-    quotient = (x - rest) / y
-    other_sign = (rest < zero) ^ (y < zero)
-    uneven = builder.compare("une", rest, zero) & other_sign
-    quotient = builder.select(uneven, quotient - 1, quotient)
-    below = builder.intrinsic("floor", quotient)
-    nearest = builder.select(builder.compare("ogt", quotient - below, 0.5), below + 1, below)
-    signed = builder.select(quotient.equals(zero), builder.intrinsic("copysign", zero, x / y), nearest)
-    return builder.select(y.equals(zero), x / y, signed)
-
-
-@_of_floats
 def _power(builder: Builder, x: Value, y: Value) -> Value:
     known = builder.number(y)
     if known is not None and known in _POWERS:
         return _POWERS[known](builder, x)
-    return _library("pow")(builder, x, y)
+    return _elementary("pow")(builder, x, y)
 
 
 def _one(builder: Builder, x: Value) -> Value:
@@ -176,21 +150,15 @@ _POWERS: Final[Mapping[float, Rule]] = {
     4.0: lambda _, x: x * x * (x * x),
     -2.0: lambda _, x: 1 / (x * x),
 }
-"""The powers that are computed without the C library's ``pow``, as in ``schedule``."""
+"""The powers that are computed without ``pow``, as in ``schedule``."""
 
 
-def _logarithm_of_sum(power: str, base: float) -> Rule:
-    """The logarithm of the sum of two powers of a base, by the name of the power in C."""
-
-    @_of_floats
-    def rule(builder: Builder, x: Value, y: Value) -> Value:
-        equal = x.equals(y)
-        high = builder.select(x > y, x, y)
-        part = _library("log1p")(builder, _library(power)(builder, -abs(x - y)))
-        result = builder.select(equal, x + math.log(2) / math.log(base), high + part * (1 / math.log(base)))
-        return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
-
-    return rule
+@_of_floats
+def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
+    part = _elementary("log1p")(builder, _elementary("exp")(builder, -abs(x - y)))
+    equal = x.equals(y)
+    result = builder.select(equal, x + math.log(2), builder.select(x > y, x, y) + part)
+    return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
 
 
 @_of_floats
@@ -212,12 +180,6 @@ def _condition(rule: Rule) -> Rule:
 
     return checked
 
-
-_LIBRARY: Final = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "fmod", "hypot"),
-    *("log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"),
-)
-"""The functions of the C library, by their names there; the inverse functions of NumPy begin with ``arc``."""
 
 _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.add: _binary("add", of_conditions="or"),
@@ -241,13 +203,9 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.minimum: _extreme("olt", "slt", nan=True),
     np.fmax: _extreme("ogt", "sgt", nan=False),
     np.fmin: _extreme("olt", "slt", nan=False),
-    np.heaviside: _heaviside,
-    np.remainder: _remainder,
-    np.floor_divide: _floor_divide,
     np.power: _power,
     np.float_power: _power,
-    np.logaddexp: _logarithm_of_sum("exp", math.e),
-    np.logaddexp2: _logarithm_of_sum("exp2", 2),
+    np.logaddexp: _logarithm_of_sum,
     np.signbit: _sign_bit,
     np.deg2rad: _scaled(math.pi / 180),
     np.radians: _scaled(math.pi / 180),
@@ -270,15 +228,10 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.isnan: _nan,
     np.isfinite: _of_floats(_finite),
     np.isinf: _of_floats(_infinite),
-    **{getattr(np, re.sub("^a", "arc", name)): _library(name) for name in _LIBRARY},
 }
 
 
 @functools.cache
-def rule_of(ufunc: np.ufunc) -> Rule | None:
-    """Return the rule of a function of NumPy, or of a special function of SciPy; ``None`` if a kernel cannot compute it."""
-    if ufunc in _NUMPY:
-        return _NUMPY[ufunc]
-    name = ufunc.__name__
-    place = address(name, ufunc.nin)
-    return None if place is None else _in_double(lambda builder, *operands: builder.special(name, place, operands))
+def rule_of(ufunc: np.ufunc) -> Rule:
+    """Return the rule of a function of NumPy or SciPy, which raises ``UnknownFunction`` if a kernel cannot compute it."""
+    return _NUMPY.get(ufunc) or _elementary(ufunc.__name__)

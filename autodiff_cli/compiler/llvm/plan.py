@@ -163,7 +163,7 @@ class Plan:
 
 
 def _library(calls: int) -> Library | None:
-    """Return the elementary functions of a kernel with a number of instructions; ``None`` for those of the C library."""
+    """Return the elementary functions of a kernel with a number of instructions; ``None`` if the processor does not fit."""
     return elementary.library(calls <= INLINED) if machine().fused else None
 
 
