@@ -18,7 +18,8 @@ Hook = Callable[..., Any]
 node_observers: list[Callable[[Node], None]] = []
 """Functions that are called with each node that is recorded, after its edges, its saved values and its number are set.
 
-The list is empty unless a mode is on that needs it (anomaly mode), so that recording a node tests it and does nothing else.
+The list is empty unless a mode needs it (anomaly mode, hooks for saved tensors, inference tensors): otherwise, recording a node
+only tests it.
 """
 
 

@@ -203,19 +203,18 @@ def check_changeable(tensor: Tensor) -> None:
         raise GraphError("Inplace update to inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE)
 
 
-def refuse_inference(saved: Sequence[Any]) -> None:
-    """Check that a node does not save an inference tensor, whose changes would not be noticed.
+def refuse_inference(node: Node) -> None:
+    """Check that a node that is recorded does not save an inference tensor, whose changes would not be noticed.
 
     Raises:
         GraphError: if one of the saved values is an inference tensor.
     """
-    for value in saved:
-        if isinstance(value, Tensor) and is_inference(value):
-            raise GraphError(
-                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-                "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-            )
+    if any(isinstance(value, Tensor) and is_inference(value) for value in node._saved or ()):
+        raise GraphError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+            "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+        )
 
 
 def changes_since(saved: Any, sequence_nr: int) -> Version:

@@ -12,7 +12,9 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
 
+from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.errors import ArgumentError, type_name
+from autodiff_cli.lazy import named
 
 _mode: ContextVar[bool | None] = ContextVar("autodiff_grad_mode", default=True)
 
@@ -171,7 +173,9 @@ class inference_mode(_Decorator):
 
     def __enter__(self) -> None:
         self._before.append((_mode.get(), _inference.get()))
-        inference_used[0] = inference_used[0] or self.mode
+        if self.mode and not inference_used[0]:
+            inference_used[0] = True
+            node_observers.insert(0, named("autodiff_cli.autograd.memory:refuse_inference"))
         _inference.set(self.mode)
         switch_recording(not self.mode)
 

@@ -80,8 +80,8 @@ class Node:
     saved_slots: tuple[tuple[str, int], ...] = ()
     """For each saved value, its name in the VJP rules, and the number of its edge if it is an input; otherwise ``OUTPUT`` or
     ``NO_EDGE``."""
-    saved_order: Sequence[int] = ()
-    """The order in which hooks pack the saved values: positions in ``saved_slots``."""
+    frees: bool = True
+    """Whether a backward pass frees the saved values, because tensors are among them."""
     needs_history = True  # whether a saved input that was detached in place is an error
     runs_undefined: bool = False
     """Whether the node runs if no gradient arrives at it; otherwise the gradients of its inputs are undefined too."""
@@ -154,13 +154,9 @@ class Node:
         """
         raise NotImplementedError
 
-    def saved_entries(self) -> Sequence[Any]:
-        """Return the saved values in the order of ``saved_slots``, as they are stored."""
-        return ()
-
     def saved_values(self) -> dict[str, Any]:
         """Return the saved values, by their names in the VJP rules; an input is the tensor that was saved."""
-        slots = zip(self.saved_slots, self.saved_entries(), strict=True)
+        slots = zip(self.saved_slots, self._saved or (), strict=True)
         return {name: entry if edge >= 0 else recorded(self, entry, edge) for (name, edge), entry in slots}
 
     def register_hook(self, hook: Hook) -> RemovableHandle:

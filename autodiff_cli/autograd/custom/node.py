@@ -145,10 +145,6 @@ class FunctionNode(Node):
     def needs_history(self) -> bool:  # type: ignore[override]
         return bool(is_recording())
 
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._saved
-        return entries
-
     def seal(self, outputs: Sequence[Output]) -> None:
         """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
         places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
@@ -158,7 +154,7 @@ class FunctionNode(Node):
         )
         self._sealed = True
         if inference_used[0]:
-            refuse_inference(self._saved)
+            refuse_inference(self)
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
         edges = [OUTPUT if isinstance(entry, SavedOutput) else NO_EDGE for entry in self._saved]
         self.saved_slots = tuple((str(i), edge) for i, edge in enumerate(edges))

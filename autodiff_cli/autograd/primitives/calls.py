@@ -15,13 +15,12 @@ from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import inference_used, is_recording
-from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument, bind, checks_of, converted
+from autodiff_cli.autograd.node import NO_EDGE, leaf_edge
+from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, on_arrays, plain
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
-from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
-from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
-from autodiff_cli.autograd.primitives.saved_names import node_class
+from autodiff_cli.autograd.primitives.nodes import SequenceNode
+from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, dispatch
 from autodiff_cli.autograd.tensor import Tensor, is_inference, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError
 
@@ -68,18 +67,11 @@ def _of_integers(primitive: Primitive, values: Array) -> Tensor:
 def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation whose only argument is a tensor; this function must be fast."""
     forward = primitive.forward
-    (vjp,) = nodes.vjps
-    saves = argument_names(vjp)[1:]
-    saves_input = saves == ("x",)
-    saves_output = saves == ("out",)
-    saves_both = saves == ("x", "out")
-    if saves and not (saves_input or saves_output or saves_both):
+    saves_input, saves_output = "x" in nodes.names, "out" in nodes.names
+    if not {"x", "out"}.issuperset(nodes.names):
         return single(primitive, nodes)
-    base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
-    node_type: Any = None
 
     def function(input: Argument) -> Any:
-        nonlocal node_type
         if type(input) is not Tensor:
             if isinstance(input, Tensor):
                 return dispatch(function, (input,))
@@ -95,10 +87,11 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         data = forward(values)
         if not input._requires_grad or not is_recording():
             return tensor_on(data)
-        if node_type is None:
-            node_type = nodes.subclass(base, vjp=staticmethod(vjp))
-        node = _new(node_type)
-        node._saved = input if saves_input else data if saves_output else (input, data) if saves_both else None
+        node = _new(nodes.node_type or nodes.create_type())
+        if saves_input:
+            node._saved = (input, data) if saves_output else (input,)
+        else:
+            node._saved = (data,) if saves_output else ()
         # An inlined copy of output_of, because this is the innermost loop of eager evaluation.
         node._edges = (input._edge or leaf_edge(input),)
         node._shape = data.shape
@@ -121,7 +114,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation on two tensors, either of which may be a plain number."""
     name, forward = primitive.name, primitive.forward
     first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
-    record = nodes.record_pair
+    is_crossed, saves = nodes.is_crossed, bool(nodes.names)
 
     def function(input: Argument, other: Argument) -> Any:
         if type(input) is Tensor:
@@ -160,7 +153,16 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         by_first = first and type(input) is Tensor and input._requires_grad
         by_second = second and type(other) is Tensor and other._requires_grad
         if (by_first or by_second) and is_recording():
-            return record(input, other, data, by_first, by_second)
+            node = _new(nodes.node_type or nodes.create_type())
+            edges = (
+                (input._edge or leaf_edge(input)) if by_first else None,
+                (other._edge or leaf_edge(other)) if by_second else None,
+            )
+            if is_crossed:
+                node._saved = (other if by_first else None, input if by_second else None)
+            else:
+                node._saved = nodes.saved(edges, (input, other), data) if saves else ()
+            return output_of(node, edges, data)
         return tensor_on(_in_torch_type(forward, data, (a, b), 2))
 
     return function
@@ -168,27 +170,25 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation on one tensor, followed by plain arguments with defaults."""
-    name, forward, differentiable = primitive.name, primitive.forward, bool(primitive.differentiable_args)
-    parameters, defaults = primitive.parameters, primitive.defaults
-    checks = checks_of(parameters, defaults, primitive.kinds)
+    name, forward, differentiable, view = primitive.name, primitive.forward, bool(primitive.differentiable_args), primitive.view
+    arguments = primitive.binder()
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
-        args: Sequence[Any] = call
-        if kwargs or len(args) != len(parameters):
-            args = bind(name, parameters, defaults, args, kwargs)
-        if checks:
-            args = converted(name, checks, args)
+        args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor:
             return dispatch(function, args) if isinstance(x, Tensor) else on_arrays(primitive, args)
-        values = x._data
+        values = shared_array(x) if view else x._data
         try:
             data = forward(values, *args[1:])
         except UNFIT as error:
             raise mismatch(name, error, [values]) from None
-        if differentiable and x._requires_grad and is_recording():
-            return nodes.record(args, data)
-        return tensor_on(_in_torch_type(forward, data, (values, *args[1:]), 1))
+        recorded = differentiable and x._requires_grad and is_recording()
+        if not view:
+            return nodes.record(args, data) if recorded else tensor_on(_in_torch_type(forward, data, (values, *args[1:]), 1))
+        recorded = recorded and not (inference_used[0] and is_inference(x))
+        result = nodes.record(args, data) if recorded else tensor_on(data)
+        return view_of(result, x, function, args[1:], created_now()) if shares(data, values) else result
 
     return function
 
@@ -196,15 +196,10 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation on several tensors, with tensor arguments first, then plain arguments with defaults."""
     name, forward, arity, differentiable = primitive.name, primitive.forward, primitive.arity, primitive.differentiable_args
-    parameters, defaults = primitive.parameters, primitive.defaults
-    checks = checks_of(parameters, defaults, primitive.kinds)
+    arguments = primitive.binder()
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
-        args: Sequence[Any] = call
-        if kwargs or len(args) != len(parameters):
-            args = bind(name, parameters, defaults, args, kwargs)
-        if checks:
-            args = converted(name, checks, args)
+        args = arguments(call, kwargs)
         raw = list(args)
         recorded = any_tensor = False
         for i in range(arity):
@@ -232,35 +227,6 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     return function
 
 
-def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation whose result is a view of its argument."""
-    name, forward, parameters, defaults = primitive.name, primitive.forward, primitive.parameters, primitive.defaults
-    checks = checks_of(parameters, defaults, primitive.kinds)
-
-    def function(*call: Argument, **kwargs: Argument) -> Any:
-        args: Sequence[Any] = call
-        if kwargs or len(args) != len(parameters):
-            args = bind(name, parameters, defaults, args, kwargs)
-        if checks:
-            args = converted(name, checks, args)
-        x = args[0]
-        if type(x) is not Tensor:
-            return dispatch(function, args) if isinstance(x, Tensor) else on_arrays(primitive, args)
-        source = shared_array(x)
-        try:
-            data = forward(source, *args[1:])
-        except UNFIT as error:
-            raise mismatch(name, error, [source]) from None
-        recording = is_recording()
-        recorded = x._requires_grad and recording and not (inference_used[0] and is_inference(x))
-        result = nodes.record(args, data) if recorded else tensor_on(data)
-        if not shares(data, source):
-            return result
-        return view_of(result, x, function, args[1:], "" if recording else created_now())
-
-    return function
-
-
 def shares(data: Array, source: Array) -> bool:
     """Return whether an array is a view of the memory of another array."""
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
@@ -268,19 +234,23 @@ def shares(data: Array, source: Array) -> bool:
 
 def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
     """Return the function of an operation on a sequence of tensors."""
-    name, forward, parameters, defaults = primitive.name, primitive.forward, primitive.parameters, primitive.defaults
-    checks = checks_of(parameters, defaults, primitive.kinds)
-    (vjp,) = primitive.vjps.values()
-    assert vjp is not None
-    slots = (("shapes", NO_EDGE), *((each, NO_EDGE) for each in parameters[1:]))
-    node_type: Any = node_class(node, SequenceNode, vjp=staticmethod(vjp), primitive=primitive, saved_slots=slots)
+    name, forward, arguments = primitive.name, primitive.forward, primitive.binder()
+    slots = tuple((each, NO_EDGE) for each in ("shapes", *primitive.parameters[1:]))
+    attributes = {
+        "__slots__": (),
+        "vjps": tuple(primitive.vjps.values()),
+        "primitive": primitive,
+        "saved_slots": slots,
+        "frees": False,
+    }
+    node_type: Any = type(node, (SequenceNode,), attributes)
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
         if args and not isinstance(args[0], (list, tuple)):
             # Accept stack(x, y), as in the language, in addition to PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
             args = (list(args[:count]), *args[count:])
-        tensors, *rest = converted(name, checks, bind(name, parameters, defaults, args, kwargs))
+        tensors, *rest = arguments(args, kwargs)
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
         if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):

@@ -8,15 +8,23 @@ output; the others are parameters of the operation, ``out`` for its result, or `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
-from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary, viewing
-from autodiff_cli.autograd.primitives.multi_output import multi_output
+from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary
+from autodiff_cli.autograd.primitives.multi_output import MultiOutput, multi_output
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory
-from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Decomposition, Primitive, TensorFunction, VjpRule
-from autodiff_cli.autograd.primitives.registry import Registration, describe
+from autodiff_cli.autograd.primitives.primitive import (
+    PRIMITIVES,
+    Declared,
+    Decomposition,
+    Primitive,
+    TensorFunction,
+    VjpRule,
+    argument_names,
+)
+from autodiff_cli.autograd.primitives.registry import FunctionInfo, register
 from autodiff_cli.autograd.tensor import Tensor
 
 
@@ -50,7 +58,7 @@ class Declarations:
         elementwise: bool | None = None,
         recover: Callable[[Array], Array] | None = None,
         decomposition: Decomposition | None = None,
-        **description: Unpack[Registration],
+        **description: Any,
     ) -> TensorFunction:
         """Declare an operation with one result.
 
@@ -72,7 +80,7 @@ class Declarations:
             recover: a function that computes the input from the result, for a rule that needs both; it is called if the input was
                 changed in place.
             decomposition: an expression of simpler operations, for export targets that lack the operation.
-            description: see ``registry.describe``.
+            description: see ``registry.FunctionInfo`` and ``registry.register``.
         """
         statics = statics or {}
         differentiable = any(vjps.values())
@@ -89,20 +97,16 @@ class Declarations:
             kinds=kinds or {},
             series=series if differentiable else "fixed",
             elementwise=elementwise,
-            selects=selects,
+            selects=frozenset(vjps if selects is True else selects or ()),
             view=view,
             decomposition=decomposition,
         )
         nodes = NodeFactory(primitive, node or node_name(name), {} if recover is None else {"recover": staticmethod(recover)})
-        if view:
-            function = viewing(primitive, nodes)
-        elif not statics and len(vjps) == 1 and differentiable:
-            function = unary(primitive, nodes)
-        elif not statics and len(vjps) == 2:
-            function = binary(primitive, nodes)
+        if len(vjps) > 1:
+            call = binary if len(vjps) == 2 and not statics else general
         else:
-            function = (single if len(vjps) == 1 else general)(primitive, nodes)
-        return self._register(primitive, function, public, description)
+            call = unary if differentiable and not statics and not view else single
+        return self._add(primitive, call(primitive, nodes), public, description)
 
     def sequence(
         self,
@@ -115,7 +119,7 @@ class Declarations:
         kinds: Mapping[str, Kind],
         series: str | None = None,
         public: bool = True,
-        **description: Unpack[Registration],
+        **description: Any,
     ) -> TensorFunction:
         """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th tensor."""
         primitive = Primitive(
@@ -127,7 +131,7 @@ class Declarations:
             kinds=kinds,
             series=series,
         )
-        return self._register(primitive, of_sequence(primitive, node), public, description)
+        return self._add(primitive, of_sequence(primitive, node), public, description)
 
     def several(
         self,
@@ -142,7 +146,7 @@ class Declarations:
         kinds: Mapping[str, Kind] | None = None,
         view: Callable[..., Tensor] | None = None,
         public: bool = True,
-        **description: Unpack[Registration],
+        **description: Any,
     ) -> TensorFunction:
         """Declare an operation on one tensor ``x`` with several results.
 
@@ -158,15 +162,21 @@ class Declarations:
             kinds: the kinds of the ``statics``, by name.
             view: a function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
             public: whether the operation belongs to the language.
-            description: see ``registry.describe``.
+            description: see ``registry.FunctionInfo`` and ``registry.register``.
         """
-        statics, kinds = statics or {}, kinds or {}
-        function = multi_output(name, forward, vjp, results, constant, node or node_name(name), statics, kinds, view)
-        parameters, defaults = ("x", *statics), tuple(statics.values())
-        self._name(function, name)
-        if not public:
-            return function
-        return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), kinds=kinds, **description)
+        statics = statics or {}
+        operation = MultiOutput(
+            name=name,
+            forward=forward,
+            parameters=("x", *statics),
+            defaults=tuple(statics.values()),
+            kinds=kinds or {},
+            vjp=vjp,
+            results=results,
+            constant=constant,
+            view=view,
+        )
+        return self._add(operation, multi_output(operation, node or node_name(name)), public, description)
 
     def composed(
         self,
@@ -174,7 +184,7 @@ class Declarations:
         function: TensorFunction,
         kinds: Mapping[str, Kind],
         tensors: Sequence[str],
-        **description: Unpack[Registration],
+        **description: Any,
     ) -> TensorFunction:
         """Declare a function that is composed of other functions.
 
@@ -183,11 +193,14 @@ class Declarations:
             function: the function, whose arguments have been converted.
             kinds: the kinds of the arguments that it converts, by name.
             tensors: the names of the parameters that take tensors.
-            description: see ``registry.describe``.
+            description: see ``registry.FunctionInfo`` and ``registry.register``.
         """
         checked = takes(**kinds)(function)
         self._name(checked, name)
-        return describe(checked, tensors=tensors, **description)
+        defaults = function.__defaults__ or ()
+        return self._describe(
+            checked, name=name, parameters=argument_names(function), defaults=defaults, tensors=tensors, kinds=kinds, **description
+        )
 
     def python(self, name: str, checks: Sequence[str] | None, **description: Any) -> None:
         """Record the description of a function that is written in Python, for ``described``.
@@ -195,22 +208,44 @@ class Declarations:
         Args:
             name: the name of the function.
             checks: the names of the arguments that are converted by their kinds; ``None`` if the function converts them itself.
-            description: see ``registry.describe``.
+            description: see ``registry.FunctionInfo`` and ``registry.register``.
         """
-        self._rows[name] = checks, {"section": self._section, **description}
+        self._rows[name] = checks, description
 
     def described(self, function: TensorFunction) -> TensorFunction:
         """Add a function to the language with the description in its table; for use as a decorator."""
         checks, description = self._rows.pop(function.__name__)
         kinds = description["kinds"]
         checked = function if checks is None else takes(**{each: kinds[each] for each in checks})(function)
-        return describe(checked, **description)
+        return self._describe(checked, name=function.__name__.rstrip("_"), **description)
 
-    def _register(self, primitive: Primitive, function: TensorFunction, public: bool, description: Registration) -> TensorFunction:
-        primitive.function = function
-        PRIMITIVES[function] = primitive
-        self._name(function, primitive.name)
-        return describe(function, **description) if public else function
+    def _add(self, operation: Declared, function: TensorFunction, public: bool, description: dict[str, Any]) -> TensorFunction:
+        """Set the function of an operation, and add it to the language if it is public."""
+        operation.function = function
+        if isinstance(operation, Primitive):
+            PRIMITIVES[function] = operation
+        self._name(function, operation.name)
+        if not public:
+            return function
+        return self._describe(
+            function,
+            name=operation.name,
+            parameters=operation.parameters,
+            defaults=operation.defaults,
+            tensors=operation.parameters[: operation.arity],
+            kinds=operation.kinds,
+            variadic=operation.of_sequence,
+            **description,
+        )
+
+    def _describe(
+        self, function: TensorFunction, *, methods: Sequence[str] | None = None, operator: str | None = None, **description: Any
+    ) -> TensorFunction:
+        """Add a function to the language; ``samples`` and ``edges`` that are ``None`` are derived on first use."""
+        function.__doc__ = function.__doc__ or description["summary"]
+        defaults = {"section": self._section, "samples": (), "edges": (), "smooth": description.get("domain", "")}
+        attributes = {key: value for key, value in (defaults | description).items() if value is not None}
+        return register(FunctionInfo(function=function, **attributes), methods, operator)
 
     def _name(self, function: TensorFunction, name: str) -> None:
         function.__name__ = function.__qualname__ = name

@@ -3,71 +3,56 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, partial
+from typing import Any
 
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import created_now, view_of
 from autodiff_cli.autograd.modes import is_recording
-from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, bind, checks_of, converted, operand
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, operand
 from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
 from autodiff_cli.autograd.primitives.calls import shares
-from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
-from autodiff_cli.autograd.primitives.saved_names import node_class
+from autodiff_cli.autograd.primitives.nodes import OpNode
+from autodiff_cli.autograd.primitives.primitive import Declared, TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
 
 
-class MultiOutputNode(Node):
+class MultiOutputNode(OpNode):
     """A node with several outputs: its VJP rule receives a list of cotangents, with ``None`` for unused outputs."""
 
     __slots__ = ("_outputs",)
 
-    vjp: ClassVar[VjpRule]
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        self.check_saved()
-        return self.run_rules(grad, [getattr(value, "_data", value) for value in self._saved], needed)
-
-    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        self.check_saved()
-        values = [recorded(self, value, edge) for value, (_, edge) in zip(self._saved, self.saved_slots, strict=True)]
-        return self.run_rules(grad, values, needed)
-
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        return (self.vjp(grad if isinstance(grad, list) else [grad], *values),)
-
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._saved
-        return entries
-
-    def release(self) -> None:
-        if self._saved is not None and any(hasattr(value, "_data") for value in self._saved):
-            self._saved = None
+        return (self.vjps[0](grad if isinstance(grad, list) else [grad], *values),)
 
 
-class MultiOutput(NamedTuple):
+class MultiOutput(Declared):
     """An operation with several results; see ``Declarations.several``.
 
     Attributes:
-        function: the public function.
-        parameters: the names of all parameters.
+        vjp: the VJP rule.
         results: the names of the results; empty if the function returns a plain tuple.
         constant: the names of the results that are not differentiable.
         wanted: the names of the parameters of the VJP rule, without the first.
         view: the function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
     """
 
-    name: str
-    function: TensorFunction
-    parameters: tuple[str, ...]
-    forward: Callable[..., Sequence[Array]]
     vjp: VjpRule
-    results: Sequence[str]
-    constant: Sequence[str]
-    wanted: tuple[str, ...]
-    view: Callable[..., Tensor] | None
+    results: Sequence[str] = ()
+    constant: Sequence[str] = ()
+    view: Callable[..., Tensor] | None = None
+
+    @cached_property
+    def wanted(self) -> tuple[str, ...]:
+        return argument_names(self.vjp)[1:]
+
+    @cached_property
+    def packed(self) -> Callable[[Sequence[Any]], Any]:
+        """The function that makes the tuple of results."""
+        make: Any = namedtuple
+        return make(self.name, self.results)._make if self.results else tuple
 
     def on(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
         """Return the results for an instance of a subclass of ``Tensor``.
@@ -87,71 +72,61 @@ class MultiOutput(NamedTuple):
         assert self.view is not None
         return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
 
+    def is_differentiable(self, i: int, result: Tensor) -> bool:
+        """Return whether the i-th result is differentiable."""
+        return result.is_floating_point() and not (self.results and self.results[i] in self.constant)
 
-def multi_output(
-    name: str,
-    forward: Callable[..., Sequence[Array]],
-    vjp: VjpRule,
-    results: Sequence[str],
-    constant: Sequence[str],
-    node: str,
-    statics: Mapping[str, Any],
-    kinds: Mapping[str, Kind],
-    view: Callable[..., Tensor] | None,
-) -> TensorFunction:
-    """Return the function of an operation with several results; see ``Declarations.several`` for the arguments."""
-    wanted = argument_names(vjp)[1:]
-    parameters, defaults = ("x", *statics), tuple(statics.values())
-    checks = checks_of(parameters, defaults, kinds)
-    node_type: type[MultiOutputNode] = node_class(
-        node, MultiOutputNode, vjp=staticmethod(vjp), saved_slots=tuple((n, _edge_of(n, results)) for n in wanted)
-    )
-    together: Any = namedtuple(name, results) if results else tuple
 
-    def function(*args: Argument, **kwargs: Argument) -> Any:
-        args = tuple(converted(name, checks, bind(name, parameters, defaults, args, kwargs)))
+def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
+    """Return the function of an operation with several results.
+
+    Args:
+        operation: the operation.
+        node: PyTorch's name of the backward node.
+    """
+    view, results, arguments = operation.view, operation.results, operation.binder()
+    slots = tuple((name, OUTPUT if name in results else 0 if name == "x" else NO_EDGE) for name in operation.wanted)
+    frees = any(edge != NO_EDGE for _, edge in slots)
+    attributes = {"__slots__": (), "vjps": (operation.vjp,), "saved_slots": slots, "frees": frees}
+    node_type: Any = type(node, (MultiOutputNode,), attributes)
+
+    def function(*call: Argument, **kwargs: Argument) -> Any:
+        args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            parts = operation.on(x, args)
-            return together(*parts) if results else tuple(parts)
-        data: Any = operand(x, name) if type(x) is not Tensor else x._data if view is None else shared_array(x)
+            return operation.packed(operation.on(x, args))
+        data: Any = operand(x, operation.name) if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
-            arrays = forward(data, *args[1:])
+            arrays = operation.forward(data, *args[1:])
         except UNFIT as error:
-            raise mismatch(name, error, [data]) from None
+            raise mismatch(operation.name, error, [data]) from None
         if type(x) is not Tensor:
-            return together(*arrays) if results else tuple(arrays)
-        recording = x._requires_grad and is_recording()
+            return operation.packed(arrays)
         tensors = [tensor_on(array, None) for array in arrays]
-        if recording:
-            _record(x, args, tensors)
+        if x._requires_grad and is_recording():
+            record(x, args, tensors)
         if view is not None and tensors and shares(tensors[0]._data, data):
             # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
-                view_of(tensor, x, _one(view, i), args[1:], created_now("several"))
-        return together(*tensors) if results else tuple(tensors)
+                view_of(tensor, x, partial(_view_at, view, i), args[1:], created_now("several"))
+        return operation.packed(tensors)
 
-    def _record(x: Tensor, args: tuple[Any, ...], tensors: list[Tensor]) -> None:
+    def record(x: Tensor, args: Sequence[Any], tensors: list[Tensor]) -> None:
         result = node_type.__new__(node_type)
         result._edges = (x._edge or leaf_edge(x),)
         result._hooks = None
-        differentiable = [t.is_floating_point() and not (results and results[i] in constant) for i, t in enumerate(tensors)]
-        kept: dict[str, Any] = {"x": x, "x_shape": x.shape, **dict(zip(parameters[1:], args[1:], strict=True))}
-        for i, (n, t) in enumerate(zip(results, tensors, strict=False)):
-            kept[n] = SavedOutput(t._data, i if differentiable[i] else None)
-        result._saved = [kept[n] for n in wanted]
+        differentiable = [operation.is_differentiable(i, tensor) for i, tensor in enumerate(tensors)]
+        values: dict[str, Any] = {"x_shape": x.shape, **dict(zip(operation.parameters, args, strict=True))}
+        for i, (name, tensor) in enumerate(zip(results, tensors, strict=False)):
+            values[name] = SavedOutput(tensor._data, i if differentiable[i] else None)
+        result._saved = [values[name] for name in operation.wanted]
         result.describe_outputs(tensors)
         for i, tensor in enumerate(tensors):
             if differentiable[i]:
                 tensor._edge, tensor._requires_grad = (result, i), True
 
-    operation = MultiOutput(name, function, parameters, forward, vjp, results, constant, wanted, view)
     return function
 
 
-def _edge_of(name: str, results: Sequence[str]) -> int:
-    return OUTPUT if name in results else 0 if name == "x" else NO_EDGE
-
-
-def _one(view: Callable[..., Any], i: int) -> Callable[..., Any]:
-    return lambda x, *statics: view(x, i, *statics)
+def _view_at(view: Callable[..., Tensor], i: int, x: Tensor, *statics: Any) -> Tensor:
+    return view(x, i, *statics)

@@ -1,157 +1,48 @@
-"""The nodes of primitives, one class for each set of values that VJP rules need."""
+"""The nodes of primitives, which run VJP rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import changes_since, last_change
-from autodiff_cli.autograd.node import OUTPUT, Cotangent, Node, recorded, restore
+from autodiff_cli.autograd.node import NO_EDGE, Cotangent, Node, recorded
 from autodiff_cli.autograd.primitives.primitive import VjpRule
+from autodiff_cli.autograd.primitives.saved_names import shown_names
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-
-
-class UnaryNode(Node):
-    """A node of an operation on one tensor, whose VJP rule needs the input, the output, both or neither."""
-
-    __slots__ = ()
-
-    vjp: ClassVar[VjpRule]
-
-    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        return (self.vjp(grad, *values),)
-
-
-class LinearNode(UnaryNode):
-    """A node whose VJP rule does not need any values; nothing is saved or freed."""
-
-    __slots__ = ()
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        return (self.vjp(grad),)
-
-    apply_recorded = apply
-
-
-class InputNode(UnaryNode):
-    """A node whose VJP rule needs the input, which is saved as a tensor."""
-
-    __slots__ = ()
-
-    saved_slots = (("x", 0),)
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        saved = self._saved
-        if saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
-        return (self.vjp(grad, saved._data),)
-
-    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        if self._saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
-        return (self.vjp(grad, restore(self._saved, self._edges[0])),)
-
-    def saved_entries(self) -> Sequence[Any]:
-        return (self._saved,)
-
-    def release(self) -> None:
-        self._saved = None
-
-
-class OutputNode(UnaryNode):
-    """A node whose VJP rule needs the output, which is saved as an array, because a saved tensor would create a reference cycle."""
-
-    __slots__ = ()
-
-    keeps_output = True
-    saved_slots = (("out", OUTPUT),)
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        if self._saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
-        return (self.vjp(grad, self._saved),)
-
-    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        if self._saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
-        return (self.vjp(grad, tensor_on(self._saved, (self, 0))),)
-
-    def saved_entries(self) -> Sequence[Any]:
-        return (self._saved,)
-
-    def release(self) -> None:
-        self._saved = None
-
-
-class BothNode(UnaryNode):
-    """A node whose VJP rule needs the input and the output, which are saved as a tensor and an array.
-
-    If the input was changed in place, ``recover`` computes it from the output.  PyTorch supports such a change, because it
-    saves only the output.
-    """
-
-    __slots__ = ()
-
-    keeps_output = True
-    saved_slots = (("x", 0), ("out", OUTPUT))
-    recover: ClassVar[Callable[..., Array] | None] = None
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        x, out = self._pair()
-        return (self.vjp(grad, x._data, out),)
-
-    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        x, out = self._pair()
-        return (self.vjp(grad, restore(x, self._edges[0]), tensor_on(out, (self, 0))),)
-
-    def _pair(self) -> Any:
-        pair = self._saved
-        if pair is not None and last_change[0] <= self.sequence_nr:
-            return pair
-        if self.recover is not None and isinstance(pair, tuple) and changes_since(pair[0], self.sequence_nr)[1]:
-            return tensor_on(self.recover(pair[1]), self._edges[0]), pair[1]
-        self.check_saved()
-        return pair
-
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._pair()
-        return entries
-
-    def release(self) -> None:
-        self._saved = None
+from autodiff_cli.lazy import named
 
 
 class OpNode(Node):
-    """A node of any other operation, with a list of saved values and, for each VJP rule, the positions of its arguments."""
+    """A node with a sequence of saved values and, for each VJP rule, the positions of its arguments among them."""
 
     __slots__ = ()
 
     vjps: ClassVar[tuple[VjpRule, ...]]
     picks: ClassVar[tuple[tuple[int, ...], ...]]
-    """For each VJP rule, the positions of its arguments in the list of saved values."""
-    frees: ClassVar[bool]
-    """Whether a saved value is a tensor, so that a backward pass frees the saved values."""
-    saves_statics: ClassVar[bool]
-    """Whether a saved value is a plain argument; if it contains an array, such as positions, the saved values are freed too."""
+    """For each VJP rule, the positions of its arguments among the saved values."""
 
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._saved
-        return entries
+    def __init_subclass__(cls) -> None:
+        for name in shown_names(cls.__name__, [slot for slot, _ in cls.saved_slots]):
+            setattr(cls, f"_saved_{name}", property(partial(_saved_attribute, name), doc="A saved value."))
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        saved = self._saved
-        if saved is None or last_change[0] > self.sequence_nr:
+        if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        return self.run_rules(grad, [getattr(value, "_data", value) for value in saved], needed)
+        return self.run_rules(grad, [getattr(value, "_data", value) for value in self._saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        saved, slots = self._saved, self.saved_slots
-        if saved is None or last_change[0] > self.sequence_nr:
+        if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        return self.run_rules(grad, [recorded(self, value, slots[i][1]) for i, value in enumerate(saved)], needed)
+        slots, values = self.saved_slots, list(self._saved)
+        for i, value in enumerate(self._saved):
+            if slots[i][1] != NO_EDGE:
+                values[i] = recorded(self, value, slots[i][1])
+        return self.run_rules(grad, values, needed)
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         parts: list[Cotangent | None] = []
@@ -159,19 +50,20 @@ class OpNode(Node):
             if edge is None or (needed is not None and edge[0] not in needed):
                 parts.append(None)
                 continue
-            parts.append(self.run_rule(i, grad, values))
+            picks, vjp = self.picks[i], self.vjps[i]
+            if len(picks) == 1:
+                parts.append(vjp(grad, values[picks[0]]))
+            else:
+                parts.append(vjp(grad, *[values[k] for k in picks]) if picks else vjp(grad))
         return parts
 
-    def run_rule(self, i: int, grad: Cotangent, values: Sequence[Any]) -> Cotangent:
-        """Return the cotangent of one input, computed by its VJP rule; see ``run_rules``."""
-        picks = self.picks[i]
-        if len(picks) == 1:
-            return self.vjps[i](grad, values[picks[0]])
-        return self.vjps[i](grad, *[values[k] for k in picks]) if picks else self.vjps[i](grad)
-
     def release(self) -> None:
-        if self.frees or (self.saves_statics and self._saved is not None and any(map(_has_array, self._saved))):
+        if self.frees or (self._saved and any(map(_has_array, self._saved))):
             self._saved = None
+
+
+def _saved_attribute(name: str, node: Node) -> Any:
+    return named("autodiff_cli.autograd.saved.packing:saved_attribute")(node, name)
 
 
 def _has_array(value: object) -> bool:
@@ -179,12 +71,46 @@ def _has_array(value: object) -> bool:
 
 
 class SingleNode(OpNode):
-    """A node of an operation with one differentiable tensor, whose only VJP rule takes all saved values."""
+    """A node of an operation with one differentiable tensor, whose only VJP rule takes all saved values.
+
+    If the input was changed in place, ``recover`` computes it from the output.  PyTorch supports such a change, because it
+    saves only the output.
+    """
 
     __slots__ = ()
 
+    recover: ClassVar[Callable[..., Array] | None] = None
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        saved = self._saved
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+            saved = self._saved
+        if not saved:
+            return (self.vjps[0](grad),)
+        # Loops over the values would take longer than the rule.
+        value = saved[0]._data if type(saved[0]) is Tensor else saved[0]
+        if len(saved) == 1:
+            return (self.vjps[0](grad, value),)
+        if len(saved) == 2:
+            return (self.vjps[0](grad, value, saved[1]._data if type(saved[1]) is Tensor else saved[1]),)
+        return (self.vjps[0](grad, *[value._data if type(value) is Tensor else value for value in saved]),)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        saved = self._saved
+        if saved is None or len(saved) > 1 or last_change[0] > self.sequence_nr:
+            return OpNode.apply_recorded(self, grad, needed)
+        return (self.vjps[0](grad, recorded(self, saved[0], self.saved_slots[0][1])),) if saved else (self.vjps[0](grad),)
+
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return (self.vjps[0](grad, *values),)
+
+    def check_saved(self) -> None:
+        if self.recover is not None and isinstance(self._saved, tuple):
+            x, out = self._saved
+            if changes_since(x, self.sequence_nr).later:
+                self._saved = tensor_on(self.recover(out), self._edges[0]), out
+        super().check_saved()
 
 
 class PairNode(OpNode):
@@ -202,38 +128,25 @@ class PairNode(OpNode):
             None if second is None or (needed is not None and second[0] not in needed) else self._vjp(1, grad, saved),
         )
 
-    def _vjp(self, i: int, grad: Cotangent, saved: list[Any]) -> Cotangent:
+    def _vjp(self, i: int, grad: Cotangent, saved: Sequence[Any]) -> Cotangent:
         picks = self.picks[i]
         if not picks:
             return self.vjps[i](grad)
         if len(picks) == 1:
             value = saved[picks[0]]
-            return self.vjps[i](grad, getattr(value, "_data", value))
+            return self.vjps[i](grad, value._data if type(value) is Tensor else value)
         return self.vjps[i](grad, *[getattr(saved[k], "_data", saved[k]) for k in picks])
 
-    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        first, second = self._edges
-        return (
-            None if first is None or (needed is not None and first[0] not in needed) else self.run_rule(0, grad, values),
-            None if second is None or (needed is not None and second[0] not in needed) else self.run_rule(1, grad, values),
-        )
 
-
-class SequenceNode(Node):
+class SequenceNode(OpNode):
     """A node of an operation on a sequence of tensors (stack, cat), whose VJP rule receives the position of the tensor."""
 
     __slots__ = ()
 
-    vjp: ClassVar[VjpRule]
+    frees = False
 
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return [
-            None if edge is None or (needed is not None and edge[0] not in needed) else self.vjp(grad, i, *self._saved)
+            None if edge is None or (needed is not None and edge[0] not in needed) else self.vjps[0](grad, i, *values)
             for i, edge in enumerate(self._edges)
         ]
-
-    apply_recorded = apply
-
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._saved
-        return entries

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, dataclass_transform
 
-from autodiff_cli.autograd.primitives.argument_kinds import Kind
+from autodiff_cli.autograd.primitives.argument_kinds import Kind, bind, checks_of, converted
 from autodiff_cli.autograd.tensor import Tensor
 
 TensorFunction = Callable[..., Any]
@@ -23,76 +24,83 @@ def _undefined(*args: object) -> None:
     raise NotImplementedError("the function of the primitive is not set")
 
 
-class Primitive:
-    """An operation with VJP rules.
+@dataclass_transform(kw_only_default=True)
+class Record:
+    """An object whose annotated attributes are the keyword arguments of its class; importing ``dataclasses`` takes too long."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Declared(Record):
+    """A function that is declared with its computation on arrays.
 
     Attributes:
         name: the name of the operation.
         function: the public function, which records a node.
-        forward: the function that computes the result from arrays.
-        vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
+        forward: the function that computes the result, or the results, from arrays.
         parameters: the names of all parameters, with the tensor parameters first.
         defaults: the defaults of the last parameters.
         kinds: the kinds of the plain arguments, by name.
+        arity: the number of tensor parameters.
+        of_sequence: whether the first argument is a sequence of tensors.
+    """
+
+    name: str
+    function: TensorFunction = _undefined
+    forward: Callable[..., Any]
+    parameters: tuple[str, ...]
+    defaults: tuple[Any, ...] = ()
+    kinds: Mapping[str, Kind] = MappingProxyType({})
+
+    @cached_property
+    def arity(self) -> int:
+        return 1
+
+    @cached_property
+    def of_sequence(self) -> bool:
+        return self.parameters[0] == "tensors"
+
+    def binder(self) -> Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]:
+        """Return a function that returns the arguments of a call in the order of the parameters, converted by their kinds."""
+        name, parameters, defaults = self.name, self.parameters, self.defaults
+        checks = checks_of(parameters, defaults, self.kinds)
+
+        def arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+            if kwargs or len(args) != len(parameters):
+                args = bind(name, parameters, defaults, args, kwargs)
+            return converted(name, checks, args) if checks else args
+
+        return arguments
+
+
+class Primitive(Declared):
+    """An operation with VJP rules and one result.
+
+    Attributes:
+        vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
         series: the rule of Taylor mode, see ``autograd.taylor_mode``.
         elementwise: whether each element of the result depends only on the input elements at the same position.
         selects: the parameters of which the operation selects some elements, and ignores the other elements.
         view: whether the result shares the memory of the argument.
         decomposition: an expression of simpler operations, for export targets that lack the operation.
-        arity: the number of tensor parameters.
-        of_sequence: whether the first argument is a sequence of tensors.
         differentiable_args: the positions of the arguments that have a VJP rule.
     """
 
-    __slots__ = (
-        "arity",
-        "decomposition",
-        "defaults",
-        "differentiable_args",
-        "elementwise",
-        "forward",
-        "function",
-        "kinds",
-        "name",
-        "of_sequence",
-        "parameters",
-        "selects",
-        "series",
-        "view",
-        "vjps",
-    )
+    vjps: Mapping[str, VjpRule | None]
+    series: str | TensorFunction | None = None
+    elementwise: bool = False
+    selects: Collection[str] = ()
+    view: bool = False
+    decomposition: Decomposition | None = None
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        function: TensorFunction = _undefined,
-        forward: Callable[..., Any],
-        vjps: Mapping[str, VjpRule | None],
-        parameters: tuple[str, ...],
-        defaults: tuple[Any, ...] = (),
-        kinds: Mapping[str, Kind] = MappingProxyType({}),
-        series: str | TensorFunction | None = None,
-        elementwise: bool = False,
-        selects: bool | Collection[str] = False,
-        view: bool = False,
-        decomposition: Decomposition | None = None,
-    ) -> None:
-        self.name = name
-        self.function = function
-        self.forward = forward
-        self.vjps = vjps
-        self.parameters = parameters
-        self.defaults = defaults
-        self.kinds = kinds
-        self.series = series
-        self.elementwise = elementwise
-        self.selects = frozenset(vjps if selects is True else selects or ())
-        self.view = view
-        self.decomposition = decomposition
-        self.arity = len(vjps)
-        self.of_sequence = parameters[0] == "tensors"
-        self.differentiable_args = tuple(i for i, name in enumerate(parameters) if vjps.get(name) is not None)
+    @cached_property
+    def arity(self) -> int:
+        return len(self.vjps)
+
+    @cached_property
+    def differentiable_args(self) -> tuple[int, ...]:
+        return tuple(i for i, name in enumerate(self.parameters) if self.vjps.get(name) is not None)
 
 
 PRIMITIVES: dict[TensorFunction, Primitive] = {}
@@ -111,14 +119,8 @@ def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
     Such a class (a Taylor series, a tracer, a dual tensor) defines ``applied(primitive, args)``; the method of the outermost
     instance is called.
     """
-    transformed: Any = None
-    for value in args:
-        if type(value) is Tensor:
-            continue
-        for one in value if isinstance(value, list) else (value,):
-            if type(one) is not Tensor and isinstance(one, Tensor) and (transformed is None or one._level > transformed._level):
-                transformed = one
-    return transformed.applied(PRIMITIVES[function], args)
+    groups = (value if isinstance(value, list) else (value,) for value in args)
+    return outermost(groups).applied(PRIMITIVES[function], args)
 
 
 def outermost(groups: Iterable[Sequence[Any]]) -> Any:

@@ -1,16 +1,16 @@
 """The registry of the language: every function with its parameters, documentation, domain and test points.
 
-``describe`` adds a function to the registry and to ``Tensor``; ``Declarations`` in ``primitives.declare`` adds its computation
-and its VJP rules.
+``register`` adds a function to the registry and to ``Tensor``; ``Declarations`` in ``primitives.declare`` calls it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from functools import cached_property
+from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
-from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, TensorFunction, argument_names
+from autodiff_cli.autograd.primitives.primitive import Record, TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
 
@@ -21,33 +21,7 @@ FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
 """The functions of the language by all their names; a lookup of a missing name imports the modules of less common functions."""
 
 
-class Description(TypedDict, total=False):
-    """The documentation and the test points of a function; see ``FunctionInfo``."""
-
-    aliases: Sequence[str]
-    reflected: TensorFunction | None
-    spread: bool
-    section: str
-    summary: str
-    formula: str
-    domain: str
-    smooth: str
-    convention: str
-    samples: Sequence[tuple[Any, ...]] | None
-    edges: Sequence[tuple[Any, ...]] | None
-    inside: Predicate | None
-    kink: Predicate | None
-    second_kink: Predicate | None
-
-
-class Registration(Description, total=False):
-    """A description, and the methods and the operator of ``Tensor`` for the function; see ``describe``."""
-
-    methods: Sequence[str] | None
-    operator: str | None
-
-
-class FunctionInfo:
+class FunctionInfo(Record):
     """A function of the language.
 
     Attributes:
@@ -66,109 +40,49 @@ class FunctionInfo:
         smooth: the condition under which the derivative exists; the same as ``domain`` if left out.
         convention: the derivative at a kink, and the source of this convention.
         samples: argument lists inside the domain and away from kinks, for generated checks.
-        edges: argument lists at the boundary of the domain and at kinks; both are derived if they are ``None``.
+        edges: argument lists at the boundary of the domain and at kinks; both are derived if they are left out.
         inside: the domain as a predicate on arrays, whose parameters are matched by name; ``None`` means everywhere.
         kink: a predicate for points where the value exists and the derivative does not.
         second_kink: a predicate for points where the derivative has a kink.
     """
 
-    __slots__ = (
-        "_edges",
-        "_samples",
-        "aliases",
-        "convention",
-        "defaults",
-        "domain",
-        "formula",
-        "function",
-        "inside",
-        "kinds",
-        "kink",
-        "name",
-        "parameters",
-        "reflected",
-        "second_kink",
-        "section",
-        "smooth",
-        "spread",
-        "summary",
-        "tensors",
-        "variadic",
-    )
+    name: str
+    function: TensorFunction
+    parameters: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    tensors: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    variadic: bool = False
+    aliases: Sequence[str] = ()
+    reflected: TensorFunction | None = None
+    spread: bool = False
+    section: str = ""
+    summary: str = ""
+    formula: str = ""
+    domain: str = ""
+    smooth: str = ""
+    convention: str = ""
+    inside: Predicate | None = None
+    kink: Predicate | None = None
+    second_kink: Predicate | None = None
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        function: TensorFunction,
-        parameters: tuple[str, ...],
-        defaults: tuple[Any, ...],
-        tensors: tuple[str, ...],
-        kinds: Mapping[str, Kind],
-        variadic: bool = False,
-        aliases: Sequence[str] = (),
-        reflected: TensorFunction | None = None,
-        spread: bool = False,
-        section: str = "",
-        summary: str = "",
-        formula: str = "",
-        domain: str = "",
-        smooth: str = "",
-        convention: str = "",
-        samples: Sequence[tuple[Any, ...]] | None = (),
-        edges: Sequence[tuple[Any, ...]] | None = (),
-        inside: Predicate | None = None,
-        kink: Predicate | None = None,
-        second_kink: Predicate | None = None,
-    ) -> None:
-        self.name = name
-        self.function = function
-        self.parameters = parameters
-        self.defaults = defaults
-        self.tensors = tensors
-        self.kinds = kinds
-        self.variadic = variadic
-        self.aliases = aliases
-        self.reflected = reflected
-        self.spread = spread
-        self.section = section
-        self.summary = summary
-        self.formula = formula
-        self.domain = domain
-        self.smooth = smooth
-        self.convention = convention
-        self._samples = samples
-        self._edges = edges
-        self.inside = inside
-        self.kink = kink
-        self.second_kink = second_kink
-
-    @property
+    @cached_property
     def samples(self) -> Sequence[tuple[Any, ...]]:
-        """Argument lists inside the domain and away from kinks."""
-        if self._samples is None:
-            from autodiff_cli.autograd.primitives.samples import samples
+        from autodiff_cli.autograd.primitives.samples import samples
 
-            self._samples = samples(self)
-        return self._samples
+        return samples(self)
 
-    @property
+    @cached_property
     def edges(self) -> Sequence[tuple[Any, ...]]:
-        """Argument lists at the boundary of the domain and at kinks."""
-        if self._edges is None:
-            from autodiff_cli.autograd.primitives.samples import edges
+        from autodiff_cli.autograd.primitives.samples import edges
 
-            self._edges = edges(self)
-        return self._edges
+        return edges(self)
 
     @property
     def signature(self) -> str:
         """The signature in the notation of the language, such as ``sum(x, dim=none, keepdim=false)``."""
-        first_default = len(self.parameters) - len(self.defaults)
-        shown = [
-            name if i < first_default else f"{name}={literal(self.defaults[i - first_default])}"
-            for i, name in enumerate(self.parameters)
-        ]
+        optional = zip(self.parameters[self.required :], self.defaults, strict=True)
+        shown = [*self.parameters[: self.required], *(f"{name}={literal(value)}" for name, value in optional)]
         if self.variadic:
             shown[0] = f"{shown[0]}, ..."
         return f"{self.name}({', '.join(shown)})"
@@ -218,63 +132,18 @@ def literal(value: Argument) -> str:
     return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
-def _summary(function: TensorFunction) -> str:
-    """Return the first line of a docstring without its period; a capitalized first word is changed to lower case."""
-    line = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".").replace("`", "")
-    return line[:1].lower() + line[1:] if line[1:2].islower() else line
-
-
-def describe(
-    function: TensorFunction,
-    *,
-    name: str | None = None,
-    parameters: Sequence[str] | None = None,
-    defaults: Sequence[Any] | None = None,
-    tensors: Sequence[str] | None = None,
-    kinds: Mapping[str, Kind] | None = None,
-    variadic: bool = False,
-    methods: Sequence[str] | None = None,
-    operator: str | None = None,
-    **description: Unpack[Description],
-) -> TensorFunction:
-    """Add a function to the language and to ``Tensor``.
-
-    ``Declarations`` calls it for primitives.  Modules call it directly for functions that are composed of other functions; the
-    parameters of such a function are read from its code.
+def register(info: FunctionInfo, methods: Sequence[str] | None, operator: str | None) -> TensorFunction:
+    """Add a function to the language and to ``Tensor``, and return it.
 
     Args:
-        function: the public function.
-        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; by default, derived from the function.
+        info: the function.
         methods: the names of the methods of ``Tensor``; the default is the name and the aliases.
         operator: the operator that the function implements, such as ``add``, including its reflected form.
-        description: see ``FunctionInfo``.
     """
-    written = getattr(function, "__wrapped__", function)
-    primitive = PRIMITIVES.get(function)
-    if primitive is not None:
-        variadic = primitive.of_sequence
-        name, parameters, defaults, kinds = primitive.name, primitive.parameters, primitive.defaults, primitive.kinds
-        tensors = primitive.parameters[: primitive.arity]
-    parameters = tuple(argument_names(written) if parameters is None else parameters)
-    defaults = tuple((written.__defaults__ or ()) if defaults is None else defaults)
-    description.setdefault("section", function.__module__.rpartition(".")[2])
-    function.__doc__ = function.__doc__ or description.get("summary")
-    description.setdefault("summary", _summary(function))
-    description.setdefault("smooth", description.get("domain", ""))
-    info = FunctionInfo(
-        name=name or function.__name__.rstrip("_"),
-        function=function,
-        parameters=parameters,
-        defaults=defaults,
-        tensors=parameters[: len(parameters) - len(defaults)] if tensors is None else tuple(tensors),
-        kinds=getattr(function, "kinds", {}) if kinds is None else kinds,
-        variadic=variadic,
-        **description,
-    )
-    names = (info.name, *info.aliases)
-    for each in names:
-        FUNCTIONS[each] = info
-    if info.tensors and not variadic:
+    function, names = info.function, (info.name, *info.aliases)
+    for name in names:
+        FUNCTIONS[name] = info
+    if info.tensors and not info.variadic:
         for method in names if methods is None else methods:
             setattr(Tensor, method, function)
     if operator is not None:

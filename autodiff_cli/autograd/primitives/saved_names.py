@@ -7,7 +7,7 @@ names them differently, and not always in the same way.  Only the values that au
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.node import OUTPUT, Node
@@ -76,6 +76,22 @@ def saved_name(node: str, name: str) -> str:
     return _AT_NODE.get(node, {}).get(name) or _USUAL.get(name, name)
 
 
+def shown_names(node: str, slots: Sequence[str]) -> list[str]:
+    """Return PyTorch's names of the saved values of a node, and of the values that follow from them.
+
+    Args:
+        node: the name of the node.
+        slots: the names of the saved values in the VJP rules.
+    """
+    computed = [name for name, (slot, _) in _COMPUTED.get(node, {}).items() if slot in slots]
+    return [*(saved_name(node, slot) for slot in slots), *computed]
+
+
+def computed_value(node: str, name: str) -> tuple[str, Callable[[Any], Any]]:
+    """Return the name of the saved value that another value follows from, and the function that computes it."""
+    return _COMPUTED[node][name]
+
+
 def shown_value(node: str, name: str, is_operand: bool, value: Any) -> Any:
     """Return a saved value that is not a tensor in the form that PyTorch shows.
 
@@ -99,36 +115,9 @@ def shown_value(node: str, name: str, is_operand: bool, value: Any) -> Any:
     return value
 
 
-def node_class(name: str, base: type[Node], **attributes: Any) -> Any:
-    """Return a class of nodes, with a property for each saved value.
-
-    Args:
-        name: the name of the class, which is PyTorch's name of the node.
-        base: the class that it is derived from.
-        attributes: the class attributes.
-    """
-    result: Any = type(name, (base,), {"__slots__": (), **attributes})
-    names = [slot for slot, _ in result.saved_slots]
-    shown_names = [saved_name(name, slot) for slot in names]
-    # Hooks run for inputs by their names, then for outputs, as in PyTorch.
-    result.saved_order = sorted(range(len(names)), key=lambda i: (result.saved_slots[i][1] == OUTPUT, shown_names[i]))
-    for i, shown in enumerate(shown_names):
-        setattr(result, f"_saved_{shown}", _value_at(i))
-    for shown, (slot, compute) in _COMPUTED.get(name, {}).items():
-        if slot in names:
-            setattr(result, f"_saved_{shown}", _computed_from(names.index(slot), compute))
-    return result
-
-
-def _value_at(index: int) -> property:
-    def get(node: Node) -> Any:
-        from autodiff_cli.autograd.saved.packing import saved_value
-
-        name, edge = node.saved_slots[index]
-        return shown_value(type(node).__name__, name, edge >= 0, saved_value(node, index))
-
-    return property(get, doc="A saved value.")
-
-
-def _computed_from(index: int, compute: Callable[[Any], Any]) -> property:
-    return property(lambda node: compute(node.saved_entries()[index]), doc="A saved value.")
+def packing_order(node: Node) -> Sequence[int]:
+    """Return the order in which hooks pack the saved values of a node: inputs by their names, then outputs, as in PyTorch."""
+    slots = node.saved_slots
+    if slots[0][0].isdecimal():  # the node of a custom function
+        return range(len(slots))
+    return sorted(range(len(slots)), key=lambda i: (slots[i][1] == OUTPUT, saved_name(type(node).__name__, slots[i][0])))

@@ -9,12 +9,12 @@ zero is not masked: the derivative of ``sqrt(x)*sqrt(x)`` at 0 is nan.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.node import Cotangent, Node
-from autodiff_cli.autograd.primitives.nodes import LinearNode, OpNode, SequenceNode
 from autodiff_cli.autograd.primitives.structural import sum_to, where
 
 
@@ -53,7 +53,7 @@ def mask_contributions(
     unmasked: list[LazyMask | None] = [None] * len(parts)
     if isinstance(cotangent, list) or all(part is None for part in parts):
         return parts, unmasked
-    if node.selects or (mask is not None and _is_linear(node)):
+    if node.selects or (mask is not None and not node.frees):
         return _through(node, cotangent, parts, mask, needed)
     if mask is None:
         return parts, unmasked
@@ -65,11 +65,6 @@ def mask_contributions(
     return parts, unmasked
 
 
-def _is_linear(node: Node) -> bool:
-    """Return whether the VJP rules of a node only move, scale and add elements; such rules do not need saved tensors."""
-    return isinstance(node, (LinearNode, SequenceNode)) or (isinstance(node, OpNode) and not node.frees)
-
-
 def _through(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[LazyMask | None]]:
@@ -78,15 +73,15 @@ def _through(
 
     def pulled_back() -> Contributions:
         ones = np.ones(data.shape, data.dtype)[()] if mask is None else (~np.asarray(mask.mask)).astype(data.dtype)[()]
-        return node.apply_again(ones, needed) if kept is None else node.run_rules(ones, kept, needed)
+        return node.apply_again(ones, needed) if saved is None else node.run_rules(ones, saved, needed)
 
     # The mask of an indexing operation is computed lazily, because it is only used if a later derivative is not finite.  The
     # saved values of the node may be freed before.
-    kept: list[Any] | None = None
-    if mask is None and _is_linear(node):
-        if isinstance(node, OpNode):
-            kept = [getattr(value, "_data", value) for value in node._saved]
-        return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
+    saved: list[Any] | None = None
+    if mask is None and not node.frees:
+        saved = [getattr(value, "_data", value) for value in node._saved]
+        zeros = cache(pulled_back)
+        return parts, [LazyMask(lambda i=i: _zeros_of(zeros()[i])) for i in range(len(parts))]  # type: ignore[misc]
     result = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
     masks = [own if chosen else mask for own, chosen in zip(result, _selected(node, len(result)), strict=True)]
     return [part if of is None else _masked(part, of) for part, of in zip(parts, masks, strict=True)], masks

@@ -108,7 +108,7 @@ class SavedMemory:
         if node._saved is None:
             return []
         values = []
-        for (slot, edge), entry in zip(node.saved_slots, node.saved_entries(), strict=True):
+        for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):
             shown = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:
                 continue

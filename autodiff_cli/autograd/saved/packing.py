@@ -29,6 +29,7 @@ from autodiff_cli.autograd.node import (
     leaf_edge,
     recorded,
 )
+from autodiff_cli.autograd.primitives.saved_names import computed_value, packing_order, saved_name, shown_value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError
 
@@ -155,10 +156,6 @@ class PackedNode(Node):
         entries = zip(self.saved_slots, self._saved or (), strict=False)
         return any(edge == OUTPUT and not isinstance(entry, PackedTensor) for (_, edge), entry in entries)
 
-    def saved_entries(self) -> Sequence[Any]:
-        entries: Sequence[Any] = self._saved
-        return entries
-
     def saved_values(self) -> dict[str, Any]:
         return {name: saved_value(self, i) for i, (name, _) in enumerate(self.saved_slots)}
 
@@ -189,7 +186,7 @@ class PackedNode(Node):
 
     def _unpacked(self) -> list[Any]:
         values: list[Any] = list(self._saved)
-        for i in self.saved_order:
+        for i in packing_order(self):
             entry = values[i]
             edge = self.saved_slots[i][1]
             values[i] = entry.unpack(self) if isinstance(entry, PackedTensor) else recorded(self, entry, edge)
@@ -209,7 +206,7 @@ def _packed_type(node_type: Any) -> Any:
 
 def holds_packed(node: Node) -> bool:
     """Return whether a hook packed a saved tensor of a node, so that reading it calls a hook."""
-    return node._saved is not None and any(isinstance(entry, PackedTensor) for entry in node.saved_entries())
+    return node._saved is not None and any(isinstance(entry, PackedTensor) for entry in node._saved)
 
 
 def pack_saved(node: Node) -> None:
@@ -217,9 +214,9 @@ def pack_saved(node: Node) -> None:
     hooks = hooks_in_effect()
     if hooks is None or not node.saved_slots:
         return
-    entries = list(node.saved_entries())
+    entries = list(node._saved)
     is_packed = False
-    for i in node.saved_order or range(len(entries)):
+    for i in packing_order(node):
         tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
         if tensor is not None:
             entries[i] = PackedTensor(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
@@ -256,13 +253,23 @@ def saved_value(node: Node, index: int) -> Any:
     edge = node.saved_slots[index][1]
     if node._saved is None or isinstance(node._saved, ChangedOutput):
         node.check_saved()
-    entry = node.saved_entries()[index]
+    entry = node._saved[index]
     if isinstance(entry, PackedTensor):
         return entry.unpack(node)
     check_version(entry, node.sequence_nr)
     if edge == OUTPUT:
         return recorded(node, entry, edge)
     return entry
+
+
+def saved_attribute(node: Node, name: str) -> Any:
+    """Return a saved value of a node by PyTorch's name, such as ``self`` for ``_saved_self``."""
+    kind, slots = type(node).__name__, [slot for slot, _ in node.saved_slots]
+    for i, slot in enumerate(slots):
+        if saved_name(kind, slot) == name:
+            return shown_value(kind, slot, node.saved_slots[i][1] >= 0, saved_value(node, i))
+    slot, compute = computed_value(kind, name)
+    return compute(node._saved[slots.index(slot)])
 
 
 class SavedInput:
