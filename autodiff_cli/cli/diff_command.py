@@ -22,10 +22,11 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.wrt("all")
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
+@click.option("--stable", is_flag=True, help="Print the form that keeps its digits, which may be longer.")
 @options.no_limits
 @options.output(use="formula", bare="expressions")
 def command(
-    expr: str, at: tuple[str, ...], const: tuple[str, ...], wrt: str | None, order: int, simplify: bool, out: Output
+    expr: str, at: tuple[str, ...], const: tuple[str, ...], wrt: str | None, order: int, simplify: bool, stable: bool, out: Output
 ) -> None:
     """Print the derivatives of EXPR as expressions that eval and the other commands accept.
 
@@ -40,7 +41,7 @@ def command(
 
     point = bindings(at, "at") if at else None
     source = options.read_expression(expr)
-    result = diff(source, point, bindings(const, "const"), order, options.names(wrt), simplify=simplify)
+    result = diff(source, point, bindings(const, "const"), order, options.names(wrt), simplify=simplify, stable=stable)
 
     def latex() -> str:
         from autodiff_cli.language.latex import latex

@@ -18,7 +18,7 @@ def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, 
     of = ", ".join(map(_symbol, names))
     lines = _equations(f"{_symbol(name)}({of})", parse(expression))
     for k in range(1, order + 1):
-        for term, tree in diff(expression, const=const, order=k, wrt=wrt).trees.items():
+        for term, tree in diff(expression, const=const, order=k, wrt=wrt, stable=True).trees.items():
             lines += _equations(_derivative(_symbol(name), term), tree)
     return "\n".join(
         [

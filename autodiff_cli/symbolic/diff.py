@@ -25,6 +25,7 @@ def diff(
     wrt: Sequence[str] | None = None,
     *,
     simplify: bool = False,
+    stable: bool = False,
 ) -> Derivatives: ...
 @overload
 def diff(x: Tensor, n: int = 1, dim: int = -1) -> Tensor: ...
@@ -34,8 +35,7 @@ def diff(*args: Argument, **kwargs: Argument) -> Any:
     """Return the derivatives of an expression as expressions, or the differences of neighbouring elements of a tensor.
 
     Args:
-        args, kwargs: an expression, ``at``, ``const``, ``order``, ``wrt`` and ``simplify`` (see ``symbolic.differentiate``); or a
-            tensor, ``n`` and ``dim``, as in PyTorch.
+        args, kwargs: an expression and the options of ``symbolic.differentiate``; or a tensor, ``n`` and ``dim``, as in PyTorch.
     """
     if "expression" in kwargs or isinstance(args[0] if args else None, str):
         return named("autodiff_cli.symbolic.differentiate:diff")(*args, **kwargs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,16 @@ from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
+from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
+from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
+from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
 
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
+
+_POINTS = 32
+"""The number of points at which a short form must have the values of the formula that it replaces."""
 
 
 class Derivatives(CommandResult):
@@ -50,13 +57,20 @@ class Derivatives(CommandResult):
     command = "diff"
     tables = "autodiff_cli.report.result_tables:formula_tables"
 
-    def __init__(self, expression: str, order: int, trees: Mapping[Term, Syntax], at: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        expression: str,
+        order: int,
+        trees: Mapping[Term, Syntax],
+        at: Mapping[str, float] | None = None,
+        values: Mapping[Term, float] | None = None,
+    ) -> None:
         self.expression = expression
         self.order = order
         self.trees = dict(trees)
         self.texts = {term: unparse(tree) for term, tree in self.trees.items()}
         self.at = at
-        self.values = {term: _value(text, at) for term, text in self.texts.items()} if at is not None else {}
+        self.values = dict(values or {})
 
     def content(self) -> Record:
         return {
@@ -78,11 +92,20 @@ class Derivatives(CommandResult):
         return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}
 
 
-def _value(text: str, at: Mapping[str, float]) -> float:
-    """Evaluate a formula at a point."""
-    evaluator = Evaluator(text, as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
+def _values(tree: Syntax, at: Mapping[str, Value]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Evaluate a formula at a point, or at the points of arrays."""
+    evaluator = Evaluator(unparse(tree), as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        return float(evaluator.as_tensor(evaluator.run())._data)
+        return np.asarray(evaluator.as_tensor(evaluator.run())._data, dtype=np.float64)
+
+
+def _agree(tree: Syntax, other: Syntax, names: Sequence[str]) -> bool:
+    """Return whether two formulas have equal values at random points at which the other formula is finite."""
+    points = np.random.default_rng(0).uniform(-1, 1, (len(names), _POINTS)) * np.geomspace(0.1, 4, _POINTS)
+    at = dict(zip(names, points, strict=True))
+    values, expected = np.broadcast_arrays(_values(tree, at), _values(other, at))
+    finite = np.isfinite(expected)
+    return bool(np.allclose(values[finite], expected[finite], rtol=1e-6, atol=1e-9))
 
 
 @checks(**at_a_point(), order=COUNT)
@@ -94,6 +117,7 @@ def diff(
     wrt: Sequence[str] | None = None,
     *,
     simplify: bool = False,
+    stable: bool = False,
 ) -> Derivatives:
     """Return all derivatives of one order as expressions of the language.
 
@@ -104,6 +128,7 @@ def diff(
         order: the order of the derivatives, 1 or more.
         wrt: the variables to differentiate with respect to; by default, all variables.
         simplify: whether to simplify the result with SymPy.
+        stable: whether to keep the form that keeps its digits, instead of the shortest form.
 
     Raises:
         UsageError: if the order is below 1, or if a value is not a scalar.
@@ -119,16 +144,24 @@ def diff(
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
     names, by, leaves = variables_and_constants(expression, wrt, const)
     point = None if at is None else _point(names, given_values(at, None, "float64")[0])
-    algebra = Algebra(names)
+    algebra = Algebra(in_written_order(names, parse(expression)))
     try:
-        derivatives = _of_order(algebra, trace(expression, names, leaves, "float64", ScalarTracingEvaluator), by, order)
+        traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
+        accurate = _of_order(algebra, traced(), by, order)
+        short = accurate if stable else _of_order(algebra, traced(), by, order, ShortForms(algebra).shortest)
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
+    trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
+    values = {} if point is None else {term: float(_values(tree, point)) for term, tree in trees.items()}
     if simplify:
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
-        derivatives = simplified(algebra, derivatives)
-    return Derivatives(expression, order, {term: to_tree(formula, names) for term, formula in derivatives.items()}, point)
+        short = simplified(algebra, short)
+    for term, formula in short.items():
+        tree = to_tree(formula, names)
+        if _agree(tree, trees[term], names):
+            trees[term] = tree
+    return Derivatives(expression, order, trees, point, values)
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
@@ -177,8 +210,10 @@ def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotR
     return error
 
 
-def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -> dict[Term, Formula]:
-    """Return the derivatives of one order as formulas."""
+def _of_order(
+    algebra: Algebra, traced: Traced, by: Sequence[str], order: int, rewrite: Callable[[Formula], Formula] = lambda formula: formula
+) -> dict[Term, Formula]:
+    """Return the derivatives of one order as formulas, after each order is rewritten."""
     # The derivatives of each lower order are converted to formulas, so that collected terms are differentiated only once.  This
     # also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
     lower: dict[Term, Traced] = {(): traced}
@@ -192,7 +227,7 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
             if step == order:
                 slopes = lowered(tape, slopes)
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
-                result[*term, name] = formula
+                result[*term, name] = rewrite(formula)
         if step < order:
             lower, count = {}, 0
             for term, formula in result.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias, final
@@ -72,3 +72,8 @@ def children(formula: Formula) -> list[Formula]:
 def in_order(formulas: Iterable[Formula]) -> list[Formula]:
     """Return formulas and all their subformulas in postorder."""
     return postorder(formulas, children)
+
+
+def factors_of(formula: Formula) -> Sequence[tuple[Formula, Exponent]]:
+    """Return the factors of a formula with their exponents; a formula that is not a product is its only factor."""
+    return formula.parts if formula.kind == "product" else ((formula, Fraction(1)),)

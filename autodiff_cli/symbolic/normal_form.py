@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.language.operators import COMPARISONS
 from autodiff_cli.symbolic import constants
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
@@ -189,18 +190,19 @@ class Algebra:
     def _added(self, one: Exponent, other: Exponent) -> Exponent:
         if type(one) is Fraction and type(other) is Fraction:
             return one + other
-        return self._exponent(self.sum([(self._formula(one), Fraction(1)), (self._formula(other), Fraction(1))]))
+        return self.exponent(self.sum([(self._formula(one), Fraction(1)), (self._formula(other), Fraction(1))]))
 
     def _times(self, exponent: Exponent, times: Fraction) -> Exponent:
         if type(exponent) is Fraction:
             return exponent * times
-        return self._exponent(self.sum([(self._formula(exponent), times)]))
+        return self.exponent(self.sum([(self._formula(exponent), times)]))
 
     def _formula(self, exponent: Exponent) -> Formula:
         return exponent if isinstance(exponent, Formula) else self.rational(exponent)
 
     @staticmethod
-    def _exponent(node: Formula) -> Exponent:
+    def exponent(node: Formula) -> Exponent:
+        """Return a formula as an exponent, which is a fraction if the formula is a number."""
         value = node.value
         return value if isinstance(value, Fraction) else node
 
@@ -244,7 +246,7 @@ class Algebra:
             return base
         if exponent.value is not None:
             exponent = self._less_than_constant(exponent.value)
-        return self.product([(base, self._exponent(exponent))])
+        return self.product([(base, self.exponent(exponent))])
 
     def _less_than_constant(self, exponent: Coefficient) -> Formula:
         """Return an exponent, written as ``pi - 1`` if it is a constant minus an integer, as in the derivative of ``x**pi``."""
@@ -262,6 +264,16 @@ class Algebra:
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
+
+    def rebuilt(self, call: Formula, arguments: Sequence[Any]) -> Formula:
+        """Return a call with other arguments."""
+        if call.name == "where":
+            return self.choice(*arguments)
+        if call.name in COMPARISONS:
+            return self.compare(call.name, *arguments)
+        if call.name in ("logical_and", "logical_or"):
+            return self.logic(call.name, arguments)
+        return self.negation(*arguments) if call.name == "logical_not" else self.call(call.name, *arguments)
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
         """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas."""

@@ -138,12 +138,13 @@ class _Builder:
 
 
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
-    """Return the sort key of a factor: constants, variables, functions (by their first variable), and calls such as log(2)."""
+    """Return the sort key of a factor: constants, variables, sums, functions, and calls such as log(2)."""
     inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
     place = min(base.place, inside)
     if place == NOWHERE:
-        return (0 if base.kind == "symbol" else 3, 0, base.number)
-    return (1 if base.kind == "symbol" and not isinstance(exponent, Formula) else 2, place, base.number)
+        return (0 if base.kind == "symbol" else 4, 0, base.number)
+    rank = 3 if isinstance(exponent, Formula) else {"symbol": 1, "sum": 2}.get(base.kind, 3)
+    return (rank, place, base.number)
 
 
 def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:

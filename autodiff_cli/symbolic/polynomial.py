@@ -1,0 +1,208 @@
+"""Polynomials of formulas: sums of monomials, whose bases are symbols, function calls and roots of sums.
+
+The exponents are fractions, and may be negative.  An exponential is a power: the base of ``exp(-2*x)`` is ``exp(x)``, and its
+exponent is -2.  A power with a symbolic exponent is a base of its own, without the numbers in the exponent: ``x**(n - 1)`` has
+the bases ``x**n`` and ``x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import TypeAlias
+
+from autodiff_cli.symbolic.constants import Coefficient
+from autodiff_cli.symbolic.formula import Formula, factors_of
+from autodiff_cli.symbolic.normal_form import Algebra
+
+Monomial: TypeAlias = tuple[tuple[Formula, Fraction], ...]
+Polynomial: TypeAlias = dict[Monomial, Fraction]
+
+MOST_TERMS = 80
+"""The largest number of terms of a polynomial."""
+_MOST_POWER = 12
+
+
+class TooLong(Exception):
+    """A polynomial has too many terms, or coefficients that are not finite."""
+
+
+class Polynomials:
+    """Conversions between formulas of one algebra and polynomials.
+
+    Args:
+        algebra: the algebra that constructs the formulas.
+    """
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+
+    # Factors
+
+    def factors(self, formula: Formula) -> tuple[Fraction, dict[Formula, Fraction]]:
+        """Return the coefficient of a formula and the exponents of its bases."""
+        coefficient = formula.coefficient
+        exponents: dict[Formula, Fraction] = {}
+        for base, exponent in factors_of(formula):
+            if isinstance(exponent, Formula):
+                number, exponent = self._apart(exponent)
+                if number:
+                    exponents[base] = exponents.get(base, Fraction(0)) + number
+                base, exponent = self.algebra.power(base, exponent), Fraction(1)
+            scale, base, exponent = self._primitive(base, exponent)
+            coefficient = coefficient * scale
+            exponents[base] = exponents.get(base, Fraction(0)) + exponent
+        return finite(coefficient), {base: exponent for base, exponent in exponents.items() if exponent}
+
+    def _apart(self, exponent: Formula) -> tuple[Fraction, Formula]:
+        """Split an exponent into a number and a formula without a number."""
+        counts = dict(exponent.parts) if exponent.kind == "sum" else {}
+        number = counts.pop(self.algebra.one, Fraction(0))
+        return (finite(number), self.algebra.sum(counts.items())) if number else (Fraction(0), exponent)
+
+    def _primitive(self, base: Formula, exponent: Fraction) -> tuple[Fraction, Formula, Fraction]:
+        """Return a power as a number times a power of a base that does not have a numeric factor."""
+        if base.is_call("exp"):
+            number, argument = self.content(base.parts[0])
+            return Fraction(1), self.algebra.call("exp", argument), exponent * number
+        if base.kind == "sum" and exponent.denominator == 1 and abs(exponent) <= _MOST_POWER:
+            number, rest = self.content(base)
+            return number**exponent.numerator, rest, exponent
+        return Fraction(1), base, exponent
+
+    def content(self, formula: Formula) -> tuple[Fraction, Formula]:
+        """Split a formula into a number and a formula without a common numeric factor and a leading sign."""
+        if formula.kind == "product":
+            return finite(formula.coefficient), self.algebra.product(formula.parts)
+        if formula.kind != "sum":
+            return Fraction(1), formula
+        number = common_factor([count for _, count in formula.parts])
+        if formula.parts[0][1] < 0:
+            number = -number
+        return number, self.algebra.sum([(term, count / number) for term, count in formula.parts])
+
+    def product(self, exponents: Mapping[Formula, Fraction], coefficient: Fraction = Fraction(1)) -> Formula:
+        """Return the formula of a product of powers."""
+        pairs = []
+        for base, exponent in exponents.items():
+            if base.is_call("exp"):
+                pairs.append((self.algebra.call("exp", self.algebra.sum([(base.parts[0], exponent)])), Fraction(1)))
+            else:
+                pairs.append((base, exponent))
+        return self.algebra.product(pairs, coefficient)
+
+    # Polynomials
+
+    def expanded(self, formula: Formula) -> Polynomial:
+        """Return a formula as a polynomial, in which products and powers of sums are multiplied out.
+
+        Raises:
+            TooLong: if the polynomial has more than 80 terms.
+        """
+        if formula.kind == "sum":
+            result: Polynomial = {}
+            for term, count in formula.parts:
+                add(result, self.expanded_product(*self.factors(term)), finite(count))
+            return result
+        return self.expanded_product(*self.factors(formula))
+
+    def expanded_product(self, coefficient: Fraction, exponents: Mapping[Formula, Fraction]) -> Polynomial:
+        """Return a product of powers as a polynomial."""
+        bases: dict[Formula, Fraction] = {}
+        result: Polynomial = {(): coefficient}
+        for base, exponent in exponents.items():
+            whole = int(exponent) if base.kind == "sum" and exponent >= 1 else 0
+            if whole > _MOST_POWER:
+                raise TooLong
+            if exponent != whole:
+                bases[base] = exponent - whole
+            if whole:
+                inner = self.expanded(base)
+                for _ in range(whole):
+                    result = self.times(result, inner)
+        return self.times(result, {monomial(bases): Fraction(1)})
+
+    def times(self, one: Polynomial, other: Polynomial) -> Polynomial:
+        """Return the product of two polynomials."""
+        result: Polynomial = {}
+        for first, a in one.items():
+            for second, b in other.items():
+                exponents = dict(first)
+                for base, exponent in second:
+                    exponents[base] = exponents.get(base, Fraction(0)) + exponent
+                product = monomial(exponents)
+                if any(base.kind == "sum" and exponent >= 1 for base, exponent in product):
+                    add(result, self.expanded_product(Fraction(1), dict(product)), a * b)
+                else:
+                    add(result, {product: Fraction(1)}, a * b)
+        return result
+
+    def quotient(self, dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
+        """Return the quotient of two polynomials, or ``None`` if the division is not exact."""
+        bases = sorted({base for powers in (*dividend, *divisor) for base, _ in powers}, key=lambda base: base.number)
+
+        def degree(powers: Monomial) -> list[Fraction]:
+            exponents = dict(powers)
+            return [exponents.get(base, Fraction(0)) for base in bases]
+
+        rest, result = dict(dividend), Polynomial()
+        lead = max(divisor, key=degree)
+        least = [min(column) for column in zip(*map(degree, dividend), strict=True)]
+        lowest = [min(column) for column in zip(*map(degree, divisor), strict=True)]
+        for _ in range(MOST_TERMS):
+            if not rest:
+                return result
+            top = max(rest, key=degree)
+            exponents = [a - b for a, b in zip(degree(top), degree(lead), strict=True)]
+            if any(exponent < low - own for exponent, low, own in zip(exponents, least, lowest, strict=True)):
+                return None
+            ratio = monomial(dict(zip(bases, exponents, strict=True)))
+            count = rest[top] / divisor[lead]
+            result[ratio] = count
+            add(rest, self.times({ratio: count}, divisor), Fraction(-1))
+        return None
+
+    def formula(self, polynomial: Polynomial) -> Formula:
+        """Return the formula of a polynomial."""
+        return self.algebra.sum([(self.product(dict(powers)), count) for powers, count in polynomial.items()])
+
+
+def monomial(exponents: Mapping[Formula, Fraction]) -> Monomial:
+    """Return the monomial with the exponents that are not 0."""
+    return tuple(sorted(((base, power) for base, power in exponents.items() if power), key=lambda pair: pair[0].number))
+
+
+def finite(value: Coefficient) -> Fraction:
+    """Return a coefficient that is a fraction.
+
+    Raises:
+        TooLong: if the coefficient is infinite or nan.
+    """
+    if not isinstance(value, Fraction):
+        raise TooLong
+    return value
+
+
+def add(polynomial: Polynomial, other: Polynomial, times: Fraction) -> None:
+    """Add a multiple of another polynomial to a polynomial.
+
+    Raises:
+        TooLong: if the polynomial has more than 80 terms.
+    """
+    for powers, count in other.items():
+        total = polynomial.get(powers, Fraction(0)) + times * count
+        if total:
+            polynomial[powers] = total
+        else:
+            polynomial.pop(powers, None)
+    if len(polynomial) > MOST_TERMS:
+        raise TooLong
+
+
+def common_factor(counts: Iterable[Coefficient]) -> Fraction:
+    """Return the largest positive number of which all numbers are integer multiples."""
+    fractions = [finite(count) for count in counts]
+    top = reduce(gcd, [count.numerator for count in fractions])
+    return Fraction(abs(top), reduce(lcm, [count.denominator for count in fractions]))

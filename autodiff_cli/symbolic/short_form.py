@@ -1,0 +1,327 @@
+"""Short forms of formulas, as a person writes them.
+
+For each part of a formula, several equal forms are built: over one denominator with common factors in front, multiplied out, and
+with identities of functions.  The form with the shortest text is chosen, from the innermost parts to the whole.  The forms are
+equal in exact arithmetic where the original formula is defined; they may lose digits that the original formula keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+
+from autodiff_cli.language.tree import unparse
+from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
+from autodiff_cli.symbolic.normal_form import Algebra
+from autodiff_cli.symbolic.polynomial import Polynomial, Polynomials, TooLong, add, common_factor, monomial
+from autodiff_cli.symbolic.to_tree import to_tree
+
+MOST_SIZE, MOST_FORMS, MOST_LENGTH = 2_000, 1_000, 150
+"""The limits on the size of a formula that is shortened, on the forms tried, and on the length of forms that have forms in turn."""
+_MOST_PASSES = 4
+_ONE, _TWO, _HALF = Fraction(1), Fraction(2), Fraction(1, 2)
+
+_PYTHAGORAS = {"sin": ("cos", 1, -1), "cos": ("sin", 1, -1), "cosh": ("sinh", 1, 1), "sinh": ("cosh", -1, 1)}
+"""For each function, ``(other, a, b)`` of the identity ``f(x)**2 == a + b*other(x)**2``."""
+_PAIRS = {
+    ("sin", "cos", -1): ("tan", 1, _ONE),
+    ("sinh", "cosh", -1): ("tanh", 1, _ONE),
+    ("sin", "cos", 1): ("sin", 2, _HALF),
+    ("sinh", "cosh", 1): ("sinh", 2, _HALF),
+}
+"""For ``f(x)*g(x)**p`` with the key ``(f, g, p)``, ``(h, n, c)`` of the equal formula ``c*h(n*x)``."""
+
+
+class ShortForms:
+    """A search for the shortest form of each part of formulas.
+
+    Args:
+        algebra: the algebra that constructed the formulas.
+    """
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+        self.polynomials = Polynomials(algebra)
+        self.chosen: dict[Formula, Formula] = {}
+        self.lengths: dict[Formula, int] = {}
+        self.remaining = 0
+
+    def length(self, formula: Formula) -> int:
+        """Return the number of characters of a formula, without spaces."""
+        if formula not in self.lengths:
+            self.lengths[formula] = len(unparse(to_tree(formula)).replace(" ", ""))
+        return self.lengths[formula]
+
+    def shortest(self, formula: Formula) -> Formula:
+        """Return an equal formula whose text is at most as long: the shortest that the search reaches."""
+        if formula.size > MOST_SIZE:
+            return formula
+        self.remaining = MOST_FORMS
+        for _ in range(_MOST_PASSES):
+            for part in in_order([formula]):
+                if part not in self.chosen:
+                    self.chosen[part] = self._improved(self._rebuilt(part))
+            if self.chosen[formula] is formula:
+                break
+            formula = self.chosen[formula]
+        return formula
+
+    def _improved(self, formula: Formula) -> Formula:
+        """Replace a formula by the shortest of its forms and their forms, as long as it becomes shorter."""
+        while True:
+            forms = [formula, *self._forms(formula)]
+            for form in dict.fromkeys(forms[1:]):
+                forms += self._forms(form) if self.length(form) <= min(1.5 * self.length(formula), MOST_LENGTH) else []
+            best = min(forms, key=self.length)
+            if best is formula:
+                return formula
+            formula = best
+
+    def _rebuilt(self, formula: Formula) -> Formula:
+        """Return a formula with the chosen forms of its parts."""
+        if formula.kind == "sum":
+            return self.algebra.sum([(self.chosen[term], count) for term, count in formula.parts])
+        if formula.kind == "product":
+            pairs = [
+                (self.chosen[base], self.algebra.exponent(self.chosen[exponent]) if isinstance(exponent, Formula) else exponent)
+                for base, exponent in formula.parts
+            ]
+            return self.algebra.product(pairs, formula.coefficient)
+        if formula.kind == "call":
+            parts = [self.chosen[part] if isinstance(part, Formula) else part for part in formula.parts]
+            return self.algebra.rebuilt(formula, parts)
+        return formula
+
+    def _forms(self, formula: Formula) -> Iterator[Formula]:
+        """Return equal forms of a formula."""
+        for form in {"sum": _SUM_FORMS, "product": _PRODUCT_FORMS}.get(formula.kind, ()):
+            with suppress(TooLong):
+                for result in form(self, formula):
+                    self.remaining -= 1
+                    if self.remaining < 0:
+                        return
+                    yield result
+
+    def _multiplied_out(self, formula: Formula) -> Iterator[Formula]:
+        """Multiply products and powers of sums out."""
+        for polynomial in self._variants(self.polynomials.expanded(formula)):
+            yield self.polynomials.formula(polynomial)
+
+    # Sums
+
+    def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
+        """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
+        for rewrite in (_unchanged, _as_sine_and_cosine, _as_signs):
+            terms = [self.polynomials.factors(rewrite(self, term)) for term, _ in formula.parts]
+            counts = [count for _, count in formula.parts]
+            common = _common_exponents([exponents for _, exponents in terms])
+            numerator: Polynomial = {}
+            for (coefficient, exponents), count in zip(terms, counts, strict=True):
+                rest = {base: exponents.get(base, Fraction(0)) - common.get(base, 0) for base in (*exponents, *common)}
+                add(numerator, self.polynomials.expanded_product(coefficient, {b: e for b, e in rest.items() if e}), count)
+            for variant in self._variants(numerator):
+                yield self._fraction(common, variant)
+
+    def _fraction(self, common: Mapping[Formula, Fraction], numerator: Polynomial) -> Formula:
+        """Return a product of powers times a polynomial, after powers that divide the polynomial are cancelled."""
+        if not numerator:
+            return self.algebra.zero
+        exponents = dict(common)
+        for base in [base for base, exponent in exponents.items() if exponent < 0 and base.kind == "sum"]:
+            divisor = self.polynomials.expanded(base)
+            while exponents[base] < 0 and (quotient := self.polynomials.quotient(numerator, divisor)) is not None:
+                numerator = quotient
+                exponents[base] += 1
+        outside = _common_exponents([dict(powers) for powers in numerator])
+        number = common_factor(numerator.values())
+        inside = self.polynomials.times(numerator, {monomial({base: -exponent for base, exponent in outside.items()}): 1 / number})
+        for base, exponent in outside.items():
+            exponents[base] = exponents.get(base, Fraction(0)) + exponent
+        rest = self.polynomials.formula(inside)
+        return self.algebra.product([(self.polynomials.product(exponents, number), _ONE), (rest, _ONE)])
+
+    def _variants(self, polynomial: Polynomial) -> Iterator[Polynomial]:
+        """Return a polynomial, and forms of it by ``sin(x)**2 + cos(x)**2 == 1`` and by the formulas of double angles."""
+        yield polynomial
+        calls = dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call(*_PYTHAGORAS))
+        for base in calls:
+            other, constant, factor = _PYTHAGORAS[base.name]
+            square = {(): Fraction(constant), ((self.algebra.call(other, *base.parts), _TWO),): Fraction(factor)}
+            result = polynomial
+            while any(dict(powers).get(base, 0) >= _TWO for powers in result):
+                result = self._substituted(result, base, square)
+            if result is not polynomial:
+                yield result
+        for base in calls:
+            if base.name in ("cos", "cosh"):
+                yield from self._double_angle(polynomial, base)
+
+    def _substituted(self, polynomial: Polynomial, base: Formula, square: Polynomial) -> Polynomial:
+        """Replace a square of a base in each monomial that has it by a polynomial."""
+        result: Polynomial = {}
+        for powers, count in polynomial.items():
+            exponents = dict(powers)
+            if exponents.get(base, 0) < _TWO:
+                add(result, {powers: _ONE}, count)
+            else:
+                rest = monomial({**exponents, base: exponents[base] - _TWO})
+                add(result, self.polynomials.times({rest: _ONE}, square), count)
+        return result
+
+    def _double_angle(self, polynomial: Polynomial, cosine: Formula) -> Iterator[Polynomial]:
+        """Replace the squares of a cosine by the cosine of the double angle: ``cos(x)**2 == (1 + cos(2*x))/2``."""
+        (argument,) = cosine.parts
+        double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
+        square = {(): _HALF, ((double, _ONE),): _HALF}
+        sine = self.algebra.call("sin" if cosine.name == "cos" else "sinh", argument)
+        minus = {(): -_HALF if cosine.name == "cosh" else _HALF, ((double, _ONE),): -_HALF if cosine.name == "cos" else _HALF}
+        result = self._substituted(self._substituted(polynomial, cosine, square), sine, minus)
+        if result != polynomial:
+            yield result
+
+    # Products
+
+    def _nested_fractions(self, formula: Formula) -> Iterator[Formula]:
+        """Write a sum that is a factor over one denominator, as in ``1/(x*(1/x + 1))``, which is ``1/(x + 1)``."""
+        for base, exponent in formula.parts:
+            if base.kind == "sum" and isinstance(exponent, Fraction) and exponent.denominator == 1:
+                for fraction in self._over_one_denominator(base):
+                    yield self._replaced(formula, (base,), fraction, exponent)
+
+    def _pairs_multiplied(self, formula: Formula) -> Iterator[Formula]:
+        """Multiply two sums with equal exponents out, as in ``1/((1 - x)*(1 + x))``, which is ``1/(1 - x**2)``."""
+        sums = [(base, exponent) for base, exponent in formula.parts if base.kind == "sum" and isinstance(exponent, Fraction)]
+        for i, (first, exponent) in enumerate(sums):
+            for second, other in sums[i + 1 :]:
+                if exponent == other:
+                    product = self.polynomials.expanded_product(_ONE, {first: _ONE, second: _ONE})
+                    yield self._replaced(formula, (first, second), self.polynomials.formula(product), exponent)
+
+    def _roots_together(self, formula: Formula) -> Iterator[Formula]:
+        """Write a product of square roots as the square root of a product."""
+        for half in (_HALF, -_HALF):
+            bases = [base for base, exponent in formula.parts if exponent == half]
+            if len(bases) > 1:
+                product = self.algebra.product([(base, _ONE) for base in bases])
+                yield self._replaced(formula, bases, product, half)
+
+    def _squares_of_hypot(self, formula: Formula) -> Iterator[Formula]:
+        """Write ``hypot(x, y)**2`` as ``x**2 + y**2``."""
+        pairs: list[tuple[Formula, Exponent]] = []
+        for base, exponent in formula.parts:
+            if base.is_call("hypot") and isinstance(exponent, Fraction) and exponent % 2 == 0:
+                squares = self.algebra.sum([(self.algebra.product([(part, _TWO)]), _ONE) for part in base.parts])
+                base, exponent = self.shortest(squares), exponent / 2
+            pairs.append((base, exponent))
+        yield self.algebra.product(pairs, formula.coefficient)
+
+    def _exponentials(self, formula: Formula) -> Iterator[Formula]:
+        """Write a product of exponentials as one, and move an exponential into or out of a sum."""
+        arguments = [base.parts[0] for base, exponent in formula.parts if base.is_call("exp") and exponent == 1]
+        if len(arguments) > 1:
+            rest = [pair for pair in formula.parts if not (pair[0].is_call("exp") and pair[1] == 1)]
+            whole = self.algebra.call("exp", self.algebra.sum([(argument, _ONE) for argument in arguments]))
+            yield self.algebra.product([*rest, (whole, _ONE)], formula.coefficient)
+        for base, exponent in formula.parts:
+            if base.kind != "sum" or not isinstance(exponent, Fraction) or exponent.denominator != 1:
+                continue
+            polynomial = self.polynomials.expanded(base)
+            for factor, power in _powers_of_exponentials(polynomial):
+                inside = self.polynomials.times(polynomial, {((factor, -power),): _ONE})
+                outside = self.polynomials.product({factor: power * exponent})
+                rest = [(one, own) for one, own in formula.parts if one is not base]
+                coefficient, exponents = self.polynomials.factors(
+                    self.algebra.product([*rest, (outside, _ONE)], formula.coefficient)
+                )
+                yield self.algebra.product(
+                    [(self.polynomials.product(exponents, coefficient), _ONE), (self.polynomials.formula(inside), exponent)]
+                )
+
+    def _identities(self, formula: Formula) -> Iterator[Formula]:
+        """Apply identities of two functions of one argument: ``sin(x)/cos(x)``, ``sin(x)*cos(x)``, ``x*sign(x)``."""
+        exponents = {base: exponent for base, exponent in formula.parts if isinstance(exponent, Fraction)}
+        for base, exponent in exponents.items():
+            for (name, second, power), (result, times, factor) in _PAIRS.items():
+                if base.is_call(name) and exponent.denominator == 1:
+                    (argument,) = base.parts
+                    other = self.algebra.call(second, argument)
+                    if exponents.get(other) == power * exponent:
+                        call = self.algebra.call(result, self.algebra.sum([(argument, Fraction(times))]))
+                        yield self._replaced(formula, (base, other), call, exponent, factor**exponent.numerator)
+            if base.is_call("sign") and exponents.get(base.parts[0]) == exponent == 1:
+                yield self._replaced(formula, (base, base.parts[0]), self.algebra.call("abs", *base.parts), exponent)
+        yield _as_signs(self, formula)
+
+    def _replaced(
+        self, formula: Formula, bases: Sequence[Formula], base: Formula, exponent: Fraction, factor: Fraction = _ONE
+    ) -> Formula:
+        """Return a product in which a power of another base replaces the powers of some bases."""
+        rest = [pair for pair in formula.parts if pair[0] not in bases]
+        return self.algebra.product([*rest, (base, exponent)], formula.coefficient * factor)
+
+
+_SUM_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
+    ShortForms._multiplied_out,
+    ShortForms._over_one_denominator,
+)
+_PRODUCT_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
+    ShortForms._multiplied_out,
+    ShortForms._nested_fractions,
+    ShortForms._pairs_multiplied,
+    ShortForms._roots_together,
+    ShortForms._squares_of_hypot,
+    ShortForms._exponentials,
+    ShortForms._identities,
+)
+
+
+def _powers_of_exponentials(polynomial: Polynomial) -> Iterator[tuple[Formula, Fraction]]:
+    """Return the smallest, the middle and the largest power of each exponential in a polynomial."""
+    for base in dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call("exp")):
+        exponents = [dict(powers).get(base, Fraction(0)) for powers in polynomial]
+        least, most = min(exponents), max(exponents)
+        yield from ((base, power) for power in dict.fromkeys([least, (least + most) / 2, most]) if power)
+
+
+def _common_exponents(monomials: Sequence[Mapping[Formula, Fraction]]) -> dict[Formula, Fraction]:
+    """Return the exponents of the powers that divide all monomials; exponentials have no smallest power but 0."""
+    result: dict[Formula, Fraction] = {}
+    for base in dict.fromkeys(base for exponents in monomials for base in exponents):
+        powers = [exponents.get(base, Fraction(0)) for exponents in monomials]
+        least = min(powers) if not base.is_call("exp") or min(powers) > 0 else min(max(powers), Fraction(0))
+        if least:
+            result[base] = least
+    return result
+
+
+# Rewriting of factors
+
+
+def _unchanged(search: ShortForms, formula: Formula) -> Formula:
+    return formula
+
+
+def _as_sine_and_cosine(search: ShortForms, formula: Formula) -> Formula:
+    """Write ``tan(x)`` as ``sin(x)/cos(x)``."""
+    pairs: list[tuple[Formula, Exponent]] = []
+    for base, exponent in factors_of(formula):
+        if base.is_call("tan") and isinstance(exponent, Fraction):
+            pairs += [(search.algebra.call("sin", *base.parts), exponent), (search.algebra.call("cos", *base.parts), -exponent)]
+        else:
+            pairs.append((base, exponent))
+    return search.algebra.product(pairs, formula.coefficient)
+
+
+def _as_signs(search: ShortForms, formula: Formula) -> Formula:
+    """Write ``abs(x)`` as ``x*sign(x)``, and ``sign(x)**2`` as 1."""
+    signs: dict[Formula, Fraction] = {}
+    pairs: list[tuple[Formula, Exponent]] = []
+    for base, exponent in factors_of(formula):
+        if base.is_call("abs", "sign") and isinstance(exponent, Fraction) and exponent.denominator == 1:
+            sign = search.algebra.call("sign", *base.parts)
+            signs[sign] = signs.get(sign, Fraction(0)) + exponent
+            pairs += [(base.parts[0], exponent)] if base.name == "abs" else []
+        else:
+            pairs.append((base, exponent))
+    return search.algebra.product([*pairs, *((sign, exponent % 2) for sign, exponent in signs.items())], formula.coefficient)
