@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1740,
     "script": 1610,
     "solvers": 12370,
-    "symbolic": 1500,
+    "symbolic": 2130,
     "utils": 300,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -20,7 +20,7 @@ _SECTIONS = {
     "Checks": "claim verify | digits strict",
     "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify | quiet_notes no_limits help help_all",
+    "Other": "simplify stable | quiet_notes no_limits help help_all",
     "Speed": "| compiling fast",
     "Cluster": "| engine threads partition_bytes",
 }

@@ -167,7 +167,7 @@ def by_diff(call: Call) -> Answers:
     """Of the formulas that ``diff`` prints."""
     answers: Answers = {}
     for order in (1, 2):
-        for term, text in diff(call.expression, wrt=list(call.columns), order=order).texts.items():
+        for term, text in diff(call.expression, wrt=list(call.columns), order=order, stable=True).texts.items():
             before, separator, last = text.rpartition("; ")
             program = ad.compile(f"{before}{separator}({last}) + 0*({' + '.join(call.columns)})", [], order=0)
             answers[term] = np.asarray(program(**call.columns)["value"])
