@@ -244,16 +244,15 @@ def test_a_pipe_from_fit_and_from_propagate(tmp_path: object) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,2\n3,4\n", "not symmetric"),
-        ("a,b\n-1,0\n0,1\n", "negative"),
-        ("a,b\n1,nan\nnan,1\n", "is nan"),
-        ("a,b\n1\n", "matrix"),
-        ("a,a\n1,0\n0,1\n", "same name"),
-        (",a,b\na,1,0\nc,0,1\n", "different names"),
-        ("", "empty"),
+        ('{"a": {"a": 1, "b": 2}, "b": {"a": 3, "b": 4}}', "not symmetric"),
+        ('{"a": {"a": -1, "b": 0}, "b": {"a": 0, "b": 1}}', "negative"),
+        ('{"a": {"a": 1, "b": "nan"}, "b": {"a": "nan", "b": 1}}', "is nan"),
+        ('{"a": {"a": 1}, "b": {"b": 1}}', "does not contain"),
+        ("[1, 2]", "does not contain"),
+        ("", "not valid JSON"),
         ('{"a": {"a": "x"}}', "does not contain"),
         ('{"a": ', "not valid JSON"),
-        ("a,b\n1,2\n2,1\n", "negative eigenvalue"),
+        ('{"a": {"a": 1, "b": 2}, "b": {"a": 2, "b": 1}}', "negative eigenvalue"),
     ],
 )
 def test_files_without_a_covariance_matrix(text: str, words: str) -> None:
@@ -264,12 +263,10 @@ def test_files_without_a_covariance_matrix(text: str, words: str) -> None:
 
 
 def test_a_file_with_a_covariance_matrix() -> None:
-    for text in ("a,b\n0.01,0.002\n0.002,0.04\n", ",a,b\na,0.01,0.002\nb,0.002,0.04\n",
-                 '{"names": ["a", "b"], "covariance": [[0.01, 0.002], [0.002, 0.04]]}',
-                 '{"a": {"a": 0.01, "b": 0.002}, "b": {"a": 0.002, "b": 0.04}}'):  # fmt: skip
-        out = streams('autodiff propagate "a + b" --at a=1,b=1 --cov - -q', text)[0]
-        assert [*map(float, out.split())] == pytest.approx([2, math.sqrt(0.054)])
-    out, err, code = streams('autodiff propagate "a + b" --cov -', "a,b\n1,0\n0,1\n")
+    text = '{"a": {"a": 0.01, "b": 0.002}, "b": {"a": 0.002, "b": 0.04}}'
+    out = streams('autodiff propagate "a + b" --at a=1,b=1 --cov - -q', text)[0]
+    assert [*map(float, out.split())] == pytest.approx([2, math.sqrt(0.054)])
+    out, err, code = streams('autodiff propagate "a + b" --cov -', text)
     assert (out, code) == ("", 2)
     assert "no value for 'a' and 'b'" in err
 

@@ -47,7 +47,7 @@ _inputs = options.together(
     click.option(
         "--cov",
         metavar="FILE",
-        help="File of a covariance matrix with names: CSV, JSON, or the JSON of fit; - reads standard input.",
+        help="JSON file of a covariance matrix with names, or of the result of fit; - reads standard input.",
     ),
 )
 

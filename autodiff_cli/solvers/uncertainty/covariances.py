@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.errors import DataError, NotSolved, setting
 from autodiff_cli.language.source_text import display_name, text
-from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 _SLACK = 1e-9
 """The largest relative difference of two entries that should be equal."""
-_FORMS = 'a CSV table with a header of names, {"a": {"a": 1, "b": 0}, ...}, or the output of fit or propagate as JSON'
+_FORMS = '{"a": {"a": 1, "b": 0}, ...}, or the output of fit or propagate as JSON'
 
 
 class Estimates(NamedTuple):
@@ -63,8 +61,6 @@ def covariance(given: Covariance) -> Estimates:
     if isinstance(given, str):
         path = None if given == "-" else given
         where, content = display_name(path), text(path)
-        if not content.lstrip().startswith("{"):
-            return _checked(_from_rows(csv.reader(content.splitlines()), where), where)
         try:
             document = json.loads(content)
         except ValueError as error:
@@ -73,9 +69,10 @@ def covariance(given: Covariance) -> Estimates:
         where = setting("cov")
         document = given.to_dict() if isinstance(given, CommandResult) else dict(given)
     try:
-        return _checked(_from_object(document), where)
+        known = _from_object(document)
     except (TypeError, ValueError, KeyError, AttributeError):
         raise DataError(f"{where} does not contain a covariance matrix with names", hint=f"use {_FORMS}") from None
+    return _checked(known, where)
 
 
 def _from_object(document: Mapping[str, Any]) -> Estimates:
@@ -88,10 +85,6 @@ def _from_object(document: Mapping[str, Any]) -> Estimates:
         return _from_table(table, {each["name"]: float(each["value"]) for each in outputs}, dof)
     table = document.get("covariance", document)
     values = document.get("values", {}) if "covariance" in document else {}
-    if "names" in document:
-        names = [str(name) for name in document["names"]]
-        values = dict(zip(names, values, strict=True)) if isinstance(values, list) else values
-        return Estimates(names, np.array(table, float), {name: float(value) for name, value in values.items()}, {})
     return _from_table(table, {name: float(value) for name, value in values.items()}, {})
 
 
@@ -114,30 +107,9 @@ def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -
     return Estimates([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
 
 
-def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Estimates:
-    result = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    if not result:
-        raise DataError(f"{where} is empty", hint=f"use {_FORMS}")
-    head, *body = result
-    labelled = bool(body) and len(body[0]) == len(body) + 1
-    names = head[1:] if labelled and len(head) == len(body[0]) else head
-    if labelled and [row[0] for row in body] != names:
-        raise DataError(f"the rows and the columns of {where} have different names", hint="use the same names in the same order")
-    try:
-        matrix = np.array([[float(cell) for cell in (row[1:] if labelled else row)] for row in body])
-    except ValueError as error:
-        raise DataError(f"{where} does not contain a matrix: {error}", hint=f"use {_FORMS}") from None
-    return Estimates(names, matrix, {}, {})
-
-
 def _checked(known: Estimates, where: str) -> Estimates:
-    """Return a covariance matrix that is square, symmetric and finite, and whose variances are not negative."""
+    """Return a covariance matrix that is symmetric and finite, and whose variances are not negative."""
     names, matrix = known.names, known.matrix
-    if matrix.shape != (len(names), len(names)):
-        shape = " x ".join(map(str, matrix.shape))
-        raise DataError(f"{where} has {plural(len(names), 'name')} and a matrix of {shape} numbers", hint=f"use {_FORMS}")
-    if len(set(names)) < len(names):
-        raise DataError(f"{where} has two quantities of the same name: {', '.join(names)}", hint="name each quantity once")
     for i, j in np.argwhere(~np.isfinite(matrix))[:1]:
         message = f"the covariance of {names[i]} and {names[j]} in {where} is {matrix[i, j]}"
         raise DataError(message, hint="every entry must be a number")
