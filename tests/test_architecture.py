@@ -56,7 +56,7 @@ BUDGETS = {
     "numerics": 4480,
     "ops": 6950,
     "optim": 360,
-    "plotting": 2365,
+    "plotting": 2275,
     "precise": 2210,
     "report": 1580,
     "root": 1740,

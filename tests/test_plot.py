@@ -428,51 +428,26 @@ def test_a_path_is_drawn_on_a_curve(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "low", "high", "inside", "outside"),
+    ("expression", "low", "high"),
     [
-        ("sin(x)", -10, 10, [-6.28, 6.28], []),
-        ("sin(100*x)", -0.1, 0.1, [-0.0628, 0.0628], []),
-        ("x**2", -5, 5, [-1, 1], []),
-        ("exp(x)", -5, 5, [-1, 1], []),
-        ("7", -5, 5, [-1, 1], []),
-        ("1/x", -5, 5, [-1, 1], []),
-        ("log(x)", 0, 5, [1, 2], [-0.01]),
-        ("log(x - 3)", 3, 10, [4], [2.99]),
-        ("sqrt(4 - x**2)", -2, 2, [-1.99, 1.99], [2.01]),
-        ("asin(x)", -1, 1, [-0.99, 0.99], []),
-        ("(x - 1000)**2", -2000, 4000, [900, 1100], []),
-        ("(x - 1e-3)**2", -0.01, 0.01, [0.0005, 0.0015], []),
-        ("x**3 - 40*x", -40, 40, [-6.4, 6.4], []),
-        ("x**3/(exp(x) - 1)", -10, 20, [0.5, 2.9, 5], []),
-        ("4*((1/x)**12 - (1/x)**6)", -10, 10, [1, 1.2, 1.5], []),
-        ("tan(x)", -10, 10, [-1.6, 1.6], []),
-        ("log(-1 - x**2)", -5, 5, [0], []),
+        ("sin(x)", -5, 5),
+        ("1/x", -5, 5),
+        ("log(x)", 0, 5),
+        ("log(x - 3)", 3, 5),
+        ("sqrt(4 - x**2)", -2, 2),
+        ("asin(x)", -1, 1),
+        ("log(-1 - x**2)", -5, 5),
+        ("log(x), sqrt(-x)", -5, 5),
     ],
 )
-def test_the_default_range_is_where_something_happens(
-    expression: str, low: float, high: float, inside: list[float], outside: list[float]
-) -> None:
-    found = json.loads(run(f'autodiff plot "{expression} + 0*x" --json --quiet-notes'))
-    first, last = found["over"]["x"]
-    assert low <= first < last <= high
-    assert all(first <= place <= last for place in inside)
-    assert not any(first <= place <= last for place in outside)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_default_range_contains_the_roots_of_a_polynomial(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    roots = draw.normal(size=3) * 10.0 ** draw.uniform(-2, 3)
-    product = "*".join(f"(x - ({root!r}))" for root in roots.tolist())
-    first, last = json.loads(run(f'autodiff plot "{product}" --json --quiet-notes'))["over"]["x"]
-    assert first < roots.min() < roots.max() < last
-    assert last - first < 10 * max(np.ptp(roots), abs(roots).max())
+def test_the_default_range_is_where_the_value_exists(expression: str, low: float, high: float) -> None:
+    found = json.loads(run(f'autodiff plot "{expression}" --json --quiet-notes'))
+    assert found["over"]["x"] == [low, high]
 
 
 def test_the_default_range_is_said() -> None:
-    assert "note: the range of t is -7 to 7\n" in run('autodiff plot "sin(t)" -q')
+    assert "note: the range of t is -5 to 5\n" in run('autodiff plot "sin(t)" -q')
     assert "note: the range of y is -3 to 3\n" in run('autodiff plot "x*y" -q')
-    assert json.loads(run('autodiff plot "sin(x), x - 50" --json --quiet-notes'))["over"]["x"][1] >= 100
 
 
 CURVES = "a = 2; u = sin(x); u, a*cos(x), floor(x), 1/x"

@@ -21,7 +21,7 @@ _PICTURES = ("svg", "png", "pdf")
     "--over",
     multiple=True,
     metavar="NAME=FROM:TO",
-    help="Range to plot over; x=-pi:pi:500 sets 500 samples.  [default: where something happens]",
+    help="Range to plot over; x=-pi:pi:500 sets 500 samples.  [default: -5 to 5]",
 )
 @options.at
 @options.const

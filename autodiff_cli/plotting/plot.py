@@ -70,7 +70,7 @@ def plot(
     Args:
         expression: a program of the language whose result is one number, or that ends with several numbers: ``sin(x), cos(x)``.
         over: the range of each variable, as ``(low, high)`` or as a text such as ``"0:2*pi"`` or ``"0:1:500"``, which sets 500
-            samples; or texts such as ``"x=0:1"``; by default, ranges in which something happens.
+            samples; or texts such as ``"x=0:1"``; by default, -5 to 5.
         at, const: the values of all other variables.
         order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two, 0 for several
             expressions; by default 1 if possible, and 0 on a logarithmic axis of values.

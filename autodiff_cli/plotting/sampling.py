@@ -20,7 +20,6 @@ from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
-from autodiff_cli.plotting.default_range import default_range
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
 from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource, Scale
 from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SAMPLES = 401
+NEAR = 5.0
+"""The default range of a variable extends to this distance from 0."""
 SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
 MOST_ROWS = 250
@@ -152,21 +153,17 @@ def _compiled(program: str, over: Sequence[Range], fixed: Mapping[str, object], 
 
 
 def _default_ranges(outputs: Sequence[_Output], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
-    """Return a range for each variable in which something happens to at least one of the outputs."""
+    """Return a range for each variable, in which at least one of the outputs exists."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
+    name = names[0]
     if "x" in log:
-        return [Range(names[0], 0.01, 100.0)]
-    name, ends = names[0], []
-    wanted = [output_name((name,) * k) for k in range(3)]
-    for output in outputs:
-        program = _compiled(output.program, [Range(name, -1, 1)], fixed, 2)
-        ends.append(default_range(partial(_at, program, name, wanted)))
-    return [Range(name, min(low for low, _ in ends), max(high for _, high in ends))]
-
-
-def _at(program: Compiled, name: str, wanted: Sequence[str], x: Floats) -> Floats:
-    return _curves(program, {name: x}, wanted)
+        return [Range(name, 0.01, 100.0)]
+    points = even(-NEAR, NEAR, SAMPLES)
+    with np.errstate(all="ignore"):
+        values = [_curves(_compiled(output.program, [], fixed, 0), {name: points}, ["value"]) for output in outputs]
+    inside = points[~np.isnan(np.concatenate(values)).all(axis=0)]
+    return [Range(name, float(inside[0]), float(inside[-1])) if len(inside) > 1 else Range(name, -NEAR, NEAR)]
 
 
 def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
