@@ -25,30 +25,29 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
+def opened(path: str | None) -> Iterator[BinaryIO]:
     """Open a file for writing bytes; the file gets its name at exit, and is removed after an error.
 
     Args:
         path: the path or URL of the file; ``None`` for standard output.  Files that are not regular, such as pipes, are written
             directly.
-        goes_back: whether the writer seeks to the beginning of the file at the end.
 
     Raises:
         FileError: if the file cannot be written.
     """
     if path is None:
         out = _standard_output()
-        yield from _forwards(out, goes_back)
+        yield out
         out.flush()
         return
     if storage.is_url(path):
         with terminable(), storage.created(path) as file:
-            yield from _forwards(file, goes_back)
+            yield file
         return
     with _system_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):  # the real path of a pipe is not a path
             with open(path, "wb") as file:
-                yield from _forwards(file, goes_back)
+                yield file
             return
         target = os.path.realpath(path)
         with terminable():
@@ -63,20 +62,6 @@ def write(path: str, data: bytes) -> None:
     """
     with opened(path) as file:
         file.write(data)
-
-
-def _forwards(file: BinaryIO, goes_back: bool) -> Iterator[BinaryIO]:
-    """Yield a file; if ``goes_back`` is true, yield a seekable temporary file, and copy it to the file at the end."""
-    if not goes_back:
-        yield file
-        return
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryFile() as copy:
-        yield cast("BinaryIO", copy)
-        copy.seek(0)
-        shutil.copyfileobj(copy, file, 1 << 20)
 
 
 def _replaced(target: str) -> Iterator[BinaryIO]:

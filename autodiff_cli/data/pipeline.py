@@ -109,7 +109,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
         if inputs.unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
         with (
-            output.opened(target, writer.goes_back) as out,
+            output.opened(target) as out,
             compressed(out, None if writer.binary else target) as file,
             closing(writer),
         ):

@@ -254,13 +254,11 @@ class Writer:
     Attributes:
         text: whether kept columns of text files stay text.
         raw: the form of rows that are copied unchanged; see ``Reader.form``.
-        goes_back: whether the writer seeks to the beginning of the file at the end.
         binary: whether the format is binary.
     """
 
     text = False
     raw = ""
-    goes_back = False
     _file: BinaryIO
 
     def __init__(self, style: OutputStyle) -> None:

@@ -170,7 +170,7 @@ def _write_types(job: Job, first: RowMap, source: Reader) -> None:
     if not job.has_types:
         return
     out = writer(job.part_style)
-    with output.opened(job.types_path, out.goes_back) as file, closing(out):
+    with output.opened(job.types_path) as file, closing(out):
         out.begin(file, first.kept, first.results, source)
         *_, rows = next(encoded(first, source, out, 1))
         out.write(rows)
@@ -184,7 +184,7 @@ def _no_part(index: int) -> None:
 @contextmanager
 def _joined(job: Job, out: Writer, target: str | None, source: Reader) -> Iterator[Callable[[int], None]]:
     """Open the output, and yield the function that adds the part of a partition; it is called in the order of the partitions."""
-    with output.opened(target, out.goes_back) as file, closing(out):
+    with output.opened(target) as file, closing(out):
         if job.types is not None:
             out.take_types(job.types)
         out.begin(file, job.mapping.kept, job.mapping.results, source)

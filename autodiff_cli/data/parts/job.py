@@ -169,7 +169,7 @@ class Job:
         tally, path, checked = Tally(), self.path(index), -_CHECKED_EACH
         with closing(self.partitions[index].open()) as source, closing(self.writer()) as out:
             packed = path if self.template and not out.binary else None
-            with output.opened(path, out.goes_back) as raw, compressed(raw, packed) as file:
+            with output.opened(path) as raw, compressed(raw, packed) as file:
                 check_same(self.mapping, source, out, self.first)
                 out.begin(file, self.mapping.kept, self.mapping.results, source)
                 if not self.template:

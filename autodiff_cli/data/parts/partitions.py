@@ -25,7 +25,6 @@ from autodiff_cli.language.source_text import display_name
 if TYPE_CHECKING:
     from autodiff_cli.data.readers.arrow import ArrowReader
     from autodiff_cli.data.readers.lines import TextReader
-    from autodiff_cli.data.readers.npy import NpyReader
 
 Made = TypeVar("Made")
 BYTES = 1 << 26
@@ -139,7 +138,7 @@ def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
     columns = None if source.columns is None else tuple(source.columns)
     whole = Partition(storage.absolute(path), name, style, size, None, 1, columns, source.partitions.get(path, {}))
     unit = FORMATS[style].unit
-    if not unit or size <= most:
+    if not unit or size <= most or (unit == "rows" and storage.is_url(path)):
         return [whole]
     try:
         reader = inputs.reader(path, style, source.columns)
@@ -155,8 +154,7 @@ def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
         most_rows = max(1, most * rows // size)
         if unit == "groups":
             return _parts(whole, list(_groups(cast("ArrowReader", reader).rows_of_groups, most_rows)), rows)
-        spans = _even(rows, most_rows) if cast("NpyReader", reader).divisible else []
-        return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], rows)
+        return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in _even(rows, most_rows)], rows)
 
 
 def _even(total: int, step: int) -> list[tuple[int, int]]:

@@ -1,13 +1,14 @@
-"""The writers of ``.npy`` and ``.npz``, which write the number of rows at the end."""
+"""The writers of ``.npy`` and ``.npz``, whose headers need the number of rows: a temporary file stores the rows until the end."""
 
 from __future__ import annotations
 
 import io
 import re
-import struct
+import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -16,23 +17,7 @@ from autodiff_cli.data.column_values import as_float, is_number
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, Block, Column, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, FileError, setting
 
-_ROOM = 20
-"""The number of digits that a header reserves for the number of rows."""
 _DType = np.dtype[Any]
-
-
-def header(dtype: _DType, rows: int) -> bytes:
-    """Return the header of an array; the length of the header does not depend on the number of rows."""
-    described = np.lib.format.dtype_to_descr(dtype)
-    text = f"{{'descr': {described!r}, 'fortran_order': False, 'shape': ({rows},), }}"
-    text += " " * (_ROOM - len(str(rows)))
-    encoded = text.encode()
-    simple = text.isascii() and len(encoded) < 65_000
-    start = b"\x93NUMPY" + (b"\x01\x00" if simple else b"\x03\x00")
-    size = len(start) + (2 if simple else 4)
-    padding = -(size + len(encoded) + 1) % 64
-    length = len(encoded) + padding + 1
-    return start + struct.pack("<H" if simple else "<I", length) + encoded + b" " * padding + b"\n"
 
 
 def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
@@ -62,13 +47,16 @@ def _not_numbers(name: str, what: str) -> DataError:
 class NpyWriter(Writer):
     """The writer of a structured array with a field for each column."""
 
-    goes_back = True
-
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
         self._dtype: _DType | None = None
-        self._begun = False
+        self._stored: Any = None
         self._rows = 0
+
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Open the temporary file."""
+        self._stored = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
+        super().begin(file, kept, results, source)
 
     def take_types(self, part: bytes) -> None:
         """Take the column types from the content of a ``.npy`` file."""
@@ -100,60 +88,45 @@ class NpyWriter(Writer):
         return self._dtype
 
     def write(self, encoded: Sequence[Array]) -> None:
+        """Store rows."""
         dtype = self._row_type(encoded)
-        if not self._begun:
-            self._file.write(header(dtype, 0))
-            self._begun = True
         rows = np.empty(len(encoded[0]), dtype)
         for name, array in zip(dtype.names or (), encoded, strict=True):
             rows[name] = array
-        self._file.write(rows.view(np.uint8).data if len(rows) else b"")
+        self._stored.write(rows.view(np.uint8).data if len(rows) else b"")
         self._rows += len(rows)
 
     def finish(self) -> None:
-        """Write the header again with the number of rows."""
+        """Write the array."""
+        self._stored.flush()
         assert self._dtype is not None
-        self._file.seek(0)
-        self._file.write(header(self._dtype, self._rows))
-
-
-class NpzWriter(NpyWriter):
-    """The writer of an archive with an array for each column; a temporary file stores the rows until the end."""
-
-    goes_back = False
-
-    def __init__(self, style: OutputStyle) -> None:
-        super().__init__(style)
-        self._waiting: IO[bytes] | None = None
-
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Open the temporary file."""
-        import tempfile
-
-        self._target = file
-        self._waiting = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
-        super().begin(cast("BinaryIO", self._waiting), kept, results, source)
-
-    def finish(self) -> None:
-        """Write the columns into the archive."""
-        dtype = self._dtype
-        assert dtype is not None
-        for name in dtype.names or ():
-            if {"..", ""} & {*re.split(r"[/\\]", name)}:
-                hint = f"rename the column, or use {setting('no_keep')} to drop the input columns"
-                raise DataError(f"NumPy archives cannot have a column '{name}', whose name is a path to another folder", hint=hint)
-        self._file.flush()
-        rows: Array = np.empty(0, dtype)
+        rows: Array = np.empty(0, self._dtype)
         if self._rows:
-            rows = np.memmap(self._file, dtype, "r", len(header(dtype, 0)), (self._rows,))
-        with zipfile.ZipFile(self._target, "w", zipfile.ZIP_STORED) as archive:
-            for name in dtype.names or ():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    member.write(header(dtype[name], self._rows))
-                    for start in range(0, self._rows, BLOCK_ROWS):
-                        member.write(rows[name][start : start + BLOCK_ROWS].tobytes())
+            rows = np.memmap(self._stored, self._dtype, "r", 0, (self._rows,))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns about names that are not ASCII
+            self._save(rows)
+
+    def _save(self, rows: Array) -> None:
+        """Write a structured array."""
+        np.lib.format.write_array(self._file, rows, allow_pickle=False)
 
     def close(self) -> None:
         """Remove the temporary file."""
-        if self._waiting is not None:
-            self._waiting.close()
+        if self._stored is not None:
+            self._stored.close()
+
+
+class NpzWriter(NpyWriter):
+    """The writer of an archive with an array for each column."""
+
+    def _save(self, rows: Array) -> None:
+        """Write the columns of a structured array into the archive."""
+        for name in rows.dtype.names or ():
+            if {"..", ""} & {*re.split(r"[/\\]", name)}:
+                hint = f"rename the column, or use {setting('no_keep')} to drop the input columns"
+                raise DataError(f"NumPy archives cannot have a column '{name}', whose name is a path to another folder", hint=hint)
+        with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
+            for name in rows.dtype.names or ():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, rows[name], allow_pickle=False)

@@ -48,7 +48,6 @@ class TotalsWriter(TotalsPartWriter):
     def __init__(self, style: OutputStyle, rows: Writer) -> None:
         super().__init__(style)
         self._rows = rows
-        self.goes_back = rows.goes_back
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         super().begin(file, kept, results, source)
