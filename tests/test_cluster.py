@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from autodiff_cli.data.inputs import named, reader
 from autodiff_cli.data.parts import coordinator, job, scheduler
-from autodiff_cli.data.parts.partitions import BYTES, Partition, plan, scan
-from autodiff_cli.data.pipeline import Inputs
-from autodiff_cli.data.row_blocks import ReadRequest
+from autodiff_cli.data.parts.partitions import BYTES, plan, scan
+from autodiff_cli.data.row_blocks import Input, ReadRequest
 from autodiff_cli.errors import AutodiffError, ClusterError, DataError, MissingPackage, MissingValue, NotPrecise, setting
 from tests.mapping import Done, run_map
 
@@ -198,10 +198,10 @@ def test_in_place_and_empty_files() -> None:
 # Partitions
 
 
-def rows_and_lines(parts: Sequence[Partition]) -> tuple[list[Any], list[int]]:
+def rows_and_lines(parts: Sequence[Input]) -> tuple[list[Any], list[int]]:
     rows, lines = [], []
     for part in parts:
-        source = part.open()
+        source = reader(part)
         for piece in source.pieces():
             block = source.block(piece, ReadRequest(kept=source.columns, text=True))
             columns = [list(map(str, block.columns[name])) for name in source.columns]
@@ -211,8 +211,8 @@ def rows_and_lines(parts: Sequence[Partition]) -> tuple[list[Any], list[int]]:
     return rows, lines
 
 
-def planned(path: str, most: int) -> list[Partition]:
-    return plan(Inputs([path]), most, lambda ranges: [scan(*part) for part in ranges])
+def planned(path: str, most: int) -> list[Input]:
+    return plan(named([path]), most, lambda ranges: [scan(*part) for part in ranges])
 
 
 CELLS = st.sampled_from(["1", "\ufeff1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""', '"two\nlines"', 'five" pipe', '""'])
@@ -232,7 +232,7 @@ def test_text_is_cut_between_rows(rows: list[tuple[str, str]], step: int, end: s
     text = end * blank + (end * (1 + blank)).join(lines) + (end if closed else "")
     Path("t.csv").write_bytes(b"\xef\xbb\xbf" * (step % 2) + text.encode())
     try:
-        whole = rows_and_lines([Partition(os.path.abspath("t.csv"), "'t.csv'", "csv", 0)])
+        whole = rows_and_lines(named(["t.csv"]))
     except AutodiffError as error:
         with pytest.raises(type(error), match=r"'t\.csv'"):
             rows_and_lines(planned("t.csv", step))
@@ -243,14 +243,14 @@ def test_text_is_cut_between_rows(rows: list[tuple[str, str]], step: int, end: s
 @pytest.mark.parametrize("style", STYLES)
 def test_every_row_is_in_one_partition(style: str) -> None:
     path = save(style, "d", 83)
-    whole = rows_and_lines([Partition(os.path.abspath(path), f"'{path}'", style, 0)])
+    whole = rows_and_lines(named([path]))
     assert len(whole[0]) == 83
     divisible = style in ("csv", "tsv", "ndjson", "npy", "parquet")
     for most in (1, 300, 1_000, 100_000):
         parts = planned(path, most)
         assert rows_and_lines(parts) == whole
         assert (len(parts) > 1) == (divisible and most < 100_000)
-    assert planned(path, BYTES) == [Partition(os.path.abspath(path), f"'{path}'", style, os.path.getsize(path))]
+    assert planned(path, BYTES) == [Input(os.path.abspath(path), style, size=os.path.getsize(path), name=f"'{path}'")]
 
 
 def test_cells_with_newlines_are_not_cut() -> None:

@@ -83,22 +83,6 @@ def test_a_killed_worker_loses_nothing(cluster: Any, target: str) -> None:
     assert b"".join(path.read_bytes().removeprefix(header) for path in written) == b"".join(rows)
 
 
-def test_a_result_whose_worker_is_lost_after_it_arrived(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of such a future is "lost", and the scheduler computes it again, but nothing needs it any more."""
-    import distributed
-
-    completed = distributed.as_completed
-
-    def lost(*given: Any, **options: Any) -> Iterator[Any]:
-        for future, made in completed(*given, **options):
-            future._state.lose()
-            yield future, made
-
-    monkeypatch.setattr(distributed, "as_completed", lost)
-    with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path), print) as found:
-        assert list(found.each(divmod, [(7, 2), (9, 4)])) == [(3, 1), (2, 1)]
-
-
 def test_a_scheduler_without_workers_and_one_that_is_lost() -> None:
     """It says so at once and waits; a run that lost its scheduler is continued without one."""
     save(3000)

@@ -16,8 +16,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.data.readers import delimited, lines
-from autodiff_cli.data.row_blocks import InputFile
-from autodiff_cli.formats import FORMATS
+from autodiff_cli.data.row_blocks import Input
 from tests.mapping import Done, run_map
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -300,7 +299,7 @@ def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: 
 def test_short_lines_are_handed_on_in_bounds() -> None:
     """A few megabytes of them are millions of rows, and head waits for the first ones."""
     data = b"x\n" + b"1\n" * 1_000_000
-    chunks = list(lines.TextReader(InputFile(io.BytesIO(data), "f", FORMATS["csv"]), soon=True).chunks())
+    chunks = list(lines.TextReader(Input("f", "csv"), io.BytesIO(data), soon=True).chunks())
     assert b"".join(chunks) == data
     assert len(chunks[0]) <= lines.FIRST
     assert max(map(len, chunks)) < 2 * lines.CHUNK

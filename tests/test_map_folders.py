@@ -172,9 +172,9 @@ def test_a_cluster_gives_the_same_rows(style: str) -> None:
 
 
 def test_groups_of_a_fit() -> None:
-    from autodiff_cli.data.pipeline import Inputs
+    from autodiff_cli.data.inputs import named
     from autodiff_cli.solvers.fitting.fit import fit
 
     save([{"run": "1"}, {"run": "2"}], "csv", rows="x,y\n0,1\n1,3\n2,5\n")
-    found: Any = fit("y = a*x + b", Inputs.named(["ds"]), by="run")
+    found: Any = fit("y = a*x + b", named(["ds"]), by="run")
     assert found.labels == [1, 2]

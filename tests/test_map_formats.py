@@ -415,10 +415,11 @@ def test_a_parquet_file_is_never_whole_in_memory() -> None:
     import pyarrow.parquet as pq
 
     from autodiff_cli.data.inputs import reader
+    from autodiff_cli.data.row_blocks import Input
 
     columns = {"x": np.random.default_rng(0).normal(size=400_000)}
     pq.write_table(pa.table(columns), "in.parquet", row_group_size=20_000)
-    source = reader("in.parquet", "parquet")
+    source = reader(Input("in.parquet", "parquet"))
     before = pa.total_allocated_bytes()
     most = max(pa.total_allocated_bytes() - before for _ in source.pieces())
     source.close()

@@ -90,7 +90,7 @@ def command(
     autodiff fit "counts = n0*exp(-t/tau)" decay.csv -o fit.html
     autodiff fit "log(counts) = a - t/tau" decay.csv --weights counts
     """
-    from autodiff_cli.data import pipeline
+    from autodiff_cli.data import inputs
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.fitting.fit import fit
     from autodiff_cli.solvers.fitting.groups import GroupFit
@@ -105,7 +105,7 @@ def command(
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
-    source = pipeline.Inputs.named(files, input_style.style(files), options.names(columns))
+    source = inputs.named(files, input_style.style(files), options.names(columns))
     settings["const"] = bindings(settings["const"], "const")
     settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
     settings |= {name: options.names(settings[name]) or () for name in ("fix", "share")}

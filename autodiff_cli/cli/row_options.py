@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from autodiff_cli.command_result import Record
     from autodiff_cli.compiler.program import Compiled
     from autodiff_cli.data.mapping import Task
-    from autodiff_cli.data.pipeline import Inputs, Summary
+    from autodiff_cli.data.pipeline import Summary
+    from autodiff_cli.data.row_blocks import Input
 
 _FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
 
@@ -71,16 +72,18 @@ class Rows(NamedTuple):
         result = Output(style, self.quiet, self.precision, self.color, quiet_notes, strict, path)
         return result.checked(self.as_json or self.style is not None)
 
-    def format(self, source: Inputs) -> str:
+    def format(self, source: Input) -> str:
         """Return the format of the output.
+
+        Args:
+            source: the first input.
 
         Raises:
             UsageError: if the format is unknown, or the other options exclude it.
         """
-        from autodiff_cli.data.inputs import style_of
         from autodiff_cli.errors import UsageError
 
-        read = style_of(source.paths[0], source.style)
+        read = source.style
         chosen = self._chosen(read)
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
@@ -88,7 +91,7 @@ class Rows(NamedTuple):
         if self.in_place and (dialect.comment or dialect.skip_lines):
             raise UsageError("--in-place would remove the lines that are not read", hint="write to another file: -o FILE")
         if self.in_place:
-            _check_stays(str(source.paths[0]), formats.plain(read), formats.plain(chosen), self.quiet)
+            _check_stays(str(source.path), formats.plain(read), formats.plain(chosen), self.quiet)
         if self.quiet and not formats.FORMATS[chosen].delimiter:
             raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
         if self.compression is not None:
@@ -212,7 +215,7 @@ class Files(NamedTuple):
         form: the name of the output format.
     """
 
-    source: Inputs
+    source: list[Input]
     target: str | None
     form: str
 
@@ -226,16 +229,17 @@ def opened(
         UsageError: if a format is unknown, or options exclude each other.
     """
     from autodiff_cli.data import output
-    from autodiff_cli.data.pipeline import Inputs
+    from autodiff_cli.data.inputs import named
 
     check_order(expr, files)
-    source = Inputs.named(files, input_style.style(files), options.names(columns), unbuffered)
+    source = named(files, input_style.style(files), options.names(columns), unbuffered)
+    paths = [file.path for file in source]
     target = None if rows.target in ("-", "/dev/stdout") else rows.target
     if rows.in_place:
-        target = _replaced(source.paths, target)
+        target = _replaced(paths, target)
     else:
-        output.check_not_input(target, source.paths)
-    form = rows._replace(target=target).format(source)
+        output.check_not_input(target, paths)
+    form = rows._replace(target=target).format(source[0])
     output.check_not_inside(target, form, files)
     return Files(source, target, form)
 

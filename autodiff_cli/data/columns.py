@@ -14,8 +14,9 @@ import numpy as np
 from autodiff_cli.arrays import Floats, Indices, Mask
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
-from autodiff_cli.data.pipeline import Inputs, ordered
-from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
+from autodiff_cli.data.inputs import named, reader
+from autodiff_cli.data.pipeline import ordered
+from autodiff_cli.data.row_blocks import Block, Input, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.data.selection import Condition
 
-    Data = Inputs | Mapping[str, ArrayLike] | Sequence[str] | str | os.PathLike[str]
+    Data = Sequence[Input] | Mapping[str, ArrayLike] | Sequence[str] | str | os.PathLike[str]
     """Input files, or arrays by name."""
 
 
 def _data(value: Argument) -> Any:
     names = value if isinstance(value, (list, tuple)) else [value]
-    if not isinstance(value, (Inputs, Mapping)) and not all(isinstance(name, (str, os.PathLike)) for name in names):
+    if not isinstance(value, Mapping) and not all(isinstance(name, (str, os.PathLike, Input)) for name in names):
         raise Unfit
     return value
 
@@ -121,12 +122,13 @@ class Source:
     """
 
     def __init__(self, data: Data) -> None:
-        self._inputs: Inputs | None = None
+        self._inputs: list[Input] | None = None
         self._arrays: Mapping[str, ArrayLike] = {}
         if not isinstance(data, Mapping):
-            paths = [data] if isinstance(data, (str, os.PathLike)) else data
-            self._inputs = paths if isinstance(paths, Inputs) else Inputs.named([os.fspath(path) for path in paths])
-            self._first = self._inputs.open(self._inputs.paths[0])
+            files = [data] if isinstance(data, (str, os.PathLike)) else data
+            inputs = [file for file in files if isinstance(file, Input)]
+            self._inputs = inputs or named([os.fspath(file) for file in files if not isinstance(file, Input)])
+            self._first = reader(self._inputs[0])
             self.names, self.name = tuple(self._first.columns), self._first.name
         else:
             self._arrays = {str(name): data[name] for name in data}
@@ -203,21 +205,23 @@ class Source:
         rows = max(lengths.values(), default=0)
         return Block(rows, numbers, others, None, "row", range(1, rows + 1), texts=others)
 
-    def _from_files(self, inputs: Inputs, request: ReadRequest, threads: int, chosen: Callable[[Block], Block]) -> list[Block]:
+    def _from_files(
+        self, inputs: Sequence[Input], request: ReadRequest, threads: int, chosen: Callable[[Block], Block]
+    ) -> list[Block]:
         blocks: list[Block] = []
         needed = [*request.numbers, *request.kept, *request.texts]
-        for i, path in enumerate(inputs.paths):
-            reader = inputs.open(path) if i else self._first
+        for i, file in enumerate(inputs):
+            opened = reader(file) if i else self._first
             try:
-                missing = [column for column in needed if column not in reader.columns]
+                missing = [column for column in needed if column not in opened.columns]
                 if missing:
-                    message = f"{reader.name} has no column '{missing[0]}', but {self.name} has"
+                    message = f"{opened.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
-                reader.only = list(dict.fromkeys(needed))
-                read = partial(_block, reader, request, chosen)
-                blocks.extend(ordered(read, reader.pieces(), threads if reader.parallel else 1))
+                opened.only = list(dict.fromkeys(needed))
+                read = partial(_block, opened, request, chosen)
+                blocks.extend(ordered(read, opened.pieces(), threads if opened.parallel else 1))
             finally:
-                reader.close()
+                opened.close()
         return blocks
 
 

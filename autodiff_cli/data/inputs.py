@@ -7,53 +7,58 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from autodiff_cli.data import readers, storage
 from autodiff_cli.data.compression import decompressed, first_bytes
-from autodiff_cli.data.readers.hive import HiveReader, Values, partition_columns
+from autodiff_cli.data.readers.hive import HiveReader, partition_columns
 from autodiff_cli.data.readers.lines import section
-from autodiff_cli.data.row_blocks import InputFile, Reader
+from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
-from autodiff_cli.language.source_text import display_name, size_of
-
-Path = str | None
-"""The path of a file, or ``None`` for standard input."""
+from autodiff_cli.language.source_text import size_of
 
 
-class InputFiles(NamedTuple):
-    """Input files.
-
-    Attributes:
-        paths: the paths, in reading order; ``None`` for standard input.
-        partitions: the partition columns of files that were found in a folder or with a pattern, by path.
-    """
-
-    paths: list[Path]
-    partitions: dict[Path, Values]
-
-
-def expanded(paths: Sequence[str], style: str | None = None) -> InputFiles:
+def named(
+    names: Sequence[str], style: str | None = None, columns: Sequence[str] | None = None, unbuffered: bool = False
+) -> list[Input]:
     """Return the input files; a folder is replaced by the files in it, and a pattern by its matches.
 
     Args:
-        paths: the names that the user gave.
-        style: the format of the files; ``None`` to use the files in a folder whose suffix determines a format.
+        names: the names that the user gave.
+        style: the format of the files; ``None`` to use their suffixes, and of the files in a folder those with a known suffix.
+        columns: the names of the columns, for files without names.
+        unbuffered: whether rows are passed on as soon as they arrive.
 
     Raises:
         FileError: if a pattern matches no file, or a folder does not contain files of rows.
-        UsageError: if a name is empty, standard input is named more than once, or no file is named and standard input is a
-            terminal.
+        UsageError: if a name is empty, does not determine a format, or standard input is named more than once; if no file is
+            named and standard input is a terminal; if names are given for columns that have names, or two of them are equal.
     """
+    paths, values = _expanded(names, style)
+    files = [
+        Input(path, style_of(path, style), None if columns is None else tuple(columns), values.get(path, {}), unbuffered)
+        for path in paths
+    ]
+    for file in files if columns is not None else ():
+        if not file.format.nameless:
+            raise UsageError(f"{plain(file.style)} already names its columns", hint=f"remove {setting('columns')}")
+    twice = next((column for column, count in Counter(columns or ()).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
+    return files
+
+
+def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None], dict[str | None, dict[str, PartitionValue]]]:
+    """Return the paths of the input files, and the partition columns of files that were found in a folder or with a pattern."""
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
             raise UsageError(
                 "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
             )
-        return InputFiles([None], {})
-    files: list[Path] = []
-    folders: dict[Path, str] = {}
+        return [None], {}
+    files: list[str | None] = []
+    folders: dict[str | None, str] = {}
     for path in paths:
         if not path:
             raise UsageError(
@@ -69,7 +74,7 @@ def expanded(paths: Sequence[str], style: str | None = None) -> InputFiles:
     if files.count(None) > 1:
         raise UsageError("standard input can be read only once")
     values = partition_columns(list(folders.values()))
-    return InputFiles(files, {path: one for path, one in zip(folders, values, strict=True) if one})
+    return files, {path: one for path, one in zip(folders, values, strict=True) if one}
 
 
 def _inside(path: str, style: str | None) -> list[str]:
@@ -112,7 +117,7 @@ def _partition_of(file: str, name: str) -> str:
     return "/".join(parts[start:])
 
 
-def style_of(path: Path, style: str | None) -> str:
+def style_of(path: str | None, style: str | None) -> str:
     """Return the format of an input: the given format, the format for its file name or of its first bytes, or CSV for a pipe.
 
     Raises:
@@ -128,53 +133,25 @@ def style_of(path: Path, style: str | None) -> str:
     return of_path(storage.file_part(path), READ, "input_format")
 
 
-def reader(
-    path: Path,
-    style: str,
-    columns: Sequence[str] | None = None,
-    unbuffered: bool = False,
-    name: str = "",
-    values: Values | None = None,
-    span: tuple[int, int] | None = None,
-    first: int = 1,
-) -> Reader:
+def reader(source: Input) -> Reader:
     """Open an input and return its reader.
-
-    Args:
-        path: the path of the file; ``None`` for standard input.
-        style: the format of the input.
-        columns: the names of the columns, for a file without names.
-        unbuffered: whether rows are passed on as soon as they arrive.
-        name: the name of the input in messages; the path by default.
-        values: the partition columns of the file.
-        span: the part to read: a range of bytes of a text file, of rows of ``.npy``, or of row groups of Parquet; ``None`` for all.
-        first: the number of its first line or row.
 
     Raises:
         FileError: if the file cannot be read.
         DataError: if the file is not in this format.
-        UsageError: if names are given for columns that have names, or two names are equal.
     """
-    name = name or display_name(path)
-    if columns is not None and span is None and not FORMATS[style].nameless:
-        raise UsageError(f"{plain(style)} already names its columns", hint=f"remove {setting('columns')}")
-    twice = next((column for column, count in Counter(columns or ()).items() if count > 1), None)
-    if twice is not None:
-        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
-    file, is_text = opened(path, style, name), FORMATS[style].unit == "lines"
+    file = opened(source.path, source.style, source.title)
     try:
-        if span is not None and is_text:
-            file = section(file, *span)
-        inner = readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered, first if is_text else 1))
-        if span is not None and not is_text:
-            inner.cut(*span, first)
-        return HiveReader(inner, values) if values else inner
+        if source.span is not None and source.format.unit == "lines":
+            file = section(file, *source.span)
+        inner = readers.reader(source, file)
+        return HiveReader(inner, source.values) if source.values else inner
     except BaseException:
         file.close()
         raise
 
 
-def opened(path: Path, style: str, name: str) -> BinaryIO:
+def opened(path: str | None, style: str, name: str) -> BinaryIO:
     """Open a file for reading bytes; the file is seekable if its format requires it.
 
     Raises:

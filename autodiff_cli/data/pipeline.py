@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -14,13 +14,11 @@ from typing import Any, TypeVar
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import leftovers, output
 from autodiff_cli.data.compression import compressed
-from autodiff_cli.data.inputs import Path, expanded, reader, style_of
+from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.readers.hive import Values
-from autodiff_cli.data.row_blocks import Reader, Tally, Writer, field_of
+from autodiff_cli.data.row_blocks import Input, Reader, Tally, Writer, field_of
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
-from autodiff_cli.language.source_text import display_name
 from autodiff_cli.wording import plural
 
 Given = TypeVar("Given")
@@ -40,50 +38,24 @@ class Summary(Tally):
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """The input files.
+def part_read(inputs: Sequence[Input], i: int, source: Reader) -> float | None:
+    """Return the fraction of the bytes of all files that was read; ``None`` if a size is unknown.
 
-    Attributes:
-        paths: the paths, in reading order; ``None`` for standard input.
-        style: the format of the files; ``None`` to use their suffixes.
-        columns: the names of the columns, for files without names.
-        unbuffered: whether rows are passed on as soon as they arrive.
-        partitions: the partition columns of files, by path.
+    Args:
+        inputs: the files.
+        i: the position of the current file.
+        source: its reader.
     """
-
-    paths: Sequence[Path]
-    style: str | None = None
-    columns: Sequence[str] | None = None
-    unbuffered: bool = False
-    partitions: Mapping[Path, Values] = field(default_factory=dict)
-
-    @classmethod
-    def named(
-        cls, names: Sequence[str], style: str | None = None, columns: Sequence[str] | None = None, unbuffered: bool = False
-    ) -> Inputs:
-        """Return the files that names stand for: paths, patterns and folders; see ``inputs.expanded``."""
-        paths, partitions = expanded(names, style)
-        return cls(paths, style, columns, unbuffered, partitions)
-
-    def part_read(self, i: int, source: Reader) -> float | None:
-        """Return the fraction of the bytes of all files that was read; ``None`` if a size is unknown.
-
-        Args:
-            i: the position of the current file.
-            source: its reader.
-        """
-        if not source.total:
-            return None
-        sizes = [0 if path is None or not os.path.isfile(path) else os.path.getsize(path) for path in self.paths]
-        return (sum(sizes[:i]) + sizes[i] * source.done / source.total) / (sum(sizes) or 1) if all(sizes) else None
-
-    def open(self, path: Path) -> Reader:
-        """Return the reader of an input file."""
-        return reader(path, style_of(path, self.style), self.columns, self.unbuffered, values=self.partitions.get(path))
+    if not source.total:
+        return None
+    paths = [file.path for file in inputs]
+    sizes = [0 if path is None or not os.path.isfile(path) else os.path.getsize(path) for path in paths]
+    return (sum(sizes[:i]) + sizes[i] * source.done / source.total) / (sum(sizes) or 1) if all(sizes) else None
 
 
-def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, writer: Writer, threads: int, tick: Tick) -> Summary:
+def run(
+    task: Task, program: Compiled, inputs: Sequence[Input], target: str | None, writer: Writer, threads: int, tick: Tick
+) -> Summary:
     """Compute a task for every row of the input files and write the results.
 
     Args:
@@ -99,14 +71,16 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
         AutodiffError: if any row fails; the output file is then unchanged.
     """
     summary = Summary(notes=leftovers.removed(target))
-    source = inputs.open(inputs.paths[0])
+    name, unbuffered = inputs[0].title, inputs[0].unbuffered
+    source = reader(inputs[0])
     try:
-        first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
+        first = task.mapping(program, source.columns, name)
         if target is None:  # nothing is on standard output before the columns of all files are known
-            for later in filter(os.path.isfile, filter(None, inputs.paths[1:])):
-                with closing(inputs.open(later)) as other:
-                    check_same(first, other, writer, display_name(inputs.paths[0]))
-        if inputs.unbuffered or math.isfinite(source.estimate):
+            for later in inputs[1:]:
+                if later.path is not None and os.path.isfile(later.path):
+                    with closing(reader(later)) as other:
+                        check_same(first, other, writer, name)
+        if unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
         with (
             output.opened(target) as out,
@@ -114,20 +88,20 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
             closing(writer),
         ):
             writer.begin(file, first.kept, first.results, source)
-            if inputs.unbuffered:
+            if unbuffered:
                 writer.flush()
-            for i, path in enumerate(inputs.paths):
+            for i, later in enumerate(inputs):
                 if i:
                     source.close()
-                    source = inputs.open(path)
-                    check_same(first, source, writer, display_name(inputs.paths[0]))
-                serial = inputs.unbuffered or isinstance(program, RowByRowProgram) or not source.parallel
+                    source = reader(later)
+                    check_same(first, source, writer, name)
+                serial = unbuffered or isinstance(program, RowByRowProgram) or not source.parallel
                 for tally, encoded_rows in encoded(first, source, writer, 1 if serial else threads):
                     writer.write(encoded_rows)
-                    if inputs.unbuffered:
+                    if unbuffered:
                         writer.flush()
                     summary.add(tally)
-                    tick(summary.rows, inputs.part_read(i, source))
+                    tick(summary.rows, part_read(inputs, i, source))
             writer.finish()
     except AutodiffError as error:
         if target is None and summary.rows and task.total is None:
@@ -138,9 +112,9 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     return summary
 
 
-def settle(program: Compiled, source: Reader, inputs: Inputs) -> None:
+def settle(program: Compiled, source: Reader, inputs: Sequence[Input]) -> None:
     """Choose the engine of a program for all rows of the inputs, of which ``source`` reads the first; see ``Compiled.settle``."""
-    program.settle(0 if inputs.unbuffered else source.estimate * len(inputs.paths))
+    program.settle(0 if inputs[0].unbuffered else source.estimate * len(inputs))
 
 
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from autodiff_cli.arrays import Array, Floats, Mask
 from autodiff_cli.errors import DataError, setting
-from autodiff_cli.formats import Format
+from autodiff_cli.formats import FORMATS, Format
+from autodiff_cli.language.source_text import display_name
 from autodiff_cli.wording import shortened
 
 ArrowArray = Any
@@ -120,24 +121,48 @@ class ReadRequest:
     texts: tuple[str, ...] = ()
 
 
-class InputFile(NamedTuple):
-    """An open input file, from which a reader is created.
+class PartitionValue(NamedTuple):
+    """The value of a partition column in all rows of a file, and the type of the column in Arrow: int32 or string."""
+
+    value: int | str | None
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file of rows, or consecutive rows of it.
 
     Attributes:
-        file: the file, open for reading bytes; it is seekable if the format requires it.
-        name: the name of the file in messages.
-        format: the format of the file.
-        columns: the names of the columns, for a file without names or a part of a file.
+        path: the path or URL of the file; ``None`` for standard input.
+        style: the name of the format.
+        columns: the names of the columns, for a file without names or a part that does not contain them.
+        values: the partition columns of the file.
         unbuffered: whether rows are passed on as soon as they arrive.
-        line: the number of the first line, for a part of a text file.
+        span: the range in bytes (text), rows (``.npy``) or row groups (Parquet); ``None`` for the whole file.
+        first: the number of the first line or row.
+        size: the approximate number of bytes of a part.
+        name: the name of the file in messages; that of the path by default.
     """
 
-    file: BinaryIO
-    name: str
-    format: Format
-    columns: Sequence[str] | None = None
+    path: str | None
+    style: str
+    columns: tuple[str, ...] | None = None
+    values: Mapping[str, PartitionValue] = field(default_factory=dict)
     unbuffered: bool = False
-    line: int = 1
+    span: tuple[int, int] | None = None
+    first: int = 1
+    size: int = 0
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the file in messages."""
+        return self.name or display_name(self.path)
+
+    @property
+    def format(self) -> Format:
+        """The format of the file."""
+        return FORMATS[self.style]
 
 
 class ParquetLayout(NamedTuple):
@@ -161,6 +186,10 @@ ROW = 20
 class Reader:
     """The base class of readers.
 
+    Args:
+        source: the file and the part of it to read.
+        file: the file, open for reading bytes; it is seekable if the format requires it, and begins with the part if it is text.
+
     Attributes:
         name: the name of the input in messages.
         columns: the names of the columns.
@@ -179,10 +208,10 @@ class Reader:
     only: list[str] | None = None
     nested = False
 
-    def __init__(self, source: InputFile) -> None:
-        self.name = source.name
+    def __init__(self, source: Input, file: IO[bytes]) -> None:
+        self.name = source.title
         self.done = 0
-        self._file: IO[bytes] = source.file
+        self._file = file
 
     @property
     def estimate(self) -> float:
@@ -203,10 +232,6 @@ class Reader:
     def layout(self) -> ParquetLayout | None:
         """The layout of a Parquet file with rows; ``None`` for other files."""
         return None
-
-    def cut(self, start: int, stop: int, first: int) -> None:
-        """Restrict the reader to a range of a binary file, whose first row has the number ``first``."""
-        raise NotImplementedError
 
     def pieces(self) -> Iterator[Any]:
         """Yield the pieces to pass to ``block``, in row order; there is always at least one piece."""

@@ -30,11 +30,11 @@ import pyarrow.parquet
 from distributed.comm import tcp
 
 from autodiff_cli.data import pipeline
+from autodiff_cli.data.inputs import named
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.parts import coordinator, scheduler
 from autodiff_cli.data.parts.coordinator import PartSettings
 from autodiff_cli.data.parts.partitions import scan
-from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.row_blocks import OutputStyle
 from autodiff_cli.data.writers import writer
 from autodiff_cli.formats import FORMATS
@@ -116,7 +116,7 @@ def run(cluster: Any, paths: list[str], target: str, most: int) -> tuple[float, 
     coordinator.run(
         task,
         task.program(),
-        Inputs(paths),
+        named(paths),
         target,
         OutputStyle(FORMATS[form]),
         settings,
@@ -137,7 +137,7 @@ def local(paths: list[str], target: str, threads: int) -> tuple[float, float, in
     task = Task(EXPRESSION)
     form = "parquet" if paths[0].endswith("parquet") else "csv"
     start, before = time.perf_counter(), time.process_time()
-    pipeline.run(task, task.program(), Inputs(paths), target, writer(OutputStyle(FORMATS[form])), threads, lambda rows, part: None)
+    pipeline.run(task, task.program(), named(paths), target, writer(OutputStyle(FORMATS[form])), threads, lambda rows, part: None)
     found = time.perf_counter() - start, time.process_time() - before, 1
     os.unlink(target)
     return found

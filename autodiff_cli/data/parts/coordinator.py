@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from autodiff_cli.compiler.program import Compiled, Program
 from autodiff_cli.data import output, storage
+from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.parts import scheduler
 from autodiff_cli.data.parts.job import Job, Record, work
-from autodiff_cli.data.parts.partitions import BYTES, Partition, for_each, plan, scan
+from autodiff_cli.data.parts.partitions import BYTES, for_each, plan, scan
 from autodiff_cli.data.parts.run_directory import beside_file, in_folder
-from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded, ordered, settle
-from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally, Writer
+from autodiff_cli.data.pipeline import Summary, Tick, encoded, ordered, settle
+from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.formats import compression_of
@@ -69,7 +72,7 @@ class Threads:
 def run(
     task: Task,
     program: Compiled,
-    inputs: Inputs,
+    inputs: Sequence[Input],
     target: str | None,
     style: OutputStyle,
     settings: PartSettings,
@@ -96,8 +99,8 @@ def run(
         scheduler.check_there()
     many = output.is_folder(target)
     _check(task, inputs, target, style, settings)
-    form, name, paths = style.format.name, display_name(inputs.paths[0]), list(map(str, inputs.paths))
-    with closing(inputs.open(inputs.paths[0])) as source, output.terminable():
+    form, name = style.format.name, inputs[0].title
+    with closing(reader(inputs[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
             task = replace(task, engine=program.engine)
@@ -114,17 +117,15 @@ def run(
                 head=dict(style.head),
                 bare=style.bare,
                 template=output.split(str(target), form)[1] if many else "",
-                most=settings.most,
-                reading=asdict(replace(inputs, paths=(), partitions={})),
-                stamps=list(zip(map(storage.absolute, paths), for_each(storage.stamp, paths), strict=True)),
+                reading={"style": inputs[0].style, "columns": inputs[0].columns},
+                stamps=for_each(lambda file: (storage.absolute(str(file.path)), storage.stamp(str(file.path))), inputs),
                 origin=directory.run,
                 folder=directory.folder,
                 run=directory.run,
             )
             if directory.unfinished is None:
                 partitions = plan(inputs, settings.most, lambda ranges: workers.each(scan, ranges))
-                job = replace(job, partitions=tuple(partitions))
-                _write_types(job, first, source)
+                job = replace(job, partitions=tuple(partitions), types=_types(job, first, source))
                 job.save()
             else:
                 job = job.continued(directory.unfinished, str(target))
@@ -136,14 +137,14 @@ def run(
             return summary
 
 
-def _check(task: Task, inputs: Inputs, target: str | None, style: OutputStyle, settings: PartSettings) -> None:
+def _check(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
     """Check the inputs and the output."""
     who = _DASK if settings.dask else f"the output of many files '{target}'"
     if style.format.for_people:
         raise UsageError(
             f"{who} cannot write the format {style.format.name}, which is for display only", hint="choose another format"
         )
-    for path in inputs.paths:
+    for path in (file.path for file in inputs):
         if path is None or (not storage.is_url(path) and os.path.exists(path) and not os.path.isfile(path)):
             raise UsageError(f"{who} reads files, but {display_name(path)} is not a file on disk", hint="name files")
     if output.is_folder(target):
@@ -165,16 +166,17 @@ def _connected(settings: PartSettings, folder: str, tell: scheduler.Tell) -> Abs
     return scheduler.connected(settings.scheduler, settings.workers, settings.threads, scratch, tell)
 
 
-def _write_types(job: Job, first: RowMap, source: Reader) -> None:
-    """Write the column types, which follow from the first rows, as on a single machine."""
-    if not job.has_types:
-        return
-    out = writer(job.part_style)
-    with output.opened(job.types_path) as file, closing(out):
+def _types(job: Job, first: RowMap, source: Reader) -> str:
+    """Return the column types, which follow from the first rows, as on a single machine; see ``Job.types``."""
+    if not job.style.format.part or job.task.total:
+        return ""
+    file = io.BytesIO()
+    with closing(writer(job.part_style)) as out:
         out.begin(file, first.kept, first.results, source)
         *_, rows = next(encoded(first, source, out, 1))
         out.write(rows)
         out.finish()
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def _no_part(index: int) -> None:
@@ -185,8 +187,8 @@ def _no_part(index: int) -> None:
 def _joined(job: Job, out: Writer, target: str | None, source: Reader) -> Iterator[Callable[[int], None]]:
     """Open the output, and yield the function that adds the part of a partition; it is called in the order of the partitions."""
     with output.opened(target) as file, closing(out):
-        if job.types is not None:
-            out.take_types(job.types)
+        if job.types:
+            out.take_types(base64.b64decode(job.types))
         out.begin(file, job.mapping.kept, job.mapping.results, source)
 
         def add(index: int) -> None:
@@ -199,7 +201,7 @@ def _joined(job: Job, out: Writer, target: str | None, source: Reader) -> Iterat
         out.finish()
 
 
-def _summed(partitions: Sequence[Partition], records: Iterable[Record], add: Callable[[int], None], tick: Tick) -> Summary:
+def _summed(partitions: Sequence[Input], records: Iterable[Record], add: Callable[[int], None], tick: Tick) -> Summary:
     """Add the parts to the output in order, and return the counts over all rows."""
     summary = Summary()
     done, total = 0, sum(part.size for part in partitions)

@@ -6,6 +6,7 @@ partitions, but no code, and it is not unpickled.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import time
@@ -13,31 +14,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autodiff_cli import __version__
 from autodiff_cli.data import output, storage
 from autodiff_cli.data.compression import compressed
+from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.parts.partitions import BYTES, Partition
 from autodiff_cli.data.parts.run_directory import JOB
 from autodiff_cli.data.pipeline import check_same, encoded
-from autodiff_cli.data.readers.hive import PartitionValue
-from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
+from autodiff_cli.data.row_blocks import Input, OutputStyle, PartitionValue, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.data.writers.totals import TotalsPartWriter
 from autodiff_cli.errors import ClusterError, FileError, setting
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import display_name
 
-if TYPE_CHECKING:
-    pass
-
 Record = dict[str, Any]
 """The record of a finished part, as JSON: the counts of its rows, and the version of NumPy."""
-_TYPES = "types"
 _CHECKED_EACH = 1.0
 """The number of seconds between two checks of whether the run goes on."""
 
@@ -52,9 +48,9 @@ class Job:
         columns: the names of the columns of the first file.
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.
         template: the file names in the output folder, with ``*`` for the partition number; empty if parts are joined.
-        most: the maximum number of bytes of a partition.
-        reading: the options of ``pipeline.Inputs``, by name.
+        reading: the format of the first file, and the names of columns that were given for it.
         stamps: the absolute path of each input file, and a text that changes with the file; see ``storage.stamp``.
+        types: a file with the column types of the output, which follow from the first rows, in base64; empty without types.
         partitions: the partitions, in row order.
         origin: the name of the first run, which no other job has: a worker may write a record when its job was given up.
         folder: the path of the hidden folder of the run.
@@ -68,10 +64,10 @@ class Job:
     head: Mapping[str, object]
     bare: bool
     template: str
-    most: int = BYTES
     reading: Mapping[str, object] = field(default_factory=dict)
     stamps: Sequence[tuple[str, str]] = ()
-    partitions: tuple[Partition, ...] = ()
+    types: str = ""
+    partitions: tuple[Input, ...] = ()
     origin: str = ""
     folder: str = ""
     run: str = ""
@@ -102,7 +98,7 @@ class Job:
         if reason:
             hint = "repeat the command of this run with the same input files, or write to another folder"
             raise FileError(f"cannot continue the unfinished run in '{target}': {reason}", hint=hint)
-        return replace(self, partitions=tuple(map(_partition, other["partitions"])), origin=other["origin"])
+        return replace(self, partitions=tuple(map(_partition, other["partitions"])), types=other["types"], origin=other["origin"])
 
     def path(self, index: int) -> str:
         """Return the path of the part that contains the results of a partition."""
@@ -110,21 +106,6 @@ class Job:
             return storage.join(self.folder, f"{index}.part")
         digits = max(5, len(str(len(self.partitions) - 1)))
         return storage.join(os.path.dirname(self.folder), self.template.replace("*", f"{index:0{digits}}"))
-
-    @property
-    def has_types(self) -> bool:
-        """Whether the output has column types."""
-        return bool(self.style.format.part) and not self.task.total
-
-    @property
-    def types_path(self) -> str:
-        """The path of a file with the column types of the output, which follow from the first rows."""
-        return storage.join(self.folder, _TYPES)
-
-    @cached_property
-    def types(self) -> bytes | None:
-        """The content of this file; ``None`` for an output without types."""
-        return storage.content(self.types_path) if self.has_types else None
 
     @cached_property
     def mapping(self) -> RowMap:
@@ -146,8 +127,8 @@ class Job:
         if self.task.total:
             return TotalsPartWriter(self.style)
         part = writer(self.style if self.template else self.part_style)
-        if self.types is not None:
-            part.take_types(self.types)
+        if self.types:
+            part.take_types(base64.b64decode(self.types))
         return part
 
     def compute(self, index: int) -> Record:
@@ -167,7 +148,7 @@ class Job:
 
     def _written(self, index: int) -> Tally:
         tally, path, checked = Tally(), self.path(index), -_CHECKED_EACH
-        with closing(self.partitions[index].open()) as source, closing(self.writer()) as out:
+        with closing(reader(self.partitions[index])) as source, closing(self.writer()) as out:
             packed = path if self.template and not out.binary else None
             with output.opened(path) as raw, compressed(raw, packed) as file:
                 check_same(self.mapping, source, out, self.first)
@@ -191,9 +172,9 @@ class Job:
             raise ClusterError("the job was canceled")
 
 
-def _partition(part: Mapping[str, Any]) -> Partition:
+def _partition(part: Mapping[str, Any]) -> Input:
     """Convert a partition from JSON."""
-    return Partition(**{**part, "values": {name: PartitionValue(*value) for name, value in part["values"].items()}})
+    return Input(**{**part, "values": {name: PartitionValue(*value) for name, value in part["values"].items()}})
 
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -212,14 +193,12 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     for name, value in {**new["reading"], **new["task"]}.items():
         if {**old["reading"], **old["task"]}[name] != value:
             return f"{setting(_SETTINGS.get(name, name))} was different"
-    if old["most"] != new["most"]:
-        return "its partitions have another size"
     same = all(old[name] == new[name] for name in ("columns", "form", "head", "bare", "template"))
     return "" if same else "its output has another format or other columns"
 
 
 _SETTINGS = {"lets": "let", "keep": "no_keep", "style": "input_format"}
-"""The settings of fields of ``Task`` and ``Inputs`` with another name."""
+"""The settings of fields of ``Task`` and ``Input`` with another name."""
 
 
 @lru_cache(maxsize=4)
@@ -256,7 +235,7 @@ def work(folder: str, run: str, index: int) -> Record:
     try:
         return job.compute(index)
     except FileError as error:
-        if error.hint is None and not storage.exists(job.partitions[index].path):
+        if error.hint is None and not storage.exists(str(job.partitions[index].path)):
             error.hint = "workers read the input files: make them available under the same paths on all machines"
         raise
     except OSError as error:

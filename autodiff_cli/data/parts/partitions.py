@@ -9,18 +9,15 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from autodiff_cli.data import inputs, storage
-from autodiff_cli.data.pipeline import Inputs, ordered
+from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.data.readers import arrow_csv
-from autodiff_cli.data.readers.hive import Values
 from autodiff_cli.data.readers.lines import LONGEST, lines_in
-from autodiff_cli.data.row_blocks import Reader
+from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.formats import FORMATS
-from autodiff_cli.language.source_text import display_name
 
 if TYPE_CHECKING:
     from autodiff_cli.data.readers.arrow import ArrowReader
@@ -37,41 +34,6 @@ Range = tuple[str, int, int, str]
 """The path of a file, the start and stop of a range of bytes, and the delimiter if the file may have quotes."""
 Scan = tuple[int, int]
 """The position of the first line that begins in a range, and the number of lines that begin in the range."""
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Consecutive rows of one file.
-
-    Attributes:
-        path: the absolute path of the file.
-        name: the name of the file in messages.
-        style: the format of the file.
-        size: the approximate number of bytes.
-        span: the range in bytes (text), rows (``.npy``) or row groups (Parquet); ``None`` for the whole file.
-        first: the number of the first line or row.
-        columns: the names of the columns, if the partition does not contain them.
-        values: the partition columns of the file.
-    """
-
-    path: str
-    name: str
-    style: str
-    size: int
-    span: tuple[int, int] | None = None
-    first: int = 1
-    columns: tuple[str, ...] | None = None
-    values: Values = field(default_factory=dict)
-
-    def open(self) -> Reader:
-        """Return a reader of the partition.
-
-        Raises:
-            AutodiffError: if the file cannot be opened; see ``inputs.reader``.
-        """
-        return inputs.reader(
-            self.path, self.style, self.columns, name=self.name, values=self.values, span=self.span, first=self.first
-        )
 
 
 def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
@@ -111,37 +73,36 @@ def _is_regular(lines: bytes, delimiter: str) -> bool:
     return arrow_csv.is_regular(simple, delimiter)
 
 
-def for_each(look: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+def for_each(look: Callable[[Input], Made], files: Sequence[Input]) -> list[Made]:
     """Return the result of a function for each of many files; while a server answers one request, others are sent."""
-    return list(ordered(look, paths, _REQUESTS if any(map(storage.is_url, paths)) else 1))
+    return list(ordered(look, files, _REQUESTS if any(storage.is_url(file.path) for file in files) else 1))
 
 
-def plan(source: Inputs, most: int, scans: Callable[[Sequence[Range]], Iterable[Scan | str | None]]) -> list[Partition]:
+def plan(files: Sequence[Input], most: int, scans: Callable[[Sequence[Range]], Iterable[Scan | str | None]]) -> list[Input]:
     """Split files into partitions.
 
     Args:
-        source: the input files; an invalid file becomes one partition, whose worker reports the error.
+        files: the input files; an invalid file becomes one partition, whose worker reports the error.
         most: the maximum number of bytes of a partition; lines and row groups are not split.
         scans: the function that calls ``scan`` for several ranges.
 
     Returns:
         the partitions, in row order.
     """
-    cuts = for_each(lambda path: _cut(source, path, most), list(map(str, source.paths)))
+    cuts = for_each(lambda file: _cut(file, most), files)
     results = iter(scans([part for cut in cuts if isinstance(cut, _TextFile) for part in cut.ranges]))
     return [part for cut in cuts for part in (cut.partitions(results) if isinstance(cut, _TextFile) else cut)]
 
 
-def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
-    name, style = display_name(path), inputs.style_of(path, source.style)
+def _cut(file: Input, most: int) -> list[Input] | _TextFile:
+    """Return the partitions of a file, or the ranges to scan of a text file."""
+    path, unit = str(file.path), file.format.unit
     size = storage.size_of(path) or 0
-    columns = None if source.columns is None else tuple(source.columns)
-    whole = Partition(storage.absolute(path), name, style, size, None, 1, columns, source.partitions.get(path, {}))
-    unit = FORMATS[style].unit
+    whole = replace(file, path=storage.absolute(path), name=file.title, size=size)
     if not unit or size <= most or (unit == "rows" and storage.is_url(path)):
         return [whole]
     try:
-        reader = inputs.reader(path, style, source.columns)
+        reader = inputs.reader(file)
     except AutodiffError:
         return [whole]
     with closing(reader):
@@ -149,7 +110,7 @@ def _cut(source: Inputs, path: str, most: int) -> list[Partition] | _TextFile:
         if unit == "lines":
             if not rows:  # a compressed file
                 return [whole]
-            ranges = [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, most)]
+            ranges = [(str(whole.path), *span, file.format.delimiter) for span in _even(size, most)]
             return _TextFile(whole, reader.columns, cast("TextReader", reader).line, ranges)
         most_rows = max(1, most * rows // size)
         if unit == "groups":
@@ -172,7 +133,7 @@ def _groups(rows: Sequence[int], most: int) -> Iterator[tuple[int, int, int, int
     yield start, len(rows), first, held
 
 
-def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: int) -> list[Partition]:
+def _parts(whole: Input, spans: Sequence[tuple[int, int, int, int]], rows: int) -> list[Input]:
     if len(spans) < 2:
         return [whole]
     size = whole.size / max(rows, 1)
@@ -190,12 +151,12 @@ class _TextFile:
         ranges: the ranges to scan.
     """
 
-    whole: Partition
+    whole: Input
     columns: tuple[str, ...]
     line: int
     ranges: list[Range]
 
-    def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
+    def partitions(self, scans: Iterator[Scan | str | None]) -> list[Input]:
         """Split the file at the first line of each range; return one partition if the file cannot be split."""
         own, whole = [next(scans) for _ in self.ranges], self.whole
         cuts, number = [(0, 1)], 1

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from autodiff_cli.errors import AutodiffError, ClusterError, UsageError, setting
 from autodiff_cli.lazy import library
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 Made = TypeVar("Made")
 Tell = Callable[[str], None]
@@ -43,7 +44,6 @@ class DaskCluster:
     def __init__(self, client: Client, where: str) -> None:
         self._client = client
         self._where = where
-        self._calls = 0
 
     def each(self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
         """Call a function on the workers for each tuple of arguments, and yield the results in order.
@@ -54,49 +54,23 @@ class DaskCluster:
             AutodiffError: if the function raises it.
             ClusterError: if a worker cannot run the function.
         """
-        from distributed import as_completed
-
-        if not arguments:
-            return
-        self._calls += 1
-        digits = len(str(len(arguments)))
-        keys = [f"autodiff-{self._client.id}-{self._calls}-{i:0{digits}}" for i in range(len(arguments))]
-        futures = self._client.map(function, *zip(*arguments, strict=True), key=keys, pure=False)
-        waiting = dict(zip(keys, futures, strict=True))
-        results: dict[str, Any] = {}
-        completed = as_completed(futures, loop=self._client.loop, with_results=True, raise_errors=False)
-        del futures
-        order = iter(keys)
-        following = next(order, None)
-        for future, result in completed:
-            if waiting.pop(future.key, None) is None:
-                continue
-            results[future.key] = result
-            # A result that has arrived here is valid, even if the worker that computed it is lost by now.
-            if future.status in ("error", "cancelled"):
-                results[future.key] = self._error(future, result)
-                self._client.cancel([waiting.pop(key) for key in list(waiting) if key > future.key])
-            while following in results:
-                if isinstance(results[following], AutodiffError):
-                    raise results[following]
-                yield results.pop(following)
-                following = next(order, None)
-
-    def _error(self, future: Future, result: object) -> AutodiffError:
-        """Return the error that the function raised in a call; raise an error of the cluster at once."""
         from distributed import KilledWorker
 
-        if future.status != "error":
-            raise ClusterError(f"the connection to {self._where} was lost")
-        error = result[1] if isinstance(result, tuple) else future.exception()
-        if isinstance(error, AutodiffError):
-            return error
-        if isinstance(error, KilledWorker):
+        try:
+            if arguments:
+                yield from self._client.get_executor(pure=False).map(function, *zip(*arguments, strict=True))
+        except AutodiffError:
+            raise
+        except CancelledError:
+            raise ClusterError(f"the connection to {self._where} was lost") from None
+        except KilledWorker:
             hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
-            raise ClusterError("several workers ended while they computed the same partition", hint=hint)
-        if isinstance(error, ModuleNotFoundError):
-            raise ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
-        raise ClusterError(f"a worker failed: {type(error).__name__}: {error}")
+            raise ClusterError("several workers ended while they computed the same partition", hint=hint) from None
+        except ModuleNotFoundError as error:
+            hint = "install the same packages on all machines"
+            raise ClusterError(f"a worker lacks the package {error.name}", hint=hint) from None
+        except Exception as error:
+            raise ClusterError(f"a worker failed: {type(error).__name__}: {error}") from None
 
 
 @contextmanager

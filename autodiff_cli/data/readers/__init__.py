@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import IO
 
-from autodiff_cli.data.row_blocks import InputFile, Reader
+from autodiff_cli.data.row_blocks import Input, Reader
 
 
-def reader(file: InputFile) -> Reader:
-    """Return the reader of a file.
+def reader(source: Input, file: IO[bytes]) -> Reader:
+    """Return the reader of a file; see ``Reader``.
 
     Raises:
         DataError: if the file does not match its format.
         UsageError: if the given column names do not fit the file.
         MissingPackage: if the format needs a package that is not installed.
     """
-    module, _, name = file.format.reader.partition(".")
-    result: Reader = getattr(import_module(f"{__name__}.{module}"), name)(file)
+    module, _, name = source.format.reader.partition(".")
+    result: Reader = getattr(import_module(f"{__name__}.{module}"), name)(source, file)
     return result

@@ -18,7 +18,7 @@ from autodiff_cli.data.row_blocks import (
     ArrowArray,
     BadRows,
     Block,
-    InputFile,
+    Input,
     ParquetLayout,
     Reader,
     ReadRequest,
@@ -46,20 +46,21 @@ class ArrowReader(Reader):
 
     nested = True
 
-    def __init__(self, source: InputFile) -> None:
-        super().__init__(source)
-        self._size = size_of(source.file)
+    def __init__(self, source: Input, file: IO[bytes]) -> None:
+        super().__init__(source, file)
+        self._size = size_of(file)
         self._arrow = pyarrow(source.format.library)
-        self.groups: list[int] | None = None
+        self.done = source.first - 1
+        self.groups = None if source.span is None else list(range(*source.span))
         self._is_parquet = source.format.name == "parquet"
-        self._is_remote = storage.is_remote(source.file)
+        self._is_remote = storage.is_remote(file)
         self._opened: Any
         with library_errors(f"{self.name} is not in {source.format.library} format"):
             # Arrow reads a file faster by path than through a Python file object.
-            path = getattr(source.file, "name", None)
+            path = getattr(file, "name", None)
             if isinstance(path, str) and os.path.isfile(path):
                 self._file = self._arrow.OSFile(path)
-                source.file.close()
+                file.close()
             if self._is_parquet:
                 from pyarrow import parquet
 
@@ -119,11 +120,6 @@ class ArrowReader(Reader):
         """The number of rows of each row group of a Parquet file."""
         parts = self._opened.metadata
         return [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
-
-    def cut(self, start: int, stop: int, first: int) -> None:
-        """Restrict the reader to the row groups from ``start`` to ``stop``, whose first row has the number ``first``."""
-        self.groups = list(range(start, stop))
-        self.done = first - 1
 
     def pieces(self) -> Iterator[tuple[int, RecordBatch]]:
         """Yield each batch with the number of its first row."""

@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, is_number, masked
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, Column, InputFile, ReadRequest
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, Input, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
 from autodiff_cli.language.source_text import display_name
@@ -88,9 +89,9 @@ class DelimitedReader(TextReader):
         DataError: if the file does not have a header.
     """
 
-    def __init__(self, source: InputFile) -> None:
+    def __init__(self, source: Input, file: BinaryIO) -> None:
         self._dialect = source.format.dialect
-        super().__init__(source, soon=True)
+        super().__init__(source, file, soon=True)
         self.form = self.delimiter = source.format.delimiter
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         self.columns = tuple(self._header() if source.columns is None else source.columns)

@@ -5,30 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
 from autodiff_cli.data.column_values import is_number, json_text
 from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
-from autodiff_cli.data.row_blocks import BadRows, Block, Column, ParquetLayout, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, ParquetLayout, PartitionValue, Reader, ReadRequest
 from autodiff_cli.report.records import delimited
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _INT32 = np.iinfo(np.int32)
-
-
-class PartitionValue(NamedTuple):
-    """The value of a partition column in all rows of a file, and the type of the column in Arrow: int32 or string."""
-
-    value: int | str | None
-    type: str
-
-
-Values = Mapping[str, PartitionValue]
-"""The partition columns of a file."""
 
 
 def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]:
@@ -59,7 +48,7 @@ class HiveReader(Reader):
         values: the values of the partition columns; a column that the file contains is not added.
     """
 
-    def __init__(self, inside: Reader, values: Values) -> None:
+    def __init__(self, inside: Reader, values: Mapping[str, PartitionValue]) -> None:
         self._inside = inside
         self._values = {name: value for name, value in values.items() if name not in inside.columns}
         self.name, self.form, self.nested = inside.name, inside.form, inside.nested
@@ -86,9 +75,6 @@ class HiveReader(Reader):
     @property
     def layout(self) -> ParquetLayout | None:
         return self._inside.layout
-
-    def cut(self, start: int, stop: int, first: int) -> None:
-        self._inside.cut(start, stop, first)
 
     def pieces(self) -> Iterator[Any]:
         if self.only is not None:

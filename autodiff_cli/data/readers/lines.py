@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from autodiff_cli.data.libraries import pyarrow_loaded
-from autodiff_cli.data.row_blocks import ROW, InputFile, Reader
+from autodiff_cli.data.row_blocks import ROW, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import of_first_bytes
 from autodiff_cli.language.source_text import size_of
@@ -34,7 +34,7 @@ class TextReader(Reader):
     """The base class of text readers, which read chunks of whole lines; ``done`` and ``total`` count bytes.
 
     Args:
-        source: the file; a byte order mark is skipped if the file begins at line 1.
+        source, file: see ``Reader``; a byte order mark is skipped if the file begins at line 1.
         soon: whether the first chunk of a pipe is small, so that it is yielded early.
 
     Attributes:
@@ -42,14 +42,14 @@ class TextReader(Reader):
         ended: whether the whole file was read.
     """
 
-    def __init__(self, source: InputFile, soon: bool = False) -> None:
-        super().__init__(source)
-        self.line = source.line
-        self.total = size_of(source.file)
+    def __init__(self, source: Input, file: BinaryIO, soon: bool = False) -> None:
+        super().__init__(source, file)
+        self.line = source.first
+        self.total = size_of(file)
         self._soon = soon
         self._unbuffered = source.unbuffered
         # A buffered file has read1, which BinaryIO does not declare.
-        self._read = getattr(source.file, "read1" if source.unbuffered else "read")
+        self._read = getattr(file, "read1" if source.unbuffered else "read")
         self.parallel = find_spec("pyarrow") is not None  # pyarrow releases Python's global lock
         self._chunks = self.chunks()
         self._begun = b""  # the lines that follow the header in the same chunk

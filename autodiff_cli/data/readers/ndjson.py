@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.readers import arrow_ndjson
 from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, InputFile, ReadRequest, field_of
+from autodiff_cli.data.row_blocks import BadRows, Block, Input, ReadRequest, field_of
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")
@@ -43,8 +43,8 @@ class NdjsonReader(TextReader):
     form = "ndjson"
     nested = True
 
-    def __init__(self, source: InputFile) -> None:
-        super().__init__(source)
+    def __init__(self, source: Input, file: BinaryIO) -> None:
+        super().__init__(source, file)
         self.columns = tuple(self._first_keys() if source.columns is None else source.columns)
         self._known = frozenset(self.columns)
 

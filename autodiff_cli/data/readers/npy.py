@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.arrays import Array, Floats
 from autodiff_cli.data.libraries import library_errors
-from autodiff_cli.data.row_blocks import BLOCK_ROWS, BadRows, Block, InputFile, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, BadRows, Block, Input, Reader, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
 
@@ -57,20 +57,16 @@ class NumpyReader(Reader):
     """The base class of the NumPy readers; ``done`` and ``total`` count rows.
 
     Args:
-        source: the file.
+        source, file: see ``Reader``.
         arrays: a 1-d array for each column, all of the same length.
     """
 
-    def __init__(self, source: InputFile, arrays: dict[str, Array]) -> None:
-        super().__init__(source)
+    def __init__(self, source: Input, file: IO[bytes], arrays: dict[str, Array]) -> None:
+        super().__init__(source, file)
         self._arrays = arrays
         self.columns = tuple(arrays)
         self.total = len(next(iter(arrays.values())))
-        self._stop = self.total
-
-    def cut(self, start: int, stop: int, first: int) -> None:
-        """Restrict the reader to the rows from ``start`` to ``stop``, the first of which has the number ``first``."""
-        self.done, self._stop = start, stop
+        self.done, self._stop = source.span or (0, self.total)
 
     def pieces(self) -> Iterator[slice]:
         """Yield ranges of rows."""
@@ -124,21 +120,21 @@ class NpyReader(NumpyReader):
         DataError: if the array is not a table, or the number of names differs from the number of columns.
     """
 
-    def __init__(self, source: InputFile) -> None:
-        name, names = source.name, source.columns
-        array = mapped(source.file, name)
+    def __init__(self, source: Input, file: IO[bytes]) -> None:
+        name = source.title
+        array = mapped(file, name)
         fields = array.dtype.names
         if array.ndim > 2 or (fields is not None and array.ndim > 1):
             raise DataError(f"{name} contains an array of shape {list(array.shape)}, not a table")
         parts = [array] if array.ndim == 1 else list(array.T)
         columns = parts if fields is None else [array[field] for field in fields]
-        names = fields if names is None else names
+        names = fields if source.columns is None else source.columns
         if names is None:
             hint = f"name its {plural(len(columns), 'column')} with {setting('columns', 'x,y')}"
             raise DataError(f"{name} does not name its columns", hint=hint)
         if len(names) != len(columns):
             raise DataError(f"{name} has {plural(len(columns), 'column')}, but {setting('columns')} names {len(names)}")
-        super().__init__(source, dict(zip(names, columns, strict=True)))
+        super().__init__(source, file, dict(zip(names, columns, strict=True)))
 
 
 class NpzReader(NumpyReader):
@@ -148,13 +144,13 @@ class NpzReader(NumpyReader):
         DataError: if the file is not an archive of 1-d arrays of the same length.
     """
 
-    def __init__(self, source: InputFile) -> None:
-        name = source.name
-        with library_errors(f"{name} is not a .npz file"), zipfile.ZipFile(source.file) as archive:
+    def __init__(self, source: Input, file: IO[bytes]) -> None:
+        name = source.title
+        with library_errors(f"{name} is not a .npz file"), zipfile.ZipFile(file) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {key: mapped(archive.open(info), f"{name}: {key}") for key, info in members.items()}
         shapes = {key: array.shape for key, array in arrays.items()}
         if not shapes or any(len(shape) > 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
             listed = ", ".join(f"{key} {list(shape)}" for key, shape in shapes.items())
             raise DataError(f"{name} is not a table: {f'its columns have shapes {listed}' if listed else 'it has no columns'}")
-        super().__init__(source, arrays)
+        super().__init__(source, file, arrays)
