@@ -168,7 +168,7 @@ def test_a_cluster_gives_the_same_rows(style: str) -> None:
     save(PARTITIONS, style)
     local = run_map("x*year", "ds", "--format", "csv")
     done = run_map("x*year", "ds", "--format", "csv", "--engine", "dask", "--threads", 1, "--partition-bytes", 4)
-    assert (done.code, done.out) == (0, local.out)
+    assert (done.code, done.err, done.out) == (0, "", local.out)
 
 
 def test_groups_of_a_fit() -> None:

@@ -102,7 +102,7 @@ def _cut(file: Input, most: int) -> list[Input] | _TextFile:
     if not unit or size <= most or (unit == "rows" and storage.is_url(path)):
         return [whole]
     try:
-        reader = inputs.reader(file)
+        reader = inputs.reader(replace(file, values={}))
     except AutodiffError:
         return [whole]
     with closing(reader):
