@@ -43,7 +43,7 @@ BUDGETS = {
     "cli": 4610,
     "code_generation": 1080,
     "compiler": 3160,
-    "data": 6610,
+    "data": 6345,
     "derivatives": 1090,
     "evaluation": 3410,
     "explanation": 2150,
