@@ -68,7 +68,7 @@ class Model:
         self.reason: str | None = None
         self.constants = dict(constants or {})
         self._leaves = variables(self.constants, np.dtype(np.float64), ())
-        self._threads = threads
+        self.threads = threads
         self._programs: dict[str, Compiled] = {}
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:
@@ -94,7 +94,7 @@ class Model:
 
     def retraced(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
         """Return the same function of other parameters and columns; it is traced again."""
-        return Model(self.source, self.tree, parameters, columns, self.constants, self._threads)
+        return Model(self.source, self.tree, parameters, columns, self.constants, self.threads)
 
     def values(self, p: Vector) -> Vector:
         """Return the residuals: N numbers."""
@@ -153,7 +153,7 @@ class Model:
                     wanted = self._results(kind)
                 names = [*self.parameters, *self.columns]
                 names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []
-                self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, self._threads)
+                self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, self.threads)
             except (NotRecordable, LimitError) as error:
                 self.reason = error.message
                 self._programs.clear()

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Vector], Vector]
 
-GROWTH = 1.2
-"""The ratio of consecutive padded sizes of blocks."""
-
-
-class Prior(NamedTuple):
-    """Additional residuals ``weight*(p - target)`` of the first k parameters of each problem, both of shape (B, k)."""
-
-    target: Matrix
-    weight: Matrix
-
-    def residuals(self, p: Matrix) -> Matrix:
-        """Return the residuals, of shape (B, k)."""
-        return self.weight * (p[:, : self.target.shape[1]] - self.target)
-
 
 class SumOfSquares:
     """The sums of ``loss(u)`` over the rows of B problems, where ``u = scale*r`` are the weighted residuals of a model.
@@ -43,7 +29,6 @@ class SumOfSquares:
         scale: the factor of each residual, such as 1/sigma: N numbers; 1 by default.
         loss: the loss function; by default, ``u**2/2``.
         sizes: the number of rows of each of the B problems; none is 0.  By default, all rows are those of one problem.
-        prior: additional residuals.
 
     Attributes:
         evaluations: the number of points at which values or derivatives were computed.
@@ -55,9 +40,8 @@ class SumOfSquares:
         scale: Vector | None = None,
         loss: Loss | None = None,
         sizes: Indices | None = None,
-        prior: Prior | None = None,
     ) -> None:
-        self.model, self.scale, self.loss, self.prior = model, scale, loss or Loss(), prior
+        self.model, self.scale, self.loss = model, scale, loss or Loss()
         self.sizes = np.array([model.rows]) if sizes is None else sizes
         self._single = sizes is None
         self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)
@@ -69,13 +53,11 @@ class SumOfSquares:
             return self
         rows = np.flatnonzero(np.repeat(np.isin(np.arange(len(self.sizes)), problems), self.sizes))
         model = self.model.with_columns({name: column[rows] for name, column in self.model.columns.items()})
-        prior = self.prior and Prior(*(part[problems] for part in self.prior))
-        return SumOfSquares(model, None if self.scale is None else self.scale[rows], self.loss, self.sizes[problems], prior)
+        return SumOfSquares(model, None if self.scale is None else self.scale[rows], self.loss, self.sizes[problems])
 
     def value(self, p: Matrix) -> Vector:
         """Return the sums: B numbers."""
-        value = sum(self._sums(self.loss.value(block[0])) for block in self._blocks("values", p))
-        return np.asarray(value) if self.prior is None else value + 0.5 * np.sum(self.prior.residuals(p) ** 2, axis=1)
+        return np.asarray(sum(self._sums(self.loss.value(block[0])) for block in self._blocks("values", p)))
 
     def linear(self, p: Matrix) -> Linear:
         """Return the linear problems at a point of shape (B, n)."""
@@ -89,14 +71,7 @@ class SumOfSquares:
         if self._single:
             return split(triangle((block.T for block in weighted()), p.shape[1] + 1)[None], value)
         (rows,) = weighted()
-        extra = np.zeros((len(p), 0, len(rows)))
-        if self.prior is not None:
-            r = self.prior.residuals(p)
-            extra = np.zeros((len(p), r.shape[1], len(rows)))
-            np.einsum("bii->bi", extra[:, :, : r.shape[1]])[:] = self.prior.weight
-            extra[:, :, -1] = r
-            value += 0.5 * np.sum(r**2, axis=1)
-        return split(self._triangles(rows, extra), value)
+        return split(self._triangles(rows), value)
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
         """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem."""
@@ -120,12 +95,6 @@ class SumOfSquares:
                 below = slopes[i] * weighted[: i + 1] + block[start : start + i + 1] * first
                 hessian[:, i, : i + 1] += self._sums(below).T
         hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
-        if self.prior is not None:
-            r = self.prior.residuals(p)
-            k = r.shape[1]
-            value += 0.5 * np.sum(r**2, axis=1)
-            gradient[:, :k] += self.prior.weight * r
-            np.einsum("bii->bi", hessian[:, :k, :k])[:] += self.prior.weight**2
         return Quadratic(value, gradient, hessian)
 
     def residuals(self, p: Matrix) -> Vector:
@@ -168,23 +137,18 @@ class SumOfSquares:
         with np.errstate(all="ignore"):
             return np.add.reduceat(rows, self._starts, axis=-1)
 
-    def _triangles(self, rows: Matrix, extra: Stack) -> Stack:
-        """Return the triangular factor of the rows of each problem with its additional rows, of shape (B, c, c)."""
+    def _triangles(self, rows: Matrix) -> Stack:
+        """Return the triangular factor of the rows of each problem, of shape (B, c, c)."""
         c = len(rows)
-        table = np.vstack([rows.T, np.zeros((1, c))])
+        table = rows.T
         factors = np.zeros((len(self.sizes), c, c))
-        padded = np.ceil(GROWTH ** np.ceil(np.log(self.sizes) / np.log(GROWTH) - 1e-9)).astype(np.intp)
-        for size in np.unique(padded).tolist():
-            problems = np.flatnonzero(padded == size)
+        for size in np.unique(self.sizes).tolist():
+            problems = np.flatnonzero(self.sizes == size)
+            places = self._starts[problems, None] + np.arange(size)
             if size * c > SMALL:
-                for b in problems.tolist():
-                    own = table[self._starts[b] : self._starts[b] + self.sizes[b]]
-                    factors[b] = triangle([np.vstack([own, extra[b]])], c)
-                continue
-            places = np.arange(size)
-            numbers = np.where(places < self.sizes[problems, None], self._starts[problems, None] + places, len(table) - 1)
-            triangular = triangles(np.concatenate([table[numbers], extra[problems]], axis=1))
-            factors[problems, : triangular.shape[1]] = triangular
+                factors[problems] = [triangle([table[numbers]], c) for numbers in places]
+            else:
+                factors[problems, : min(size, c)] = triangles(table[places])
         return factors
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.engine.least_squares import Prior, SumOfSquares
+from autodiff_cli.language.parser import parse
+from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, SINGULAR, Box, Minimizer
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle, upper_solve
 from autodiff_cli.solvers.fitting.model import Model
@@ -51,10 +52,9 @@ class Reduced(SumOfSquares):
         model: the residuals, whose parameters are the k own ones and then the s shared ones.
         own: the residuals as a function of the own parameters alone; its columns are to be completed by the shared parameters.
         sizes: the number of rows of each of the B blocks.
-        start: the first values of the own parameters, of shape (B, k); without a prior, the next ones are those of the best point.
+        start: the first values of the own parameters, of shape (B, k); the next ones are those of the best point.
         box: the bounds of the own parameters.
         scale: the factor of each residual; 1 by default.
-        prior: additional residuals of the own parameters.
     """
 
     def __init__(
@@ -65,10 +65,9 @@ class Reduced(SumOfSquares):
         start: Matrix,
         box: Box,
         scale: Vector | None = None,
-        prior: Prior | None = None,
     ) -> None:
         super().__init__(model, scale)
-        self._all = SumOfSquares(model, scale, None, sizes, prior)
+        self._all = SumOfSquares(model, scale, None, sizes)
         self._own_model, self._box = own, box
         self._start, self._own = start, start
         self._values = np.full(len(sizes), np.inf)
@@ -85,7 +84,7 @@ class Reduced(SumOfSquares):
             if failed:
                 return self._start
             self._own, self._at = end.point, p.tobytes()
-            if self._all.prior is None and self._values.sum() <= self._least:
+            if self._values.sum() <= self._least:
                 self._start, self._least = self._own, float(self._values.sum())
         return self._own
 
@@ -161,7 +160,7 @@ class Reduced(SumOfSquares):
         names = self.model.parameters[len(self.model.parameters) - p.shape[1] :]
         shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p[0], strict=True)}
         model = self._own_model.with_columns({**self._own_model.columns, **shared})
-        return SumOfSquares(model, self.scale, None, self._all.sizes, self._all.prior)
+        return SumOfSquares(model, self.scale, None, self._all.sizes)
 
 
 def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, Vector]) -> Reduced:
@@ -174,15 +173,24 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
         scale: the factor of each residual.
         errors: the standard deviations of the columns that have errors: N numbers each.
     """
-    names = [*errors]
-    target = np.column_stack([model.columns[name] for name in names])
-    others = {name: column for name, column in model.columns.items() if name not in errors} or {"row:": np.zeros(len(target))}
-    shared = {name: np.zeros(len(target)) for name in model.parameters}
-    every = model.retraced([*names, *model.parameters], others)
-    own = model.retraced(names, {**others, **shared})
-    prior = Prior(target, np.column_stack([1 / spread for spread in errors.values()]))
-    box = Box(np.full(len(names), -np.inf), np.full(len(names), np.inf))
-    return Reduced(every, own, np.ones(len(target), np.intp), target, box, scale, prior=prior)
+    count, k, mark = model.rows, len(errors), "_" * len(model.source)  # no name of the source is longer
+    factors = np.zeros((count, k + 1, k + 1))  # the rows of the errors, then that of the model; each has its own term of the sum
+    np.einsum("bii->bi", factors)[:, :k] = 1 / np.column_stack([*errors.values()])
+    factors[:, k, k] = 1.0 if scale is None else scale
+    unknown = {name: model.columns[name] for name in errors}
+    columns = {name: column for name, column in model.columns.items() if name not in errors}
+    columns |= {f"{name}{mark}": column for name, column in unknown.items()}
+    columns = {name: np.repeat(column, k + 1) for name, column in columns.items()}
+    columns |= {f"f{i}{mark}": factors[:, :, i].ravel() for i in range(k + 1)}
+    terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(errors)]
+    assignment, total = parse(f"r{mark} = 0; f{k}{mark}*r{mark} + {' + '.join(terms)}").children
+    *definitions, residual = model.tree.children
+    definitions.append(assignment.with_children([assignment.children[0], residual]))
+    tree = model.tree.with_children([*definitions, total])
+    every = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants, model.threads)
+    alone = every.retraced([*errors], {**columns, **{name: np.zeros(every.rows) for name in model.parameters}})
+    box = Box(np.full(k, -np.inf), np.full(k, np.inf))
+    return Reduced(every, alone, np.full(count, k + 1), np.column_stack([*unknown.values()]), box)
 
 
 def _joined(own: Matrix, shared: Matrix) -> Matrix:

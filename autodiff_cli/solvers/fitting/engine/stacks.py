@@ -121,7 +121,7 @@ def split(factors: Stack, value: Vector) -> Linear:
 
 
 def triangle(blocks: Iterable[Matrix], n: int) -> Matrix:
-    """Return the triangular factor of a tall matrix, given in blocks of rows, by a tree of small QR factorisations.
+    """Return the triangular factor of a tall matrix, given in blocks of rows, by a sequence of small QR factorisations.
 
     The sizes of the factorisations do not depend on the number of threads, and neither do the digits of the result.
 
@@ -134,37 +134,14 @@ def triangle(blocks: Iterable[Matrix], n: int) -> Matrix:
     rows = max(SMALL // n, 2 * n)
     total = np.zeros((0, n))
     for block in blocks:
-        left = block
-        while len(left) > rows:
-            whole = len(left) // rows * rows
-            factors = np.asarray(np.linalg.qr(left[:whole].reshape(-1, rows, n), mode="r"))
-            left = np.vstack([factors.reshape(-1, n), left[whole:]])
-        total = np.asarray(np.linalg.qr(np.vstack([total, left]), mode="r"))
+        for start in range(0, len(block), rows):
+            total = triangles(np.vstack([total, block[start : start + rows]]))
     return np.vstack([total, np.zeros((n - len(total), n))])
 
 
 def triangles(stack: Stack) -> Stack:
-    """Return the triangular factor of the QR factorisation of each matrix of a stack.
-
-    Args:
-        stack: B matrices of shape (m, n), as an array of shape (B, m, n).
-
-    Returns:
-        an array of shape (B, min(m, n), n).
-    """
-    with np.errstate(all="ignore"):
-        size = np.abs(stack).max((1, 2), initial=0.0)[:, None, None]
-        a = stack / np.where((size > 0) & np.isfinite(size), size, 1.0)
-        least = min(a.shape[1:])
-        for j in range(least):
-            v = a[:, j:, j].copy()
-            norm = np.sqrt(np.einsum("bi,bi->b", v, v))
-            v[:, 0] += np.where(v[:, 0] > 0, norm, -norm)
-            square = np.einsum("bi,bi->b", v, v)
-            factor = np.where(square > 0, 2 / np.where(square > 0, square, 1.0), 0.0)
-            products = np.einsum("bi,bij->bj", v, a[:, j:, j:]) * factor[:, None]
-            a[:, j:, j:] -= v[:, :, None] * products[:, None, :]
-        return np.asarray(np.triu(a[:, :least]) * np.where(size > 0, size, 1.0))
+    """Return the triangular factor of the QR factorisation of each matrix of a stack, of shape (B, min(m, n), n)."""
+    return np.asarray(np.linalg.qr(stack, mode="r"))
 
 
 def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
