@@ -173,7 +173,7 @@ def test_robust_errors_are_the_sandwich_of_derivatives() -> None:
     bread = np.linalg.inv(design.T @ design)
     covariance = bread @ (design.T * residuals**2) @ design @ bread * 5 / 3
     assert found.errors["b"] == pytest.approx(np.sqrt(covariance[1, 1]), rel=1e-6)
-    assert found.scaled == "sandwich"
+    assert found.problem.errors_from == "sandwich"
     assert found.statistics["aic"] is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,22 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.engine.minimize import MOST, MOST_STEPS, FitStep, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.engine.minimize import MOST, MOST_STEPS, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
 from autodiff_cli.solvers.fitting.inference import derived_quantities, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
-from autodiff_cli.solvers.fitting.result import Fit, fit_at, judge
+from autodiff_cli.solvers.fitting.result import Fit, judge
 from autodiff_cli.solvers.fitting.starts import with_starts
 
 if TYPE_CHECKING:
+    from autodiff_cli.command_result import Record
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
     from autodiff_cli.solvers.fitting.arguments import Start
-    from autodiff_cli.solvers.fitting.groups import GroupFit
+    from autodiff_cli.solvers.fitting.engine.minimize import Watch
 
 FEW_STEPS, SLOW = 20, 10
 """The least number of steps, and the divisor of the steps, with the rows, for a model whose rows are evaluated separately."""
@@ -113,24 +116,39 @@ def fit(
         threads=threads, on_error=on_error, by=by, sigma_x=sigma_x, where=where,
     )  # fmt: skip
     shared = tuple(share)
-    if shared and by is None:
-        raise UsageError(
-            f"{setting('share')} needs {setting('by')}", hint=f"name the column of the groups: {setting('by', 'COLUMN')}"
-        )
+    _check_shared(problem, shared)
     if by is not None:
-        from autodiff_cli.solvers.fitting.groups import fit_groups
-        from autodiff_cli.solvers.fitting.shared import fit_shared
-
         _refuse("by", sigma_x=problem.errors, trace=trace, predict=predict, profile=profile)
-        if shared:
-            return fit_shared(problem, shared, level=level, derive=tuple(derive))
+    problem = with_starts(problem)
+    if by is not None and not shared:
         return fit_groups(problem, level=level, forgiving=on_error == "skip", derive=tuple(derive))
-    result = solve(problem, level=level, trace=trace)
+    problem.check()
+    if shared:
+        joint = solve(replace(problem, shared=shared, ranges={}), level)
+        return SharedFit(problem, joint, tuple(derive))
+    result = solve(problem, level, trace)
     if result.converged:
         result.derived = derived_quantities(result, derive)
         result.profiles = profiles(result) if profile else {}
         result.prediction = None if predict is None else predict_with_bands(result, predict)
     return result
+
+
+def _check_shared(problem: FitProblem, shared: tuple[str, ...]) -> None:
+    """Raise an error if parameters cannot be shared."""
+    if not shared:
+        return
+    if problem.data.groups is None:
+        raise UsageError(
+            f"{setting('share')} needs {setting('by')}", hint=f"name the column of the groups: {setting('by', 'COLUMN')}"
+        )
+    check_names(shared, problem.free, "share", "parameter that is fitted")
+    if {*shared} >= {*problem.free}:
+        raise UsageError(
+            "every parameter is shared, so the groups do not differ", hint=f"omit {setting('by')} and {setting('share')}"
+        )
+    if not problem.loss.plain:
+        raise UsageError(f"{setting('loss')} and {setting('share')} exclude each other", hint="use one of them")
 
 
 def _refuse(name: str, **others: object) -> None:
@@ -140,41 +158,28 @@ def _refuse(name: str, **others: object) -> None:
             raise UsageError(f"{setting(other)} and {setting(name)} exclude each other", hint="fit the rows of one group")
 
 
-def solve(problem: FitProblem, *, level: float = 0.95, trace: bool = False) -> Fit:
-    """Solve a problem, and verify the solution.
-
-    Args:
-        problem: the problem.
-        level: the confidence level of the intervals.
-        trace: whether to record every step.
-    """
-    problem = with_starts(problem)
-    problem.check()
+def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
+    """Solve a problem whose parameters have starts, and verify the solution."""
     most = MOST_STEPS
     if problem.model.reason is not None:
         most = max(FEW_STEPS, MOST_STEPS // (SLOW * problem.data.rows))
-    steps: list[FitStep] = []
+    records: list[Record] = []
+
+    def watch(kind: str, point: list[float], value: float, length: float, damping: float) -> None:
+        parameters = dict(zip(problem.unknowns, point, strict=True))
+        step = {"objective": value, "length": length, "damping": damping, "done": kind}
+        records.append({"step": len(records), **parameters, **step})
+
     with np.errstate(all="ignore"):  # a trial point may be anywhere
-        outcome = _minimized(problem, most, steps.append if trace else None)
-        result = fit_at(problem, outcome.point[0], level)
+        outcome = _minimized(problem, most, watch if trace else None)
+        result = Fit(problem, outcome.point[0], level)
     result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
     judge(result, outcome.ended[0] == MOST, most)
-    if trace:
-        result.trace = [
-            {
-                "step": i,
-                **dict(zip(problem.free, step.point.tolist(), strict=True)),
-                "objective": step.value,
-                "length": step.length,
-                "damping": step.damping,
-                "done": step.kind,
-            }
-            for i, step in enumerate(steps)
-        ]
+    result.trace = records if trace else None
     return result
 
 
-def _minimized(problem: FitProblem, most: int, watch: Callable[[FitStep], None] | None) -> Minimization:
+def _minimized(problem: FitProblem, most: int, watch: Watch | None) -> Minimization:
     """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several."""
     first = Minimizer(problem.objective, problem.first[None], problem.box, most, watch).run()
     if not problem.errors:

@@ -22,6 +22,7 @@ from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.ranges import ranges
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.lazy import library
 from autodiff_cli.plotting.fitted import FittedPlot
 from autodiff_cli.report.numbers import human
 from autodiff_cli.solvers.fitting.arguments import scale_of
@@ -215,9 +216,7 @@ def _derived(fit: Fit, text: str) -> Record:
     shift = 0.5 * float(np.sum((hessian + np.tril(hessian, -1).T) * fit.matrix)) if known else np.nan
     return {
         "expression": text,
-        "value": value,
-        "std_error": error if known else None,
-        "interval": [value - fit.k * error, value + fit.k * error] if known else None,
+        **fit.estimate(value, error),
         "linear": bool(abs(shift) <= EQUALS_FIRST_ORDER * error) if known else None,
     }
 
@@ -269,12 +268,13 @@ def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
     return result
 
 
-MOST_TRIALS = 60
-"""The maximum number of minimisations for one end of an interval."""
 FARTHEST = 1e6
 """The distance from the best value, in standard errors, beyond which an interval is open."""
 CLOSE = 1e-9
-"""The largest difference between tau and k at an end of an interval."""
+"""The error of an end of an interval, in standard errors."""
+JUMP = 1e-3
+"""The relative difference of tau from k above which the model ceases to be finite at an end."""
+NOT_KNOWN = 1e3
 
 
 class Ends(NamedTuple):
@@ -298,7 +298,7 @@ def profiles(fit: Fit) -> dict[str, Ends]:
     result = {}
     for i, name in enumerate(fit.problem.free):
         if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
-            result[name] = Ends(_Profile(fit, i).end(-fit.k), _Profile(fit, i).end(fit.k))
+            result[name] = Ends(_Profile(fit, i).end(-1.0), _Profile(fit, i).end(1.0))
     return result
 
 
@@ -313,49 +313,29 @@ class _Profile:
         self._error = fit.errors[fit.problem.free[i]]
         self._nearest = fit.point
 
-    def end(self, k: float) -> float | None:
-        """Return the value at which tau is k; ``None`` if there is none within the bounds."""
+    def end(self, side: float) -> float | None:
+        """Return the value on a side, -1 or 1, at which tau is k; ``None`` if there is none within the bounds."""
         best = float(self._fit.point[self._i])
-        side = math.copysign(1.0, k)
-        limit = float((self._box.upper if k > 0 else self._box.lower)[self._i])
-        inner, outer = best, side * math.inf
-        trial = best + k * self._error
-        for _ in range(MOST_TRIALS):
-            trial = min(trial, limit) if k > 0 else max(trial, limit)
-            tau, slope = self._tau(trial, side)
-            if abs(tau - k) <= CLOSE * abs(k):
-                return trial
-            if side * (tau - k) < 0:
-                if trial == limit or abs(trial - best) > FARTHEST * self._error:
-                    return None
-                inner = trial
-            else:
-                outer = trial
-            trial = self._next(trial, (k - tau) / slope if slope > 0 else math.nan, inner, outer, best)
-            if trial in (inner, outer):
-                return trial
-        return None
+        limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])
+        inner, outer = best, best + side * self._fit.k * self._error
+        while self._excess(outer := side * min(side * outer, side * limit)) < 0:
+            if outer == limit or abs(outer - best) > FARTHEST * self._error:
+                return None
+            inner, outer = outer, best + 3 * (outer - best)
+        brentq = library("scipy.optimize", "fit").brentq
+        end = float(brentq(self._excess, inner, outer, xtol=CLOSE * self._error))
+        return end if abs(self._excess(end)) <= JUMP * self._fit.k else None
 
-    def _next(self, trial: float, step: float, inner: float, outer: float, best: float) -> float:
-        """Return the point of the Newton step if it is in the bracket, otherwise the middle or a point farther out."""
-        result = trial + step
-        if min(inner, outer) < result < max(inner, outer) and abs(step) <= 10 * abs(trial - best):
-            return result
-        return (inner + outer) / 2 if math.isfinite(outer) else best + 3 * (inner - best)
-
-    def _tau(self, value: float, side: float) -> tuple[float, float]:
-        """Return tau with its derivative; tau is infinite where the model is not finite."""
+    def _excess(self, value: float) -> float:
+        """Return tau minus k at a value of the parameter; a large number where the model is not finite."""
         lower, upper = self._box.lower.copy(), self._box.upper.copy()
         lower[self._i] = upper[self._i] = value
-        start = self._start(value)
-        outcome = Minimizer(self._objective, start[None], Box(lower, upper)).run()
+        outcome = Minimizer(self._objective, self._start(value)[None], Box(lower, upper)).run()
         if outcome.ended[0] == NOT_FINITE:
-            return side * math.inf, math.nan
+            return NOT_KNOWN
         self._nearest = outcome.point[0]
         squared = 2 * (float(outcome.value[0]) - self._best) / self._variance
-        tau = side * math.sqrt(max(squared, 0.0))
-        slope = float(self._objective.linear(outcome.point).gradient[0, self._i])
-        return tau, slope / (self._variance * tau) if tau else math.nan
+        return math.sqrt(max(squared, 0.0)) - self._fit.k
 
     def _start(self, value: float) -> Vector:
         """Return the other parameters where the linear model has its minimum, or the last ones if they are nearer."""

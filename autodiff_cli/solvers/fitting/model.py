@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.program import Compiled, Program, terms
+from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives
 from autodiff_cli.errors import LimitError, NotRecordable, ShapeError
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.compile import RowByRowProgram, trace_elements
@@ -115,15 +115,28 @@ class Model:
             direction: the direction of ``along``, of the same shape.
         """
         program = self._program(kind)
-        given: dict[str, Vector] = {**self.columns, **dict(zip(self.parameters, p, strict=True))}
-        if direction is not None and self.reason is None:
-            given.update({f"v:{i}": v for i, v in enumerate(direction)})
+        if kind == "along" and self.reason is not None:
+            assert direction is not None
+            yield from self._along(p, direction)
+            return
+        values: dict[str, Vector] = {**self.columns, **dict(zip(self.parameters, p, strict=True))}
+        if direction is not None:
+            values.update({f"v:{i}": v for i, v in enumerate(direction)})
         count = max(BLOCK // max(len(program.outputs), 1), 1)
         for start in range(0, self.rows, count):
             rows = slice(start, min(start + count, self.rows))
             out = np.empty((len(program.outputs), rows.stop - start))
-            program.run({name: value[rows] if np.ndim(value) else value for name, value in given.items()}, list(out))
-            yield rows, out if self.reason is None else self._arranged(kind, out, direction, rows)
+            program.run({name: value[rows] if np.ndim(value) else value for name, value in values.items()}, list(out))
+            yield rows, out
+
+    def _along(self, p: Vector, direction: Vector) -> Iterator[Rows]:
+        """Yield the results of ``along`` from all second derivatives."""
+        n = len(self.parameters)
+        i, j = np.tril_indices(n)
+        for rows, block in self.blocks("second", p):
+            v = direction[:, rows] if direction.ndim > 1 else direction[:, None]
+            products = np.where(i == j, 1.0, 2.0)[:, None] * v[i] * v[j]
+            yield rows, np.vstack([block[: n + 1], (products * block[n + 1 :]).sum(0)])
 
     @property
     def constant(self) -> bool:
@@ -150,43 +163,29 @@ class Model:
         if self.reason is None and kind not in self._programs:
             try:
                 with np.errstate(all="ignore"), set_grad_enabled(False):
-                    wanted = self._results(kind)
+                    results = self._results(kind)
                 names = [*self.parameters, *self.columns]
                 names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []
-                self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, self.threads)
+                self._programs[kind] = Program(results, names, [()] * len(results), np.float64, self.threads)
             except (NotRecordable, LimitError) as error:
                 self.reason = error.message
                 self._programs.clear()
         if self.reason is not None and kind not in self._programs:
-            order = {"values": 0, "jacobian": 1}.get(kind, 2)
             names = [*self.parameters, *self.columns]
             self._programs[kind] = RowByRowProgram(
-                unparse(self.tree), names, self._leaves, terms(self.parameters, order), "float64", str(self.reason)
+                unparse(self.tree), names, self._leaves, self._terms(kind), "float64", str(self.reason)
             )
         return self._programs[kind]
 
+    def _terms(self, kind: str) -> list[Term]:
+        """Return the derivatives of a kind as the names to differentiate with respect to, see ``blocks``."""
+        slopes: list[Term] = [(name,) for name in self.parameters]
+        if kind in ("values", "jacobian"):
+            return [*slopes, ()] if kind == "jacobian" else [()]
+        return [*slopes, (), *((b, a) for i, a in enumerate(self.parameters) for b in self.parameters[: i + 1])]
+
     def _results(self, kind: str) -> list[Operand]:
         """Append the results of a kind to the tape, see ``blocks``."""
-        if kind == "values":
-            return [self._of]
-        slopes = gradient(self._of, self._by)
-        if kind == "jacobian":
-            return [*slopes, self._of]
-        if kind == "along":
-            return [*slopes, self._of, second_along(self._of, self._by)]
-        return [*slopes, self._of, *(one for i, slope in enumerate(slopes) for one in gradient(slope, self._by[: i + 1]))]
-
-    def _arranged(self, kind: str, out: Matrix, direction: Vector | None, rows: slice) -> Matrix:
-        """Return the results of a program that evaluates every row separately in the order of ``blocks``."""
-        n = len(self.parameters)
-        if kind in ("values", "jacobian"):
-            return np.vstack([out[1 : n + 1], out[:1]]) if kind == "jacobian" else out
-        upper = np.zeros((n, n), int)
-        upper[np.triu_indices(n)] = np.arange(n * (n + 1) // 2) + n + 1
-        places = (upper + np.triu(upper, 1).T)[np.tril_indices(n)]
-        if kind == "second":
-            return np.vstack([out[1 : n + 1], out[:1], out[places]])
-        assert direction is not None
-        hessians = out[upper + np.triu(upper, 1).T]
-        along = direction[:, rows] if direction.ndim > 1 else direction[:, None]
-        return np.vstack([out[1 : n + 1], out[:1], ((hessians * along[:, None]).sum(0) * along).sum(0)[None]])
+        variables = dict(zip(self.parameters, self._by, strict=True))
+        terms = self._terms("jacobian" if kind == "along" else kind)
+        return derivatives(self._of, variables, terms) + ([second_along(self._of, self._by)] if kind == "along" else [])

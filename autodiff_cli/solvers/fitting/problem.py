@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ class FitProblem:
         loss: the loss function.
         errors: the standard deviations of each column that has errors itself: N numbers.
         threads: the number of threads; by default one for each processor.
+        shared: the parameters that are common to all groups of the data, if they are fitted together.
         ranges: the parameters whose start is to be chosen, each with its range or ``None``.
         tried: the number of starts that were tried.
         unused: the names that were given a value and do not occur in the model.
@@ -62,25 +63,46 @@ class FitProblem:
     loss: Loss = field(default_factory=Loss)
     errors: Mapping[str, Vector] = field(default_factory=dict)
     threads: int | None = None
+    shared: tuple[str, ...] = ()
     ranges: Mapping[str, Interval | None] = field(default_factory=dict)
     tried: int = 1
     unused: tuple[str, ...] = ()
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The names of the parameters that are fitted, in the order of the vector p."""
+        """The names of the parameters that are fitted."""
         return tuple(name for name in self.start if name not in self.fixed)
 
     @property
+    def unknowns(self) -> tuple[str, ...]:
+        """The names of the parameters of the objective, in the order of the vector p."""
+        return self.shared or self.free
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether further unknowns are eliminated: true values of columns, or parameters of groups."""
+        return bool(self.errors or self.shared)
+
+    @property
     def first(self) -> Vector:
-        """The start of the free parameters."""
-        return np.array([self.start[name] for name in self.free], float)
+        """The start of the unknowns."""
+        return np.array([self.start[name] for name in self.unknowns], float)
 
     @property
     def box(self) -> Box:
-        """The bounds of the free parameters."""
-        ends = [self.bounds.get(name, (-np.inf, np.inf)) for name in self.free]
-        return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
+        """The bounds of the unknowns."""
+        return self.bounds_of(self.unknowns)
+
+    def bounds_of(self, names: Iterable[str]) -> Box:
+        """Return the bounds of parameters."""
+        ends = np.array([self.bounds.get(name, (-np.inf, np.inf)) for name in names], float).reshape(-1, 2)
+        return Box(ends[:, 0], ends[:, 1])
+
+    @property
+    def errors_from(self) -> str:
+        """What the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``; ``sandwich`` for a robust loss."""
+        relative = "weights" if self.scale is not None else "residuals"
+        return "sandwich" if not self.loss.plain else "sigma" if self.absolute else relative
 
     def only(self, rows: Indices) -> FitProblem:
         """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again."""
@@ -117,13 +139,17 @@ class FitProblem:
             from autodiff_cli.solvers.fitting.engine.reduced import errors_in_columns
 
             return errors_in_columns(self.model, self.scale, self.errors)
+        if self.shared:
+            from autodiff_cli.solvers.fitting.group_rows import shared_objective
+
+            return shared_objective(self)
         return SumOfSquares(self.model, self.scale, self.loss)
 
     @cached_property
     def response(self) -> Vector | None:
-        """The left side of the equation for every row; ``None`` if there is none, or it depends on parameters."""
+        """The left side of the equation for every row; ``None`` if there is none, or it depends on unknowns."""
         equation = self.statements.equations[0]
-        if equation.right is None:
+        if equation.right is None or self.is_reduced:
             return None
         left = self.computing(equation.left)
         return left.values(self.first) if left.constant else None

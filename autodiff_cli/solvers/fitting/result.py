@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Fit(Solution):
 
     Attributes:
         problem: the problem that was solved.
-        point: the free parameters at the solution, in the order of ``problem.free``.
+        point: the free parameters at the solution, in the order of ``problem.unknowns``.
         optimality: the facts about the solution, as a stack of one.
         level: the confidence level of the intervals.
         values: the value of every parameter, those that are fixed included, by name.
@@ -49,13 +49,12 @@ class Fit(Solution):
         covariance, correlation: the matrices of the free parameters, as dictionaries by name.
         residual: rss, std, dof, rows; robust_std for a robust loss.
         statistics: r2, aic, aicc, bic, chi2, reduced_chi2, p.
-        scaled: what the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``.
         curvature: the curvatures after Bates and Watts; ``None`` if they were not computed.
         outliers: the largest standardised residuals, each with its row.
         trace: the record of each step, if it was requested.
         digits: the number of certain digits of the worst parameter.
         k: the half-width of an interval in standard errors.
-        matrix: the covariance matrix of the free parameters, in the order of ``problem.free``; nan for those at a bound.
+        matrix: the covariance matrix of the free parameters, in the order of ``problem.unknowns``; nan for those at a bound.
         derived: the record of each quantity that was derived from the parameters.
         prediction: the predictions, if they were requested.
         profiles: the profile interval of each free parameter, if they were requested.
@@ -64,26 +63,50 @@ class Fit(Solution):
     command = "fit"
     tables = "autodiff_cli.solvers.fitting.tables:tables"
 
-    k: float
-    matrix: Matrix
-    values: dict[str, float]
-    errors: dict[str, float]
-    parameters: dict[str, Record]
-    covariance: dict[str, dict[str, float]]
-    correlation: dict[str, dict[str, float]]
-    residual: Record
-    statistics: Record
-    outliers: list[Record]
-    scaled: str
-    curvature: Curvature | None
-
-    def __init__(self, problem: FitProblem, point: Vector, optimality: Optimality, level: float) -> None:
+    def __init__(self, problem: FitProblem, point: Vector, level: float) -> None:
         super().__init__(expression=problem.expression)
-        self.problem, self.point, self.optimality, self.level = problem, point, optimality, level
+        facts = optimality(problem.objective, point[None], problem.box, PATTERNS if problem.data.rows <= SHORT else 1)
+        free = facts.free[0]
+        if not len(facts.null) and noisy(problem, float(facts.quadratic.value[0])):
+            better = refined_solution(problem, point, free)
+            if better is not None:
+                point, linear = better
+                facts = facts._replace(linear=linear)
+        self.problem, self.point, self.optimality, self.level = problem, point, facts, level
         self.trace: list[Record] | None = None
         self.derived: list[Record] = []
         self.prediction: Prediction | None = None
         self.profiles: dict[str, Ends] = {}
+        matrix = self.matrix = covariances(problem.objective, point[None], facts, problem.absolute)[0]
+        self.residual, self.statistics = residual_statistics(problem, point, facts)
+        self.k = quantile(level, self.residual["dof"], problem.absolute)
+        values = dict(zip(problem.unknowns, point.tolist(), strict=True))
+        self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
+        self.errors = dict(zip(problem.unknowns, np.sqrt(np.diag(matrix)).tolist(), strict=True))
+        held = {name for name, one in zip(problem.unknowns, free, strict=True) if not one}
+        self.parameters: dict[str, Record] = {
+            name: {
+                **self.estimate(value, self.errors.get(name, np.nan)),
+                "start": problem.start[name],
+                "fixed": name in problem.fixed,
+                "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if name in held else None,
+            }
+            for name, value in self.values.items()
+        }
+        names = [name for name, error in self.errors.items() if np.isfinite(error)]
+        part = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]
+        self.covariance = by_names(names, part)
+        with np.errstate(all="ignore"):
+            self.correlation = by_names(names, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
+        self.curvature = _curvature(problem, point, facts)
+        self.notes = notes_on_problem(problem)
+        self.outliers = _outliers(problem, point, self.noise)
+
+    def estimate(self, value: float, error: float) -> Record:
+        """Return the entries of a parameter: its value, its standard error and its interval."""
+        known = math.isfinite(error)
+        interval = [value - self.k * error, value + self.k * error] if known else None
+        return {"value": value, "std_error": error if known else None, "interval": interval}
 
     @property
     def digits(self) -> int | None:
@@ -105,7 +128,7 @@ class Fit(Solution):
             "residual": self.residual,
             "statistics": self.statistics,
             "digits": self.digits,
-            "errors_from": self.scaled,
+            "errors_from": self.problem.errors_from,
             **({"errors_in": list(self.problem.errors)} if self.problem.errors else {}),
             "level": self.level,
             "offset": float(self.optimality.offset[0]),
@@ -152,7 +175,7 @@ def _no_start(derived: Record) -> Record:
     return {**derived, "start": None, "fixed": False, "at_bound": None}
 
 
-def by_names(names: tuple[str, ...], matrix: Matrix) -> dict[str, dict[str, Any]]:
+def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:
     """Return a matrix as a dictionary of rows by name."""
     return {a: dict(zip(names, row, strict=True)) for a, row in zip(names, matrix.tolist(), strict=True)}
 
@@ -168,66 +191,19 @@ OUTLIERS = 3
 """The number of residuals that the report lists."""
 
 
-def fit_at(problem: FitProblem, point: Vector, level: float) -> Fit:
-    """Return the result at a point, with its statistics and its verification computed at this point."""
-    rows = np.array([problem.data.rows])
-    facts = optimality(problem.objective, point[None], problem.box, rows, PATTERNS if problem.data.rows <= SHORT else 1)
-    free = facts.free[0]
-    if not len(facts.null) and not problem.errors and noisy(problem, float(facts.quadratic.value[0])):
-        better = refined_solution(problem, point, free)
-        if better is not None:
-            point, linear = better
-            facts = facts._replace(linear=linear)
-    result = Fit(problem, point, facts, level)
-    matrix = result.matrix = covariances(problem.objective, point[None], facts, rows, problem.absolute)[0]
-    errors = np.sqrt(np.diag(matrix))
-    dof = problem.data.rows - int(free.sum())
-    k = result.k = quantile(level, dof, problem.absolute)
-    fitted = dict(zip(problem.free, point.tolist(), strict=True))
-    result.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
-    result.errors = dict(zip(problem.free, errors.tolist(), strict=True))
-    result.parameters = {}
-    for name, value in result.values.items():
-        held = name in fitted and not free[problem.free.index(name)]
-        result.parameters[name] = {
-            **estimate(value, result.errors.get(name, np.nan), k),
-            "start": problem.start[name],
-            "fixed": name in problem.fixed,
-            "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
-        }
-    known = np.isfinite(errors)
-    free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
-    part = matrix[np.ix_(known, known)]
-    result.covariance = by_names(free, part)
-    with np.errstate(all="ignore"):
-        result.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
-    result.residual, result.statistics = residual_statistics(problem, point, facts, _total(problem))
-    result.curvature = _curvature(problem, point, facts)
-    relative = "weights" if problem.scale is not None else "residuals"
-    result.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
-    result.notes = notes_on_problem(problem)
-    result.outliers = _outliers(problem, point, result.noise)
-    return result
-
-
 def notes_on_problem(problem: FitProblem) -> list[Note]:
     """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
     data = problem.data
     result = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
-    outside = [name for name, p, at in zip(problem.free, problem.first, problem.box.inside(problem.first), strict=True) if p != at]
+    outside = [
+        name for name, p, at in zip(problem.unknowns, problem.first, problem.box.inside(problem.first), strict=True) if p != at
+    ]
     result += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
     if data.skipped:
         result.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
     if problem.model.reason is not None:
         result.append(note("slow", f"every row is evaluated separately, which is slow: {problem.model.reason}"))
     return result
-
-
-def estimate(value: float, error: float, k: float) -> Record:
-    """Return the entries of a parameter: its value, its standard error and its interval."""
-    known = math.isfinite(error)
-    interval = [value - k * error, value + k * error] if known else None
-    return {"value": value, "std_error": error if known else None, "interval": interval}
 
 
 def judge(result: Fit, exhausted: bool, most: int) -> None:
@@ -237,7 +213,7 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.converged, result.verdict = True, "minimum"
     elif len(facts.null):
         result.verdict = "singular"
-        result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
+        result.reason = undetermined(result.problem.objective, result.point, result.problem.unknowns, facts.null)
         result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
         others = (result.problem.first, result.problem.box.inside(np.ones_like(result.point)))
         if any(all_determined(result.problem.objective, other) for other in others):
@@ -253,7 +229,7 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
     elif growing := [
         name
-        for name, digits, step, value in zip(result.problem.free, facts.digits[0], facts.step[0], result.point, strict=True)
+        for name, digits, step, value in zip(result.problem.unknowns, facts.digits[0], facts.step[0], result.point, strict=True)
         if digits < FEW_DIGITS and step * value > 0
     ]:
         verb = "grows" if len(growing) == 1 else "grow"
@@ -265,20 +241,11 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
 
 
-def _total(problem: FitProblem) -> float | None:
-    """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
-    y = problem.response
-    if y is None or problem.errors:
-        return None
-    w = np.ones_like(y) if problem.scale is None else problem.scale**2
-    return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
-
-
 def _curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvature | None:
     """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
     n = int(facts.free.sum())
     dof = problem.data.rows - n
-    plain = problem.loss.plain and not problem.errors and facts.free.all() and facts.is_minimum[0]
+    plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
     if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
     if problem.absolute:
@@ -288,7 +255,7 @@ def _curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatu
     return curvature(problem.objective.second(point[None]), facts.linear.factor[0], radius)
 
 
-def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[dict[str, object]]:
+def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Record]:
     """Return the largest residuals in units of their standard deviation."""
     u = problem.objective.residuals(point[None])
     if not unit or not np.isfinite(u).all():

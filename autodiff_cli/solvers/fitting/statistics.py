@@ -22,10 +22,10 @@ from autodiff_cli.solvers.fitting.problem import FitProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
+    from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
 
 
-def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, rows: Indices, absolute: bool) -> Stack:
+def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, absolute: bool) -> Stack:
     """Return the covariance matrices of the parameters of B problems, of shape (B, n, n).
 
     They are nan in the rows of parameters held at a bound, and everywhere if the point is not a minimum.  A matrix is the inverse
@@ -36,12 +36,12 @@ def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, rows:
         objective: the objectives.
         point: the points, of shape (B, n).
         facts: the facts about the points.
-        rows: the number of rows of each problem.
         absolute: whether the standard deviations of the data are known.
 
     Source: Huber, "The behavior of maximum likelihood estimates under nonstandard conditions" (1967).
     """
     plain, unit = objective.loss.plain, np.eye(point.shape[1])
+    rows = objective.rows(point)
     dof = rows - facts.free.sum(1)
     known = facts.free & (facts.is_minimum & ((dof > 0) | (absolute and plain)))[:, None]
     pairs = known[:, :, None] & known[:, None, :]
@@ -79,19 +79,18 @@ def robust_scale(residuals: Vector, dof: int) -> float:
     return spread * math.sqrt(len(residuals) / dof)
 
 
-def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality, total: float | None) -> tuple[Record, Record]:
+def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
     Args:
         problem: the problem.
         point: the free parameters.
         facts: the facts about the solution.
-        total: the weighted sum of squares of the left side about its mean, if it does not depend on parameters.
 
     Source of AICc: Hurvich and Tsai, "Regression and time series model selection in small samples" (1989).
     """
     rows, n = problem.data.rows, int(facts.free.sum())
-    dof = rows - n
+    dof = int(problem.objective.rows(point[None])[0]) - n
     rss = float(squares(problem.objective, point[None], facts)[0])
     std = math.sqrt(rss / dof) if dof > 0 else None
     logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
@@ -109,8 +108,9 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality, t
     p = None
     if chi2 is not None and dof > 0:
         p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2))
+    total = _total(problem)
     statistics = {
-        "r2": None if not total else 1 - rss / total,
+        "r2": 1 - rss / total if total else None,
         "aic": aic,
         "aicc": aicc,
         "bic": deviance + count * math.log(rows),
@@ -123,6 +123,15 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality, t
     if not problem.loss.plain:
         residual["robust_std"] = robust_scale(problem.objective.residuals(point[None]), dof) if dof > 0 else None
     return residual, known
+
+
+def _total(problem: FitProblem) -> float | None:
+    """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on unknowns."""
+    y = problem.response
+    if y is None:
+        return None
+    w = np.ones_like(y) if problem.scale is None else problem.scale**2
+    return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
 
 
 SMALL = 0.3
@@ -203,7 +212,7 @@ def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Ve
     Returns:
         the point, and the linear problem there; ``None`` if the residuals cannot be computed in a few seconds.
     """
-    if problem.data.rows > MOST_ROWS or not problem.loss.plain:
+    if problem.data.rows > MOST_ROWS or not problem.loss.plain or problem.is_reduced:
         return None
     scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
     try:

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.result_tables import rows_table, steps_table
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Table, title
-from autodiff_cli.solvers.fitting.groups import SharedFit
+from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autodiff_cli.command_result import Record
     from autodiff_cli.report.table import Renderable
-    from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit
     from autodiff_cli.solvers.fitting.result import Fit
 
 _ERRORS = {
-    "residuals": "standard errors scaled by s",
-    "weights": "relative weights; standard errors scaled by s",
-    "sigma": "standard errors from the given standard deviations, not scaled",
-    "sandwich": "robust standard errors (sandwich)",
+    "residuals": ("standard errors scaled by s", "scaled by the residuals"),
+    "weights": ("relative weights; standard errors scaled by s", "scaled by the residuals, with relative weights"),
+    "sigma": ("standard errors from the given standard deviations, not scaled", "from the given standard deviations"),
+    "sandwich": ("robust standard errors (sandwich)", "from the sandwich matrix of the loss"),
 }
+NO_ERRORS = "no degrees of freedom, so no standard errors"
 _STATISTICS = {
     "std": "s",
     "robust_std": "robust s",
@@ -56,7 +59,7 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
     if 1 < len(result.correlation) <= MOST_CORRELATED:
         parts += [title("correlation"), _correlation(result)]
     parts += [title("residuals"), *_statistics(result, precision)]
-    parts.append("\n" + "\n".join(sentences(result)))
+    parts.append("\n" + "\n".join(_sentences(result)))
     if result.prediction is not None:
         parts += [title(f"prediction of {result.prediction.response}"), _prediction(result, precision)]
     return parts
@@ -65,21 +68,24 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
 def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
     """Return the table of the parameters with their standard errors and intervals."""
     headers = ("std error", "relative", f"{100 * result.level:g} % interval")
-    columns = [_PARAMETER, _VALUE, *(Column(header, NUMBER) for header in headers)]
     rows = []
     for name, record in result.parameters.items():
-        value, error, interval = record["value"], record["std_error"], record["interval"]
+        value, error, interval = _estimate(record, precision, max(precision - 1, 2))
         held = "fixed" if record["fixed"] else f"{record['at_bound']} bound" if record["at_bound"] else ""
-        cells = (
-            name,
-            human(value, precision),
-            held if error is None else human(error, max(precision - 2, 2)),
-            "" if error is None or value == 0 else _percent(abs(100 * error / value)),
-            "" if interval is None else " .. ".join(human(end, max(precision - 1, 2)) for end in interval),
-            human(record["start"], min(precision, 4)),
-        )
-        rows.append(cells)
-    return Table([*columns, Column("start", NUMBER, "dim")], rows)
+        relative = _percent(abs(100 * record["std_error"] / record["value"])) if error and record["value"] else ""
+        rows.append((name, value, error or held, relative, interval, human(record["start"], min(precision, 4))))
+    return Table([_PARAMETER, _VALUE, *_numbers(headers), Column("start", NUMBER, "dim")], rows)
+
+
+def _estimate(record: Record, precision: int, interval_precision: int) -> tuple[str, str, str]:
+    """Return the texts of a value, of its standard error and of its interval; the last two are empty if they are not known."""
+    error, ends = record["std_error"], record["interval"]
+    interval = "" if ends is None else " .. ".join(human(end, interval_precision) for end in ends)
+    return human(record["value"], precision), "" if error is None else human(error, max(precision - 2, 2)), interval
+
+
+def _numbers(headers: Iterable[str]) -> list[Column]:
+    return [Column(header, NUMBER) for header in headers]
 
 
 def _prediction(result: Fit, precision: int) -> Renderable:
@@ -92,28 +98,18 @@ def _prediction(result: Fit, precision: int) -> Renderable:
 
 
 def _profiles(result: Fit, precision: int) -> Renderable:
-    headers = (f"{100 * result.level:g} % profile interval", "below", "above")
     rows = []
     for name, ends in result.profiles.items():
         low, high = ("open" if end is None else human(end, precision) for end in ends)
         apart = ("open" if end is None else human(end - result.values[name], min(precision, 4)) for end in ends)
         rows.append((name, f"{low} .. {high}", *apart))
-    return Table([_PARAMETER, *(Column(header, NUMBER) for header in headers)], rows)
+    return Table([_PARAMETER, *_numbers((f"{100 * result.level:g} % profile interval", "below", "above"))], rows)
 
 
 def _derived(result: Fit, precision: int) -> Renderable:
+    rows = [(record["expression"], *_estimate(record, precision, precision)) for record in result.derived]
     headers = ("std error", f"{100 * result.level:g} % interval")
-    rows = []
-    for record in result.derived:
-        error, interval = record["std_error"], record["interval"]
-        cells = (
-            record["expression"],
-            human(record["value"], precision),
-            "" if error is None else human(error, max(precision - 2, 2)),
-            "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
-        )
-        rows.append(cells)
-    return Table([Column("derived", style="bold green"), _VALUE, *(Column(header, NUMBER) for header in headers)], rows)
+    return Table([Column("derived", style="bold green"), _VALUE, *_numbers(headers)], rows)
 
 
 def _percent(value: float) -> str:
@@ -123,7 +119,7 @@ def _percent(value: float) -> str:
 def _correlation(result: Fit) -> Renderable:
     names = list(result.correlation)
     rows = [[name, *(f"{result.correlation[name][other]:.3f}" for other in names[: i + 1])] for i, name in enumerate(names)]
-    return Table([Column("", EXPRESSION, "bold"), *(Column(name, NUMBER) for name in names)], rows)
+    return Table([Column("", EXPRESSION, "bold"), *_numbers(names)], rows)
 
 
 def _statistics(result: Fit, precision: int) -> list[Renderable]:
@@ -133,17 +129,15 @@ def _statistics(result: Fit, precision: int) -> list[Renderable]:
     width = sum(max(len(label), len(text)) + 3 for label, text in found)
     parts: list[Renderable] = []
     for part in (found,) if width <= MOST_WIDE else (found[:-3], found[-3:]):
-        table = Table([Column(label, NUMBER) for label, _ in part], [[text for _, text in part]])
+        table = Table(_numbers(label for label, _ in part), [[text for _, text in part]])
         parts += [*([""] if parts else []), table]
     return parts
 
 
-def sentences(result: Fit) -> list[str]:
+def _sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
     problem, facts = result.problem, result.optimality
-    errors = (
-        _ERRORS[result.scaled] if result.residual["dof"] or problem.absolute else "no degrees of freedom, so no standard errors"
-    )
+    errors = _ERRORS[problem.errors_from][0] if result.residual["dof"] or problem.absolute else NO_ERRORS
     found = [f"{plural(problem.data.rows, 'row')}; {errors}."]
     if result.residual.get("robust_std") and not problem.absolute:
         found.append("Robust s is from the median residual: standardized residuals and bands of new values use it.")
@@ -185,14 +179,6 @@ def _curvature(result: Fit) -> list[str]:
     return [f"Curvature {parameters} (parameters), {intrinsic} (intrinsic): {trusted}."]
 
 
-ERRORS = {
-    "sigma": "from the given standard deviations",
-    "weights": "scaled by the residuals, with relative weights",
-    "residuals": "scaled by the residuals",
-    "sandwich": "from the sandwich matrix of the loss",
-}
-
-
 def group_tables(result: GroupFit, precision: int) -> list[Renderable]:
     """Return the table of the groups, and what was proven."""
     shared = result if isinstance(result, SharedFit) else None
@@ -212,17 +198,15 @@ def group_tables(result: GroupFit, precision: int) -> list[Renderable]:
 
 def _group_sentences(result: GroupFit) -> list[str]:
     """Return what is known about the fits, in short sentences."""
-    solved = sum(row["converged"] for row in result.groups)
-    if isinstance(result, SharedFit):
-        rows, s = result.residual["rows"], result.residual["std"]
-        found = [
-            f"{plural(rows, 'row')} in {plural(len(result.groups), 'group')}; standard errors u {ERRORS[result.scaled]}.",
-            f"{listed(result.shared)} shared by all groups; {plural(result.residual['dof'], 'degree')} of freedom"
-            + ("." if s is None else f", s = {s:.6g}."),
-        ]
-        proven = f"Minimum after {plural(result.steps, 'step')}: Hessian positive definite."
-        return [*found, proven if result.converged else f"Not solved: {result.reason}."]
+    groups, errors = plural(len(result.groups), "group"), f"standard errors u {_ERRORS[result.problem.errors_from][1]}"
+    if not isinstance(result, SharedFit):
+        solved = plural(sum(row["converged"] for row in result.groups), "group")
+        return [f"{groups}; {errors}.", f"Minimum with a positive definite Hessian in {solved}."]
+    rows, dof, std = plural(result.residual["rows"], "row"), plural(result.residual["dof"], "degree"), result.residual["std"]
+    deviation = "" if std is None else f", s = {std:.6g}"
+    proven = f"Minimum after {plural(result.steps, 'step')}: Hessian positive definite."
     return [
-        f"{plural(len(result.groups), 'group')}; standard errors u {ERRORS[result.scaled]}.",
-        f"Minimum with a positive definite Hessian in {plural(solved, 'group')}.",
+        f"{rows} in {groups}; {errors}.",
+        f"{listed(result.shared)} shared by all groups; {dof} of freedom{deviation}.",
+        proven if result.converged else f"Not solved: {result.reason}.",
     ]

@@ -101,6 +101,10 @@ class SumOfSquares:
         """Return the weighted residuals: N numbers."""
         return np.concatenate([np.zeros(0), *(block[0] for block in self._blocks("values", p))])
 
+    def rows(self, p: Matrix) -> Indices:
+        """Return the numbers of residuals less those of the parameters that are eliminated: B numbers."""
+        return self.sizes
+
     def squares(self, p: Matrix) -> Vector:
         """Return the sums of the squares of the weighted residuals: B numbers."""
         return np.asarray(sum(self._sums(block[0] ** 2) for block in self._blocks("values", p)))

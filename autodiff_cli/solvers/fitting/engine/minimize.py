@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
     from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 
+    Watch = Callable[[str, list[float], float, float, float], None]
+
 DAMPING = 1e-3
 """The damping of the first step, relative to the scaled normal equations."""
 ACCELERATION = 0.75
@@ -50,24 +52,6 @@ class Box(NamedTuple):
         return ~(((p <= self.lower) & (gradient > 0)) | ((p >= self.upper) & (gradient < 0)))
 
 
-class FitStep(NamedTuple):
-    """A step of the minimisation of one problem.
-
-    Attributes:
-        kind: ``start``, ``damped`` (Levenberg-Marquardt), ``rejected``, or ``newton``.
-        point: the point reached.
-        value: the objective there.
-        length: the norm of the scaled step.
-        damping: the damping mu of the step.
-    """
-
-    kind: str
-    point: Vector
-    value: float
-    length: float
-    damping: float
-
-
 class Minimization(NamedTuple):
     """The ends of B minimisations.
 
@@ -94,7 +78,8 @@ class Minimizer:
         start: the first points, of shape (B, n).
         box: the bounds of the n parameters.
         most: the maximum number of steps, accepted or not, of each problem.
-        watch: a function that is called with every step of the first problem.
+        watch: a function that is called with every step of the first problem: its kind, ``start``, ``damped``
+            (Levenberg-Marquardt), ``rejected``, or ``newton``; the point, the objective, the norm of the scaled step, the damping.
     """
 
     def __init__(
@@ -103,7 +88,7 @@ class Minimizer:
         start: Matrix,
         box: Box,
         most: int = MOST_STEPS,
-        watch: Callable[[FitStep], None] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         count = len(start)
         self.objective, self.box, self.most = objective, box, most
@@ -131,7 +116,7 @@ class Minimizer:
 
     def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
         if self._watch is not None:
-            self._watch(FitStep(kind, point[0].copy(), float(value[0]), float(length[0]), float(damping[0])))
+            self._watch(kind, point[0].tolist(), float(value[0]), float(length[0]), float(damping[0]))
 
     def _levenberg(self, problems: Indices) -> Indices:
         """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
@@ -301,14 +286,13 @@ class Optimality(NamedTuple):
         return float(largest / least) if least > 0 else np.inf
 
 
-def optimality(objective: SumOfSquares, point: Matrix, box: Box, rows: Indices, patterns: int = 1) -> Optimality:
+def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int = 1) -> Optimality:
     """Return the facts about points.
 
     Args:
         objective: the objectives.
         point: the points, of shape (B, n).
         box: the bounds.
-        rows: the number of rows of each problem.
         patterns: the number of patterns of signs in which neighbouring points lie.
     """
     n = point.shape[1]
@@ -330,7 +314,7 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, rows: Indices, 
         error = np.abs(step) + spread
         digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
         count = free.sum(1)
-        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(rows - count, 1))
+        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(objective.rows(point) - count, 1))
         d = linear.norms * free
         inexact = np.linalg.norm(np.column_stack([d * error, np.sqrt(2 * quadratic.value)]), axis=1)
         exact = inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)

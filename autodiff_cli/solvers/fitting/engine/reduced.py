@@ -102,6 +102,9 @@ class Reduced(SumOfSquares):
         """Return the linear problems of the blocks at given shared parameters."""
         return self._blocks_at(p).linear(self.own(p)).restricted(self.free(p))
 
+    def rows(self, p: Matrix) -> Indices:
+        return np.array([self._all.sizes.sum() - self.free(p).sum()])
+
     def residuals(self, p: Matrix) -> Vector:
         """Return for each block the root of its sum of squares, with the sign of its last weighted residual."""
         u = self._all.residuals(_joined(self.own(p), p))
@@ -154,6 +157,30 @@ class Reduced(SumOfSquares):
         whole = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
         below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
         return Elimination(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
+
+    def joined(self, p: Matrix) -> Matrix:
+        """Return the own and the shared parameters of each block, of shape (B, k + s)."""
+        return _joined(self.own(p), p)
+
+    def covariances(self, p: Matrix, matrix: Matrix, variance: float) -> Stack:
+        """Return the covariance matrices of the own and the shared parameters of each block, of shape (B, k + s, k + s).
+
+        Args:
+            p: the shared parameters at the minimum, of shape (1, s).
+            matrix: their covariance matrix; nan for a parameter at a bound, as in the result.
+            variance: the variance of a weighted residual.
+        """
+        parts, free = self.eliminated(p), self.free(p)
+        k = free.shape[1]
+        known = np.isfinite(np.diag(matrix))
+        shared = np.where(known[:, None] & known, matrix, 0.0)
+        inverse = np.linalg.inv(parts.own)
+        across = -inverse @ parts.across
+        half = np.concatenate([across, np.broadcast_to(np.eye(len(shared)), (len(free), *shared.shape))], axis=1)
+        result = half @ shared @ np.swapaxes(half, 1, 2)
+        result[:, :k, :k] += inverse @ np.swapaxes(inverse, 1, 2) * variance
+        every = np.hstack([free, np.tile(known, (len(free), 1))])
+        return np.where(every[:, :, None] & every[:, None, :], result, np.nan)
 
     def _blocks_at(self, p: Matrix) -> SumOfSquares:
         """Return the problems of the own parameters at given shared ones."""
