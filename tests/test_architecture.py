@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1580,
     "root": 1740,
     "script": 1610,
-    "solvers": 12370,
+    "solvers": 12120,
     "symbolic": 2130,
     "utils": 300,
 }
