@@ -64,38 +64,21 @@ class Extra:
         view: for a view with a history, the steps that make it from its source.
         views: for a source, weak references to its views.
         is_parameter: whether the tensor is an ``nn.Parameter``.
-        detached_from: the edge that ``detach_`` removed; set only by it.
+        detached_from: the edge that ``detach_`` removed.
     """
 
-    __slots__ = (
-        "accumulator",
-        "after",
-        "base",
-        "changes",
-        "detached_from",
-        "grad",
-        "hooks",
-        "is_parameter",
-        "retains_grad",
-        "version",
-        "view",
-        "views",
-    )
-
-    detached_from: Edge
-
-    def __init__(self) -> None:
-        self.grad: Tensor | None = None
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
-        self.hooks: dict[int, Hook] = {}
-        self.after: dict[int, Hook] | None = None
-        self.retains_grad = False
-        self.base: Tensor | None = None
-        self.version = 0
-        self.changes: deque[int] | None = None
-        self.view: View | None = None
-        self.views: list[weakref.ref[Tensor]] | None = None
-        self.is_parameter = False
+    grad: Tensor | None = None
+    accumulator: weakref.ref[AccumulateGrad] | None = None
+    hooks: dict[int, Hook] | None = None
+    after: dict[int, Hook] | None = None
+    retains_grad = False
+    base: Tensor | None = None
+    version = 0
+    changes: deque[int] | None = None
+    view: View | None = None
+    views: list[weakref.ref[Tensor]] | None = None
+    is_parameter = False
+    detached_from: Edge | None = None
 
 
 class RemovableHandle:

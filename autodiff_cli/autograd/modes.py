@@ -98,32 +98,34 @@ class set_grad_enabled(_Decorator):
 
 
 class grad_mode(_Decorator):
-    """The base class of ``no_grad`` and ``enable_grad``.
-
-    An instance is a context manager, which may be nested, and a decorator.  The class itself is also a decorator, without ``()``.
-    """
+    """A mode whose instances are context managers, which may be nested, and decorators; the class is a decorator without ``()``."""
 
     mode: bool
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, mode: bool | Callable[..., Any] | None = None) -> Any:
         instance = super().__new__(cls)
-        if function is None:
+        if not callable(mode):
             return instance
         instance.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
-        return instance(function)
+        return instance(mode)
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        self._before: list[bool | None] = []
+    def __init__(self, mode: bool | None = None) -> None:
+        self._before: list[tuple[bool | None, bool]] = []
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     def __enter__(self) -> None:
-        self._before.append(_mode.get())
-        switch_recording(self.mode)
+        self._before.append((_mode.get(), _inference.get()))
+        self._start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _mode.set(self._before.pop())
+        recording, inference = self._before.pop()
+        _inference.set(inference)
+        _mode.set(recording)
+
+    def _start(self) -> None:
+        switch_recording(self.mode)
 
 
 class no_grad(grad_mode):
@@ -138,51 +140,34 @@ class enable_grad(grad_mode):
     mode = True
 
 
-class always_recording:
+class always_recording(grad_mode):
     """A mode with recording even inside ``inference_mode``, for internal use."""
 
-    def __enter__(self) -> None:
-        self._before = _mode.get()
+    def _start(self) -> None:
         _mode.set(True)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _mode.set(self._before)
 
-
-class inference_mode(_Decorator):
+class inference_mode(grad_mode):
     """A mode without recording, whose new tensors are inference tensors.
 
     Inference tensors do not have a version counter, and cannot be used in recorded operations that save them.
     ``inference_mode(False)`` ends the mode in its block and enables recording.
     """
 
-    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
-        instance = super().__new__(cls)
-        if not callable(mode):
-            return instance
-        instance.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
-        return instance(mode)
-
     def __init__(self, mode: bool = True) -> None:
+        super().__init__()
         self.mode = bool(mode)
-        self._before: list[tuple[bool | None, bool]] = []
 
     def clone(self) -> Self:
         copy: Self = type(self)(self.mode)
         return copy
 
-    def __enter__(self) -> None:
-        self._before.append((_mode.get(), _inference.get()))
+    def _start(self) -> None:
         if self.mode and not inference_used[0]:
             inference_used[0] = True
             node_observers.insert(0, named("autodiff_cli.autograd.memory:refuse_inference"))
         _inference.set(self.mode)
         switch_recording(not self.mode)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        recording, inference = self._before.pop()
-        _inference.set(inference)
-        _mode.set(recording)
 
 
 def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) -> Callable[..., Any]:
@@ -214,11 +199,7 @@ def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) 
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _run(context, function, args, kwargs)
+        with context():
+            return function(*args, **kwargs)
 
     return call
-
-
-def _run(context: Callable[[], _Decorator], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with context():
-        return function(*args, **kwargs)

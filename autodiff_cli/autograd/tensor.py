@@ -266,7 +266,9 @@ class Tensor(TensorValues):
         if not callable(hook):
             raise DtypeError(f"a hook must be a function, not {type_name(hook)}")
         if self._edge is None:
-            return RemovableHandle(self.extra().hooks, hook)
+            extra = self.extra()
+            extra.hooks = hooks = extra.hooks or {}
+            return RemovableHandle(hooks, hook)
         node, output = self._edge
         return RemovableHandle(node.ensure_hooks().tensor.setdefault(output, {}), hook)
 
@@ -277,9 +279,8 @@ class Tensor(TensorValues):
         if self._edge is not None:
             raise GraphError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         extra = self.extra()
-        if extra.after is None:
-            extra.after = {}
-        return RemovableHandle(extra.after, hook)
+        extra.after = hooks = extra.after or {}
+        return RemovableHandle(hooks, hook)
 
     if TYPE_CHECKING:
         _version: int

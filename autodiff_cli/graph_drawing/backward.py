@@ -112,7 +112,7 @@ def _hooks(node: Node) -> int:
     extra = node.variable._extra if isinstance(node, AccumulateGrad) else None
     own = node._hooks
     hooks = [] if own is None else [own.before, own.after, *own.tensor.values()]
-    return sum(map(len, hooks if extra is None else [*hooks, extra.hooks, extra.after or {}]))
+    return sum(map(len, hooks if extra is None else [*hooks, extra.hooks or {}, extra.after or {}]))
 
 
 def _nodes(root: Node) -> list[Node]:

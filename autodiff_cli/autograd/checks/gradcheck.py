@@ -14,7 +14,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.forward_ad.api import dual_level, make_dual, unpack_dual
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.primitives.node_factory import output_of
+from autodiff_cli.autograd.primitives.nodes import output_of
 from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad

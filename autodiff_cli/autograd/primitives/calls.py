@@ -18,8 +18,7 @@ from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, on_arrays, plain
-from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
-from autodiff_cli.autograd.primitives.nodes import SequenceNode
+from autodiff_cli.autograd.primitives.nodes import NodeFactory, SequenceNode, output_of
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, dispatch
 from autodiff_cli.autograd.tensor import Tensor, is_inference, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError

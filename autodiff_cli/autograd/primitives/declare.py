@@ -14,7 +14,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
 from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput, multi_output
-from autodiff_cli.autograd.primitives.node_factory import NodeFactory
+from autodiff_cli.autograd.primitives.nodes import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import (
     PRIMITIVES,
     Declared,

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.memory import check_changeable, mark_changed
 from autodiff_cli.autograd.modes import inference_used
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
-from autodiff_cli.autograd.primitives.node_factory import output_of
+from autodiff_cli.autograd.primitives.nodes import output_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
 _adding = allocate_lock()

@@ -82,24 +82,6 @@ class BackwardPass:
         depth: the number of backward passes inside which this pass runs.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "accumulates",
-        "captured",
-        "create_graph",
-        "depth",
-        "heap",
-        "leaves",
-        "leaves_with_hooks",
-        "masks",
-        "needed",
-        "pending",
-        "pending_count",
-        "retain_graph",
-        "roots",
-        "targets",
-    )
-
     def __init__(
         self, roots: Sequence[Node], retain_graph: bool, create_graph: bool, inputs: Sequence[Edge] | None, accumulates: bool
     ) -> None:

@@ -50,7 +50,7 @@ def run_posthooks(node: Node, parts: Cotangents, cotangent: Cotangent | None, cr
 
 def run_leaf_hooks(leaf: Tensor, gradient: Cotangent | None, create_graph: bool) -> Cotangent | None:
     """Run the hooks on the gradient of a leaf, and return the new gradient."""
-    for hook in list(leaf.extra().hooks.values()):
+    for hook in list((leaf.extra().hooks or {}).values()):
         gradient = _replaced(hook, gradient, hook(_shown(gradient)), create_graph)
     return gradient
 

@@ -9,7 +9,6 @@ of new nodes (``hooks.node_observers``) packs their values, and is registered on
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
@@ -44,9 +43,6 @@ _PACKED_IN_PLACE = (
 )
 _stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks", default=())
 """The hooks in effect in this thread or asynchronous task; only the last pair is used."""
-_lock = threading.Lock()
-_in_effect = 0
-"""The number of pairs of hooks in effect in all threads."""
 
 
 def push_hooks(hooks: Hooks) -> None:
@@ -66,13 +62,11 @@ def hooks_in_effect() -> Hooks | None:
 
 
 def _set_stack(stack: tuple[Hooks, ...]) -> None:
-    global _in_effect
-    with _lock:
-        _in_effect += len(stack) - len(_stack.get())
-        if _in_effect > 0 and pack_saved not in node_observers:
-            node_observers.append(pack_saved)
-        elif _in_effect <= 0 and pack_saved in node_observers:
-            node_observers.remove(pack_saved)
+    """Set the hooks of this thread; each pair of hooks in effect, of any thread, is one entry of ``node_observers``."""
+    change = len(stack) - len(_stack.get())
+    node_observers.extend([pack_saved] * change)
+    for _ in range(-change):
+        node_observers.remove(pack_saved)
     _stack.set(stack)
 
 
@@ -123,8 +117,7 @@ class PackedTensor:
         try:
             data = self.unpack_hook(self.packed)
         finally:
-            if _stack.get() is not stack:  # an unpack hook must not change the hooks of the code that runs a backward pass
-                _set_stack(stack)
+            _set_stack(stack)  # an unpack hook must not change the hooks of the code that runs a backward pass
         if not isinstance(data, Tensor):
             raise DtypeError(
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}",
@@ -148,16 +141,7 @@ class PackedNode(Node):
 
     __slots__ = ()
 
-    @property
-    def keeps_output(self) -> bool:  # type: ignore[override]
-        """Whether an output is stored without hooks, so that a change of the output in place is an error."""
-        if isinstance(self._saved, ChangedOutput):
-            return True
-        entries = zip(self.saved_slots, self._saved or (), strict=False)
-        return any(edge == OUTPUT and not isinstance(entry, PackedTensor) for (_, edge), entry in entries)
-
-    def saved_values(self) -> dict[str, Any]:
-        return {name: saved_value(self, i) for i, (name, _) in enumerate(self.saved_slots)}
+    keeps_output = False
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
@@ -194,9 +178,6 @@ class PackedNode(Node):
             _latest.set((self, values))
         return values
 
-    def release(self) -> None:
-        self._saved = None
-
 
 @cache
 def _packed_type(node_type: Any) -> Any:
@@ -212,7 +193,7 @@ def holds_packed(node: Node) -> bool:
 def pack_saved(node: Node) -> None:
     """Pack the saved tensors of a node that is being recorded, if hooks are in effect in this thread."""
     hooks = hooks_in_effect()
-    if hooks is None or not node.saved_slots:
+    if hooks is None or not node.saved_slots or isinstance(node, PackedNode):
         return
     entries = list(node._saved)
     is_packed = False
