@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 11060,
+    "autograd": 10980,
     "cli": 4610,
     "code_generation": 1080,
     "compiler": 3160,
