@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import numpy as np
+
 from autodiff_cli.autograd.primitives.structural import reshaped, stack
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, zeros_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 
 Gradients = Sequence[Tensor | None]
 """The gradient of each input, ``None`` for an input that the outputs do not depend on."""
@@ -46,6 +48,21 @@ def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = F
         reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)
         for k, x in enumerate(inputs)
     ]
+
+
+def jacobian_by_columns(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the Jacobian with respect to each input, by one backward pass for each element of the inputs.
+
+    The vector-Jacobian product is linear in its vector, so its own backward pass gives a column.
+    """
+    start = zeros_on(output.shape, output).requires_grad_()
+    slopes = filled(gradients_of([output], inputs, [start], create_graph=True), inputs)
+    blocks = []
+    for x, slope in zip(inputs, slopes, strict=True):
+        units = np.eye(x.numel(), dtype=x._data.dtype).reshape(x.numel(), *x.shape)
+        columns = [filled(gradients_of([slope], [start], [tensor_on(unit[()])]), [start])[0] for unit in units]
+        blocks.append(reshaped(stack(columns, -1) if columns else zeros_on((0,), x), output.shape + x.shape))
+    return blocks
 
 
 def jacobian_vector(

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
-from autodiff_cli.autograd.jacobians import hessian_vector, jacobian_of, jacobian_vector
+from autodiff_cli.autograd.jacobians import hessian_vector, jacobian_by_columns, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import VALUES, at_a_point, checks
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
-from autodiff_cli.derivatives.forward import jacobian_by_columns, product_with_jacobian
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
@@ -239,10 +238,7 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
     with np.errstate(all="ignore"):
         if command == "jvp":
             direction = _direction(command, evaluation, vector)
-            moved = product_with_jacobian(evaluation, direction)
-            if moved is None:
-                moved = jacobian_vector([evaluation.output], inputs, direction)[0]._data
-            return Product(command, evaluation, moved)
+            return Product(command, evaluation, jacobian_vector([evaluation.output], inputs, direction)[0]._data)
         if command == "hvp":
             direction = _direction(command, evaluation, vector)
             _require_scalar(evaluation, command)
@@ -307,10 +303,10 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
             hint=f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}",
         )
     if command == "jacobian":
-        # Forward mode needs a run for each element of the variables, reverse mode a pass for each element of the output.
-        columns = jacobian_by_columns(evaluation) if elements < evaluation.output.numel() else None
-        if columns is not None:
-            return dict(zip(evaluation.variables, columns, strict=True))
+        # One pass for each element of the variables, or for each element of the output.
+        columns = jacobian_by_columns(evaluation.output, inputs) if elements < evaluation.output.numel() else []
+        if columns and all(np.isfinite(block._data).all() for block in columns):
+            return _by_name(evaluation, columns)
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
     first = jacobian_of(evaluation.output, inputs, create_graph=True)
     return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
