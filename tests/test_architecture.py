@@ -44,7 +44,7 @@ BUDGETS = {
     "code_generation": 1080,
     "compiler": 3160,
     "data": 6345,
-    "derivatives": 1090,
+    "derivatives": 1030,
     "evaluation": 3410,
     "explanation": 2150,
     "gradient_checking": 880,
