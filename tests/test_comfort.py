@@ -33,21 +33,6 @@ def test_numbers_of_an_empty_jacobian_are_none() -> None:
     assert run('autodiff jacobian "x*[1, 2]" --at "x=3,v=zeros(0)" -q --quiet-notes') == "1.0\n2.0\n"
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (13, 4), (40,), (2, 3, 4), (12, 12)])
-def test_full_shows_every_element(shape: tuple[int, ...]) -> None:
-    values = np.arange(np.prod(shape), dtype=float).reshape(shape)
-    printed = run(f'autodiff grad "sum(A**2)/2" --at "A={values.tolist()}" --full')
-    assert json.loads(re.sub(r"^.*?(?=\[)", "", printed, flags=re.DOTALL)) == values.tolist()
-
-
-def test_a_table_of_tensors_is_complete_with_full() -> None:
-    chain = "; ".join(["y = x", *["y = y + 1"] * 99, "y"])
-    short, full = (run(f'autodiff eval "{chain}" --at x=1{option}') for option in ("", " --full"))
-    assert len(full.splitlines()) - len(short.splitlines()) == 100 - 60 - 1
-    assert "more" in short
-    assert "more" not in full
-
-
 def test_matrices_up_to_twelve_rows_and_columns_are_shown() -> None:
     assert run('autodiff grad "sum(A)" --at "A=ones(12, 12)"').count("[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]") == 12
     assert "(13 x 12)" in run('autodiff grad "sum(A)" --at "A=ones(13, 12)"')

@@ -512,7 +512,7 @@ def test_what_it_prints_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_help_is_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diff", "--help-all"]) == 0
+    assert main(["diff", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "Print only the expressions" in shown
     assert "latex" in shown

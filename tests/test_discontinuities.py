@@ -18,8 +18,8 @@ from autodiff_cli.plotting.model import Looks, Plot
 from autodiff_cli.plotting.plot import plot
 
 
-def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:
-    found = plot(expression, {"x": (low, high)}, order=order, samples=samples)
+def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int = 401) -> Plot:
+    found = plot(expression, {"x": f"{low}:{high}:{samples}"}, order=order)
     assert isinstance(found, Plot)
     return found
 

@@ -434,7 +434,7 @@ def test_where_nothing_arrives_there_is_none(capsys: pytest.CaptureFixture[str])
 def test_the_help_and_the_error_have_the_formats_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["explain", "--help-all"]) == 0
+    assert main(["explain", "--help"]) == 0
     assert "markdown, latex." in " ".join(capsys.readouterr().out.split())
     monkeypatch.setenv("AUTODIFF_FORMAT", "latex")
     assert main(["explain", "x", "--at", "x=1"]) == 0

@@ -115,17 +115,10 @@ def test_a_typo_is_answered_with_the_likely_word(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_short_help_is_a_part_of_the_help(name: str) -> None:
-    short = run(f"autodiff {name} --help")
-    whole = run(f"autodiff {name} --help-all")
-    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", short, re.MULTILINE)
-    shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", whole, re.MULTILINE)
-    assert 2 <= len(options) <= 14
-    assert [option for option in shown if option in options] == options
-    assert all(example in short for example in examples(_command(name)))
-    assert max(map(len, short.splitlines())) <= 80
-    assert short.endswith(f"'autodiff {name} --help-all' shows all {len(shown)} options.\n")
-    assert run(f"autodiff {name} -h") == run(f"autodiff help {name}") == short
+def test_help_has_three_names(name: str) -> None:
+    text = run(f"autodiff {name} --help")
+    assert all(max(each.opts, key=len) in text for each in _command(name).params if isinstance(each, click.Option))
+    assert run(f"autodiff {name} -h") == run(f"autodiff help {name}") == text
 
 
 def test_commands_are_listed_by_group() -> None:

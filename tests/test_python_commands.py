@@ -62,13 +62,13 @@ CALLS: list[tuple[Call, str]] = [
         lambda: ad.graph("f(a) = a**2; f(x) + f(x)", depth="all"),
         "graph 'f(a) = a**2; f(x) + f(x)' --depth all",
     ),
-    (lambda: ad.plot("abs(x - 1)", over={"x": (0, 2)}, samples=5), "plot 'abs(x - 1)' --over x=0:2:5"),
+    (lambda: ad.plot("abs(x - 1)", over={"x": "0:2:5"}), "plot 'abs(x - 1)' --over x=0:2:5"),
     (
         lambda: ad.plot("sin(a*x)", {"x": "0:2*pi:7"}, {"a": 3}, order=2),
-        "plot 'sin(a*x)' --over x=0:2*pi --samples 7 --at a=3 --order 2",
+        "plot 'sin(a*x)' --over x=0:2*pi:7 --at a=3 --order 2",
     ),
-    (lambda: ad.plot("x**2*y", {"x": (0, 1), "y": (1, 2)}, samples=3), "plot 'x**2*y' --over x=0:1,y=1:2 --samples 3"),
-    (lambda: ad.plot("exp(x), 1/x", ["x=0.1:1"], log="y", samples=4), "plot 'exp(x), 1/x' --over x=0.1:1 --log y --samples 4"),
+    (lambda: ad.plot("x**2*y", {"x": "0:1:3", "y": "1:2:3"}), "plot 'x**2*y' --over x=0:1:3,y=1:2:3"),
+    (lambda: ad.plot("exp(x), 1/x", ["x=0.1:1:4"], log="y"), "plot 'exp(x), 1/x' --over x=0.1:1:4 --log y"),
     (lambda: ad.gradcheck("log(x**3)", {"x": 5}, claims=["x=3/x"]), "gradcheck 'log(x**3)' --at x=5 --claim x=3/x"),
     (lambda: ad.gradcheck("x**2", [{"x": 1}, {"x": 2}], order=2), "gradcheck 'x**2' --at x=1,2 --order 2"),
     (
@@ -234,9 +234,9 @@ def test_a_plot_looks_as_asked() -> None:
 
 
 def test_contour_levels_are_numbers_or_a_text() -> None:
-    over = {"x": (-1, 1), "y": (-1, 1)}
-    assert ad.plot("x*y", over, samples=5, levels=3).levels == 3
-    assert ad.plot("x*y", over, samples=5, levels=[0.1, 0.5]).levels == ad.plot("x*y", over, samples=5, levels="0.1,0.5").levels
+    over = {"x": "-1:1:5", "y": "-1:1:5"}
+    assert ad.plot("x*y", over, levels=3).levels == 3
+    assert ad.plot("x*y", over, levels=[0.1, 0.5]).levels == ad.plot("x*y", over, levels="0.1,0.5").levels
 
 
 def test_the_names_of_version_0_2_are_aliases() -> None:

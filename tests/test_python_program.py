@@ -74,16 +74,6 @@ def test_standard_input_is_a_python_program_on_request() -> None:
     assert streams("autodiff run -", text)[2] == 2
 
 
-def test_a_program_is_an_argument_of_the_command_line() -> None:
-    text = "import sys; print(__name__, sys.argv, sys.path[0] == '', '__file__' in globals()); 1 / 0"
-    printed, told, code = streams(f'autodiff run --python -c "{text}" a b')
-    assert (printed, code) == ("__main__ ['-c', 'a', 'b'] True False\n", 1)
-    assert '  File "<string>", line 1, in <module>' in told
-    assert streams("autodiff run -c 'x = tensor(2.0); x*y' --at y=3") == ("tensor(6., grad_fn=<MulBackward0>)\n", "", 0)
-    told = streams("autodiff run -c 'x = (1'")[1]
-    assert "  the program, line 1:\n  x = (1\n" in told
-
-
 @pytest.mark.parametrize(
     ("end", "told", "code"),
     [
@@ -150,7 +140,7 @@ def test_warnings_are_those_of_python(tmp_path: Path) -> None:
     assert "The .grad attribute of a Tensor that is not a leaf" in str(told[0].message)
 
 
-@pytest.mark.parametrize("option", ["--at x=1", "--const x=1", "--json", "-q", "--format csv", "--precision 3", "--full"])
+@pytest.mark.parametrize("option", ["--at x=1", "--const x=1", "--json", "-q", "--format csv", "--precision 3"])
 def test_options_of_the_small_language_are_refused(option: str, tmp_path: Path) -> None:
     printed, told, code = run(tmp_path, "print(1)\n", option)
     assert (printed, code) == ("", 2)

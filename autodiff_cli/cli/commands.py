@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def get_help_option_names(self, context: click.Context) -> list[str]:
-        """Return both names of the help option, which have the same effect without a command."""
+        """Return both names of the help option."""
         return ["-h", "--help"]
 
     def list_commands(self, context: click.Context) -> list[str]:

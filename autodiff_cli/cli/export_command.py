@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from autodiff_cli.cli import options
@@ -16,23 +18,24 @@ from autodiff_cli.cli.parsing import ExpressionCommand
     metavar="NAME",
     help="Language: python, numpy, torch, jax, c, javascript, latex.  [default: from the suffix of --output]",
 )
-@click.option("--name", default="f", show_default=True, help="Name of the function.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are arguments.")
 @options.wrt("all")
 @options.order("Highest order of derivative; 2 adds the Hessian.")
 @click.option("-o", "--output", "path", metavar="FILE", help="File to write.  [default: standard output]")
-def command(expr: str, to: str | None, name: str, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
+def command(expr: str, to: str | None, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
     """Write a function in another language that returns the value and gradient of EXPR.
 
-    The arguments of the function are the names in EXPR.
+    The function is called like its file, or f, and its arguments are the names in EXPR.
 
     \b
     autodiff export "log(x**3)" --to python
-    autodiff export "exp(-k*t)*cos(w*t)" --name wave --wrt k,w -o wave.c
+    autodiff export "exp(-k*t)*cos(w*t)" --wrt k,w -o wave.c
     """
     from autodiff_cli.code_generation.export import export, target_for
     from autodiff_cli.evaluation.bindings import bindings
 
     to = to or target_for(path)
+    stem = os.path.splitext(os.path.basename(path or ""))[0]
+    name = stem if stem.isidentifier() else "f"
     text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "const"))
     Output(to, path=None if path == "-" else path).write(text)

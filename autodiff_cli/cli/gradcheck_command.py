@@ -13,14 +13,6 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.evaluated_from
 @options.order("Highest order to check: 1 for the gradient, 2 to add the second derivatives.")
 @click.option(
-    "--samples",
-    default=20,
-    show_default=True,
-    type=click.IntRange(2),
-    metavar="N",
-    help="Number of points in a range such as --at x=-2:2.",
-)
-@click.option(
     "--claim",
     multiple=True,
     metavar='NAME="EXPR"',
@@ -31,7 +23,6 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 def command(
     point: options.PointOptions,
     order: int,
-    samples: int,
     claim: tuple[str, ...],
     strict: bool,
     out: Output,
@@ -48,7 +39,7 @@ def command(
     from autodiff_cli.gradient_checking.points import At
 
     keywords = point._replace(at=()).keywords()
-    keywords["at"] = At(point.at).points(samples)
+    keywords["at"] = At(point.at).points()
     report = gradcheck(**keywords, order=order, claims=claim)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.

@@ -41,6 +41,15 @@ _OTHER_OPTIONS = {
     "--at": {"--const": "variables become arguments; give constants their values with --const NAME=VALUE"},
 }
 """For options of other commands and programs, the options that a command may have instead, each with a hint."""
+_RETIRED = {
+    "--help-all": "--help shows all options",
+    "--full": "--format plain shows every element",
+    "--code": "write the program to standard input: autodiff run -",
+    "-c": "write the program to standard input: autodiff run -",
+    "--name": "the function is called like its file: -o wave.c",
+    "--samples": "write the number of samples in the range: x=0:1:500",
+}
+"""For options of earlier versions, what to write instead."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -88,7 +97,13 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
     """Return the error for an option that a command does not have."""
     known = list(known)
     hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
-    hint = hint or _as_format(name[2:], context) or suggestion(name, known, 0.7) or f"see '{context.command_path} --help-all'"
+    hint = (
+        hint
+        or _RETIRED.get(name)
+        or _as_format(name[2:], context)
+        or suggestion(name, known, 0.7)
+        or f"see '{context.command_path} --help'"
+    )
     return usage_error(f"unknown option '{name}'", hint, context)
 
 
@@ -128,7 +143,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     """Convert a click error to a ``UsageError``."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
-        close = suggestion(error.option_name, error.possibilities or (), 0.5)
+        close = _RETIRED.get(error.option_name) or suggestion(error.option_name, error.possibilities or (), 0.5)
         if error.ctx is not None and error.ctx.command.name == "run":
             help_hint = "write the options of a Python program after --"
         return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)

@@ -137,13 +137,6 @@ def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> No
         lift()
 
 
-def _complete(context: click.Context, parameter: click.Parameter, given: bool) -> None:
-    if given and not context.resilient_parsing:
-        from autodiff_cli.report.numbers import complete
-
-        complete.set(True)
-
-
 expression = click.argument("expr", metavar="EXPR")
 at = click.option(
     "--at",
@@ -194,9 +187,6 @@ strict = click.option("--strict", is_flag=True, help="Exit with code 4 if a numb
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="Do not print notes.")
 precision = click.option(
     "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Significant digits in tables."
-)
-full = click.option(
-    "--full", is_flag=True, expose_value=False, callback=_complete, help="Show all elements of tensors, and all rows of tables."
 )
 color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Color in tables."
@@ -254,10 +244,10 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     return together("out", chosen_output, *own, *more, color)
 
 
-numbers_output = output(strict, quiet_notes, precision, full)
+numbers_output = output(strict, quiet_notes, precision)
 """The output options of commands that print numbers and notes on them."""
 
-matrix_output = output(strict, quiet_notes, precision, full, use="formula")
+matrix_output = output(strict, quiet_notes, precision, use="formula")
 """The output options of commands whose results are also written as LaTeX."""
 
 

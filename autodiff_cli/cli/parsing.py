@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 
 import click
 
 _SECTIONS = {
-    "Values": "over at const wrt order gradient vector | samples dtype",
-    "Uncertainty": "u dof corr cov level k | monte_carlo seed",
-    "Autograd": "retain_grad backward hooks saved | retain_graph zero_grad create_graph inputs no_grad",
-    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict | by share sigma_x weights profile picture
+    "Values": "over at const wrt order gradient vector dtype",
+    "Uncertainty": "u dof corr cov level k monte_carlo seed",
+    "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
+    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile picture
         stationary sensitivity max_steps trace thread_count""",
-    "Input": "lets where literal | python columns input_format delimiter decimal comment skip_lines na_values on_error",
-    "Totals": "sum mean groups |",
-    "Picture": "depth y_range log levels | steps width height theme",
-    "Checks": "claim verify | digits strict",
-    "Output": """to path target style quiet | as_json name in_place precision full color keep keep_columns value_name
+    "Input": "lets where python columns input_format delimiter decimal comment skip_lines na_values on_error",
+    "Totals": "sum mean groups",
+    "Picture": "depth y_range log levels steps width height theme",
+    "Checks": "claim verify digits strict",
+    "Output": """to path target style quiet as_json in_place precision color keep keep_columns value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify stable | quiet_notes no_limits help help_all",
-    "Speed": "| compiling fast",
-    "Cluster": "| engine threads partition_bytes",
+    "Other": "simplify stable quiet_notes no_limits help",
+    "Speed": "compiling fast",
+    "Cluster": "engine threads partition_bytes",
 }
-"""The parameters in each section of a help text; ``--help`` shows those before the bar."""
-SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split() if name != "|"}
+"""The parameters in each section of a help text."""
+SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split()}
 _ORDER = {name: place for place, name in enumerate(SECTION)}
-_FREQUENT = {name for listed in _SECTIONS.values() for name in listed.partition("|")[0].split()}
-
-
-def _show_frequent(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given and not context.resilient_parsing:
-        assert isinstance(context.command, Command)
-        click.echo(context.command.short_help_text(context))
-        context.exit()
 
 
 def _rank(parameter: click.Parameter) -> int:
@@ -42,33 +33,16 @@ def _rank(parameter: click.Parameter) -> int:
     return _ORDER.get(str(parameter.name), len(_ORDER)) if isinstance(parameter, click.Option) else -1
 
 
-_SHORT_HELP = click.Option(
-    ["-h", "--help"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_frequent,
-    help="Show the most used options and exit.",
-)
-
-
 class Command(click.Command):
-    """A command whose help text lists options by section: ``--help`` shows the most used options, ``--help-all`` all of them."""
+    """A command whose help text lists options by section."""
 
     def get_help_option_names(self, context: click.Context) -> list[str]:
-        """Return the option for all of the help text; ``-h`` and ``--help`` are an option of their own."""
-        return ["--help-all"]
-
-    def get_help_option(self, context: click.Context) -> click.Option | None:
-        """Return the option for all of the help text."""
-        option = super().get_help_option(context)
-        if option is not None:
-            option.help = "Show all options and exit."
-        return option
+        """Return both names of the help option."""
+        return ["-h", "--help"]
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         """Return the parameters in the order of the help text."""
-        return sorted([*super().get_params(context), _SHORT_HELP], key=_rank)
+        return sorted(super().get_params(context), key=_rank)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in which the command has options."""
@@ -81,26 +55,6 @@ class Command(click.Command):
             if listed:
                 with formatter.section(section):
                     formatter.write_dl(listed)
-
-    def short_help_text(self, context: click.Context) -> str:
-        """Return the usage, the examples, and one line for each of the most used options."""
-        formatter = context.make_formatter()
-        self.format_usage(context, formatter)
-        about, *others = inspect.cleandoc(self.help or "").split("\n\n")
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text("\n\n".join([about, *(text for text in others if text.startswith("\b"))]))
-        options = [one for one in self.get_params(context) if isinstance(one, click.Option)]
-        rows = [one.get_help_record(context) for one in options if one.name in _FREQUENT]
-        with formatter.section("Most used options"):
-            formatter.write_dl([(row[0], re.split(_FIRST_PART, row[1])[0] + ".") for row in rows if row is not None])
-        formatter.write_paragraph()
-        formatter.write_text(f"'{context.command_path} --help-all' shows all {len(options)} options.")
-        return formatter.getvalue().rstrip("\n")
-
-
-_FIRST_PART = r"\.(?:\s|$)|; |  \["
-"""The end of the first part of the description of an option."""
 
 
 class _Words:

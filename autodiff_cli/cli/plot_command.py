@@ -21,14 +21,11 @@ _PICTURES = ("svg", "png", "pdf")
     "--over",
     multiple=True,
     metavar="NAME=FROM:TO",
-    help="Range to plot over; x=-pi:pi:500 sets 500 samples.  [default: -5 to 5]",
+    help="Range to plot over; x=-pi:pi:500 sets 500 samples (401; 161 each for two variables).  [default: -5 to 5]",
 )
 @options.at
 @options.const
 @click.option("--order", type=int, metavar="N", help="Highest order of derivative.  [default: 1; 0 for several curves]")
-@click.option(
-    "--samples", metavar="N", help="Number of equally spaced samples.  [default: 401; 161 per variable for two variables]"
-)
 @click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
 @click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Axes that are logarithmic.")
 @click.option("--levels", metavar="N|a,b,c", help="Number or values of the contour levels for two variables.  [default: about 10]")

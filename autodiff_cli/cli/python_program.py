@@ -28,8 +28,6 @@ from autodiff_cli.framework import hint_for
 if TYPE_CHECKING:
     from autodiff_cli.lesson.tracing import PythonRecorder
 
-NAMES = {"-": "<stdin>", "-c": "<string>"}
-"""Python's names of the files of programs from standard input and from the command line, by the first argument of Python."""
 _OWN = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen importlib", str(abc.__file__))
 """The beginnings of the names of files whose frames are not shown in a traceback."""
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
@@ -41,7 +39,7 @@ def run(text: str, path: str, arguments: Sequence[str], default: DTypeLike, reco
 
     Args:
         text: the program.
-        path: the path of the program, or a key of ``NAMES``.
+        path: the path of the program, or ``-``.
         arguments: the rest of ``sys.argv``.
         default: the default type of ``torch``.
         recorder: what records the program, if it has a lesson.
@@ -64,6 +62,11 @@ def run(text: str, path: str, arguments: Sequence[str], default: DTypeLike, reco
         return 0
 
 
+def program_name(path: str) -> str:
+    """Return Python's name of the file of a program; ``-`` is standard input."""
+    return "<stdin>" if path == "-" else path
+
+
 class _Program(ExecutionLoader):
     """The loader of a program."""
 
@@ -74,13 +77,13 @@ class _Program(ExecutionLoader):
         return self._text
 
     def get_filename(self, fullname: str) -> str:
-        return NAMES.get(self._path, self._path)
+        return program_name(self._path)
 
     def run(self) -> None:
         """Run the program as the module ``__main__``."""
         main = sys.modules["__main__"] = ModuleType("__main__")
         main.__loader__ = self
-        if self._path not in NAMES:
+        if self._path != "-":
             main.__file__ = self._path
         self.exec_module(main)
 
@@ -123,7 +126,7 @@ def _as_main(path: str, arguments: Sequence[str]) -> Iterator[None]:
     before = {name: getattr(sys, name) for name in names}
     main = sys.modules["__main__"]
     sys.argv = [path, *arguments]
-    sys.path = ["" if path in NAMES else os.path.dirname(os.path.abspath(path)), *sys.path]
+    sys.path = ["" if path == "-" else os.path.dirname(os.path.abspath(path)), *sys.path]
     sys.stderr = sys.stderr.unescaped if isinstance(sys.stderr, Messages) else sys.stderr
     sys.excepthook, sys.unraisablehook = sys.__excepthook__, sys.__unraisablehook__
     try:

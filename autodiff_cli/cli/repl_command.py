@@ -21,7 +21,7 @@ _ENDS = ("exit", "quit", "exit()", "quit()", ":exit", ":quit", ":q")
 
 @click.command("repl", cls=Command)
 @variables
-@options.output(options.quiet_notes, options.precision, options.full)
+@options.output(options.quiet_notes, options.precision)
 def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Start an interactive session that runs each statement of 'autodiff run' as it is typed.
 

@@ -29,9 +29,8 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @click.argument("file")
 @click.argument("arguments", nargs=-1)
 @variables
-@options.output(options.quiet_notes, options.precision, options.full, files=("program file",))
+@options.output(options.quiet_notes, options.precision, files=("program file",))
 @click.option("--python", is_flag=True, help="Read FILE as a Python program, whatever its name is.")
-@click.option("-c", "--code", "literal", is_flag=True, help="Run FILE itself: it is the text of a program.")
 def command(
     file: str,
     arguments: tuple[str, ...],
@@ -39,7 +38,6 @@ def command(
     const: tuple[str, ...],
     dtype: str,
     python: bool,
-    literal: bool,
     out: Output,
 ) -> None:
     """Run the program in FILE; - reads it from standard input.
@@ -58,19 +56,18 @@ def command(
     \b
     autodiff run descent.ad
     autodiff run descent.py
-    autodiff run -c "y = log(x**3); y.backward(); x.grad" --at x=5
+    echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
     autodiff run descent.py -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
 
-    text, file = (file, LITERAL) if literal else (None, file)
     if python or file.endswith(".py"):
-        return _run_python(text, file, arguments, dtype, out)
+        return _run_python(file, arguments, dtype, out)
     if arguments:
         from autodiff_cli.cli.mistakes import usage_error
 
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
-    text = options.read_file(file) if text is None else text
+    text = options.read_file(file)
     if out.style == "html":
         return _play(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
@@ -87,15 +84,13 @@ def command(
         out.say_notes(interpreter.notes)
 
 
-LITERAL = "-c"
-"""The name of a program that is an argument of the command line."""
-_OF_PYTHON = ("file", "arguments", "python", "literal", "dtype", "no_limits")
+_OF_PYTHON = ("file", "arguments", "python", "dtype", "no_limits")
 """The parameters that a Python program has."""
 _OF_LESSONS = ("path", "style", "precision", "quiet_notes")
 """The parameters that the lesson of a Python program has."""
 
 
-def _run_python(text: str | None, file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
+def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
     """Run a Python program, write its lesson if the output is one, and exit with its exit code.
 
     Raises:
@@ -116,12 +111,12 @@ def _run_python(text: str | None, file: str, arguments: Sequence[str], dtype: st
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
     leaves((), (), default)  # checks the name
-    text, recorder = options.read_file(file) if text is None else text, None
+    text, recorder = options.read_file(file), None
     if out.style == "html":
         from autodiff_cli.lesson.tracing import PythonRecorder
 
         with suppress(SyntaxError):  # Python describes it
-            recorder = PythonRecorder(text, python_program.NAMES.get(file, file))
+            recorder = PythonRecorder(text, python_program.program_name(file))
     code = python_program.run(text, file, arguments, default, recorder)
     if recorder is not None:
         _write_lesson(recorder, file, out)
@@ -181,7 +176,7 @@ def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
 
 
 def _path(file: str) -> str:
-    return {"-": "standard input", LITERAL: "the program"}.get(file, file)
+    return "standard input" if file == "-" else file
 
 
 @contextmanager

@@ -25,7 +25,7 @@ Point = dict[str, Any]
 
 
 class At:
-    """The values of variables, parsed from ``x=1``, ``x=1,2,3`` or ``x=-2:2``; several texts may add values of one variable.
+    """The values of variables, parsed from ``x=1``, ``x=1,2,3`` or ``x=-2:2:50``; several texts may add values of one variable.
 
     Attributes:
         values: the list of values of each variable.
@@ -38,6 +38,7 @@ class At:
     def __init__(self, texts: Iterable[str]) -> None:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
+        self.samples = 0
         for text in texts:
             for name, value in named(text, "at"):
                 if not value:
@@ -49,26 +50,26 @@ class At:
                 if is_range:
                     (span,) = ranges([f"{name}={value}"], "at")
                     self.ranges[name] = span.low, span.high
+                    self.samples = max(self.samples, span.samples or 20)
                 else:
                     parts = [from_file(value[1:])] if file else [constant(part, "at", name) for part in pieces(value, _COMMA)]
                     self.values.setdefault(name, []).extend(parts)
 
-    def points(self, samples: int, seed: int = 0) -> list[Point]:
-        """Return every combination of values, each with ``samples`` points of the ranges.
+    def points(self, seed: int = 0) -> list[Point]:
+        """Return every combination of values, each with the sampled points of the ranges.
 
         Args:
-            samples: the number of sampled points in the ranges, including both ends.
             seed: the seed of the random samples.
 
         Raises:
             LimitError: if there are more than 10,000 points.
         """
-        count = math.prod(map(len, self.values.values())) * (samples if self.ranges else 1)
+        count = math.prod(map(len, self.values.values())) * (self.samples if self.ranges else 1)
         check_count(count, MOST_POINTS, "gradcheck would check {} points, more than the limit of {}")
         fixed = [dict(zip(self.values, chosen, strict=True)) for chosen in itertools.product(*self.values.values())]
         if not self.ranges:
             return fixed
-        places = self._drawn(samples, seed).tolist()
+        places = self._drawn(self.samples, seed).tolist()
         return [{**point, **dict(zip(self.ranges, place, strict=True))} for point in fixed for place in places]
 
     def _drawn(self, samples: int, seed: int) -> NDArray[np.float64]:

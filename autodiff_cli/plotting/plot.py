@@ -21,7 +21,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
 )
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
-from autodiff_cli.evaluation.ranges import count, interval, ranges
+from autodiff_cli.evaluation.ranges import interval, ranges
 from autodiff_cli.plotting.model import Field, Looks, Plot
 from autodiff_cli.plotting.sampling import sampled
 
@@ -54,7 +54,6 @@ def plot(
     const: Mapping[str, Value] | None = None,
     *,
     order: int | None = None,
-    samples: int | str | None = None,
     y_range: Ends | None = None,
     log: str = "",
     levels: int | Sequence[float] | str | None = None,
@@ -74,7 +73,6 @@ def plot(
         at, const: the values of all other variables.
         order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two, 0 for several
             expressions; by default 1 if possible, and 0 on a logarithmic axis of values.
-        samples: the number of equally spaced samples of each variable.
         y_range: the range of values to show; by default, all values, or most of them near poles.
         log: the logarithmic axes: ``x`` (the variable), ``y`` (the values) or ``xy``.
         levels: the maximum number of contour levels over two variables, or at least two levels in ascending order.
@@ -88,9 +86,6 @@ def plot(
         AutodiffError: if the program cannot be parsed or evaluated.
     """
     given = ranges(_range_texts(over or ()))
-    if samples is not None:
-        number = count(str(samples), "samples")
-        given = [replace(each, samples=each.samples or number) for each in given]
     shown = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
     result = sampled(expression, given, at, const, order, path, log)
     if levels is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.limits import check_printed, places
+from autodiff_cli.limits import places
 from autodiff_cli.wording import number_text
 
 if TYPE_CHECKING:
@@ -19,19 +18,10 @@ if TYPE_CHECKING:
 
 LARGE = 12
 """The maximum number of elements of a vector, and of rows and columns of a matrix, that a table shows completely."""
-complete: ContextVar[bool] = ContextVar("complete", default=False)
-"""Whether tables show all elements of tensors of any size."""
 
 
 def shown_completely(shape: Sequence[int]) -> bool:
-    """Return whether a table shows an array of this shape as a matrix or list of all elements.
-
-    Raises:
-        LimitError: if tables must show all elements, and the array has more than an output may contain.
-    """
-    if complete.get():
-        check_printed(places(tuple(shape)))
-        return True
+    """Return whether a table shows an array of this shape as a matrix or list of all elements."""
     return max(shape, default=1) <= LARGE
 
 
@@ -48,7 +38,7 @@ def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
     def short(number: Number) -> str:
         return _short(number, precision)
 
-    shape = array.shape if complete.get() or (whole and array.ndim <= 2) else (places(array.shape),)
+    shape = array.shape if whole and array.ndim <= 2 else (places(array.shape),)
     if shown_completely(shape):
         return _nested(array, short)
     if not array.size:

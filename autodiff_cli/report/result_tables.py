@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.command_result import CommandResult, Record, RightDigits
 from autodiff_cli.lazy import named
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.numbers import complete, human, shape_text, shown_completely
+from autodiff_cli.report.numbers import human, shape_text, shown_completely
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, TEXT, WORD, Cell, Column, Renderable, Table, more_rows, title
 from autodiff_cli.report.terminal import drawn
@@ -42,7 +42,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     columns = [Column("name", style="bold"), Column("expression", EXPRESSION), Column("value", NUMBER)]
     columns += [Column(header, WORD) for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad", "grad_fn")]
     cells = [_tensor_cells(row, precision) for row in tensors]
-    if len(cells) > MOST_ROWS and not complete.get():
+    if len(cells) > MOST_ROWS:
         half = MOST_ROWS // 2
         cells[half:-half] = [more_rows(len(cells) - MOST_ROWS)]
     return Table([*columns, Column("grad", NUMBER)], cells)

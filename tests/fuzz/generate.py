@@ -59,7 +59,7 @@ LEFT_OUT = {
     "--engine": "dask starts processes and sockets",
     "--partition-bytes": "it is for a cluster or a folder",
     "--resume": "it is for a folder that an interrupted run left",
-    "--help-all": "it is the same each time; tests/test_help.py looks at it",
+    "--help": "it is the same each time; tests/test_help.py looks at it",
     "--python": "Python reports its errors with a traceback",
 }
 """Options that are not tried, and why."""

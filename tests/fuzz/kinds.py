@@ -99,7 +99,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "graph": ("graph", "{}"),
     "graph --at": ("graph", "{}", *_AT, "--json"),
     "graph --backward": ("graph", "{}", *_AT, "--backward"),
-    "plot": ("plot", "{}", "--over", "x=-1:1", *_OVER_NUMBERS, "--samples", "5", "--json"),
+    "plot": ("plot", "{}", "--over", "x=-1:1:5", *_OVER_NUMBERS, "--json"),
     "map": ("map", "{}", *_OVER_NUMBERS, "--order", "2"),
     "map --dtype": ("map", "{}", *_OVER_NUMBERS, "--dtype", "float32"),
     **{f"export {to}": ("export", "{}", "--to", to, *_OVER_NUMBERS) for to in NAMES},

@@ -25,7 +25,7 @@ _SHARED = 4
 
 _HEAD = """# Commands
 
-Each command has a page with its options, as `autodiff COMMAND --help-all` prints them, and its examples with their output. EXPR
+Each command has a page with its options, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR
 is an expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
 """
 
