@@ -12,7 +12,7 @@ from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import GradientEdge, Node, gradient_edge, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
 from autodiff_cli.autograd.reverse.engine import current_pass
-from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.postorder import postorder
@@ -81,28 +81,20 @@ def register_multi_grad_hook(
 
         return _MultiHandle([tensor.register_hook(call_first) for tensor in tensors if tensor.requires_grad])
     nodes = [get_gradient_edge(tensor).node for tensor in tensors]
-    by_pass: WeakKeyDictionary[BackwardPass, _Gradients] = WeakKeyDictionary()
+    by_pass: WeakKeyDictionary[BackwardPass, tuple[list[Tensor | None], set[int]]] = WeakKeyDictionary()
 
     def collect(i: int, gradient: Tensor | None) -> None:
         running = _running()
         if running not in by_pass:
             executed = running.executed()
-            by_pass[running] = _Gradients([None] * len(nodes), sum(node in executed for node in nodes))
-        gradients = by_pass[running]
-        gradients.values[i] = gradient
-        gradients.missing -= 1
-        if not gradients.missing:
-            fn(gradients.values)
+            by_pass[running] = [None] * len(nodes), {k for k, node in enumerate(nodes) if node in executed}
+        gradients, missing = by_pass[running]
+        gradients[i] = gradient
+        missing.discard(i)
+        if not missing:
+            fn(gradients)
 
     return _MultiHandle([tensor.register_hook(partial(collect, i)) for i, tensor in enumerate(tensors)])
-
-
-class _Gradients:
-    """The gradients that a multi-grad hook has received in one backward pass, and the number of those that are missing."""
-
-    def __init__(self, values: list[Tensor | None], missing: int) -> None:
-        self.values = values
-        self.missing = missing
 
 
 def _running() -> BackwardPass:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.jacobians import filled, gradients_of
+from autodiff_cli.autograd.jacobians import filled, gradients_of, gradients_of_elements
 from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import LimitError, setting
@@ -70,7 +69,11 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             start = gradient if not index else None
             if not index and start is None and output.shape != ():
                 start = tensor_on(np.ones(output.shape, output.dtype))  # an output with one element does not need ``gradient``
-            rows = [row for tensor in tensors for row in _derivatives(tensor, by, start, record=not last)]
+            inputs = list(by.values())
+            if start is None:
+                rows = [row for tensor in tensors for row in gradients_of_elements(tensor, inputs, create_graph=not last)]
+            else:
+                rows = [filled(gradients_of(tensors, inputs, [start], create_graph=not last), inputs)]
             for k, (name, variable) in enumerate(by.items()):
                 shape = sum((variables[each].shape for each in (*index, name)), ())
                 arrays = [row[k]._data for row in rows]
@@ -112,20 +115,6 @@ def _check_growth(order: int, recorded: list[int]) -> None:
             f"of {MOST_NODES:,}",
             hint=f"use a lower order, or functions that have a power series rule; {setting('no_limits')} lifts the limit",
         )
-
-
-def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None, record: bool) -> list[list[Tensor]]:
-    """Return the derivatives of each element of ``tensor`` with respect to ``by``.
-
-    With ``start``, return only one row: the vector-Jacobian product of ``tensor`` with ``start``.
-    """
-    inputs = list(by.values())
-    single = start is not None or tensor.shape == ()
-    places = [None] if single else list(itertools.product(*map(range, tensor.shape)))
-    # A one-hot cotangent of the whole tensor would contain zeros, and zero times an infinite derivative is nan.
-    starts = None if start is None else [start]
-    numbers = [tensor if place is None else tensor[place] for place in places]
-    return [filled(gradients_of([number], inputs, starts, record), inputs) for number in numbers]
 
 
 def symmetric(derivatives: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:

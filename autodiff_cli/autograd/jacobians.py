@@ -39,11 +39,16 @@ def gradients_of(
     return gradients
 
 
-def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
-    """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
+def gradients_of_elements(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[list[Tensor]]:
+    """Return the gradients of each element of a recorded output."""
     # A one-hot cotangent of the whole output would contain zeros, and zero times an infinite derivative is nan.
     elements = [output[i] if i else output for i in itertools.product(*map(range, output.shape))]
-    rows = [filled(gradients_of([element], inputs, None, create_graph), inputs) for element in elements]
+    return [filled(gradients_of([element], inputs, None, create_graph), inputs) for element in elements]
+
+
+def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
+    """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
+    rows = gradients_of_elements(output, inputs, create_graph)
     return [
         reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)
         for k, x in enumerate(inputs)

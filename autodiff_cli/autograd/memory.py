@@ -128,7 +128,7 @@ class View(Record):
 @cache
 def _edge_from_source() -> Callable[[View], Edge | None]:
     """Return the function that records the steps of a view on its source, which is defined above this module."""
-    function: Callable[[View], Edge | None] = named("autodiff_cli.autograd.primitives.rebase_history:edge_from_source")
+    function: Callable[[View], Edge | None] = named("autodiff_cli.autograd.primitives.structural:edge_from_source")
     return function
 
 

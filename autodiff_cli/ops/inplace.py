@@ -17,9 +17,8 @@ from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_ed
 from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.argument_kinds import shown
-from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.autograd.primitives.structural import writable
+from autodiff_cli.autograd.primitives.structural import edge_from_source, rebase_history, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError

@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.modes import enable_grad, no_grad
 from autodiff_cli.autograd.reverse.engine import current_pass
-from autodiff_cli.autograd.saved.hooks import saved_tensors_hooks
-from autodiff_cli.autograd.saved.packing import SavedInput
+from autodiff_cli.autograd.saved.packing import SavedInput, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import CheckpointError
 

@@ -7,8 +7,9 @@ output; the others are parameters of the operation, ``out`` for its result, or `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
@@ -18,14 +19,14 @@ from autodiff_cli.autograd.primitives.nodes import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import (
     PRIMITIVES,
     Declared,
-    Decomposition,
     Primitive,
     TensorFunction,
     VjpRule,
     argument_names,
 )
 from autodiff_cli.autograd.primitives.registry import FunctionInfo, register
-from autodiff_cli.autograd.tensor import Tensor
+
+_Operation = TypeVar("_Operation", bound=Declared)
 
 
 class Declarations:
@@ -48,17 +49,12 @@ class Declarations:
         forward: Callable[..., Any],
         vjps: Mapping[str, VjpRule | None],
         *,
-        series: str | TensorFunction | None = None,
+        statics: Mapping[str, Any] = MappingProxyType({}),
         node: str | None = None,
-        statics: Mapping[str, Any] | None = None,
-        kinds: Mapping[str, Kind] | None = None,
-        public: bool = True,
-        view: bool = False,
         selects: bool | Collection[str] = False,
         elementwise: bool | None = None,
         recover: Callable[[Array], Array] | None = None,
-        decomposition: Decomposition | None = None,
-        **description: Any,
+        **attributes: Any,
     ) -> TensorFunction:
         """Declare an operation with one result.
 
@@ -66,72 +62,37 @@ class Declarations:
             name: the name of the operation.
             forward: the function that computes the result; its arguments are the arrays, followed by the ``statics``.
             vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
-            series: the rule of Taylor mode, see ``autograd.taylor_mode``; if left out, ``chain`` for elementwise operations
-                and no rule for other operations.
-            node: PyTorch's name of the backward node; derived from ``name`` if left out (``log`` gives ``LogBackward0``).
             statics: the other parameters, which are plain Python values, with their defaults.
-            kinds: the kinds of the ``statics``, by name; arguments are checked before the computation.
-            public: whether the operation belongs to the language; otherwise only rules and other functions use it.
-            view: whether the result shares the memory of the argument if NumPy supports it.
+            node: PyTorch's name of the backward node; derived from ``name`` if left out (``log`` gives ``LogBackward0``).
             selects: the parameters of which the operation selects some elements, and ignores the other elements; true for
                 all parameters; see ``autograd.primitives.selection_masks``.
             elementwise: whether each element of the result depends only on the input elements at the same position; the
                 default is the setting of the module.
             recover: a function that computes the input from the result, for a rule that needs both; it is called if the input was
                 changed in place.
-            decomposition: an expression of simpler operations, for export targets that lack the operation.
-            description: see ``registry.FunctionInfo`` and ``registry.register``.
+            attributes: the other attributes of ``Primitive``; without ``series``, it is ``chain`` for elementwise operations.
+                See also ``_add``.
         """
-        statics = statics or {}
-        differentiable = any(vjps.values())
         if elementwise is None:
             elementwise = self._elementwise and "dim" not in statics
-        if series is None and elementwise:
-            series = "chain"
-        primitive = Primitive(
-            name=name,
-            forward=forward,
-            vjps=vjps,
-            parameters=(*vjps, *statics),
-            defaults=tuple(statics.values()),
-            kinds=kinds or {},
-            series=series if differentiable else "fixed",
-            elementwise=elementwise,
-            selects=frozenset(vjps if selects is True else selects or ()),
-            view=view,
-            decomposition=decomposition,
-        )
+        differentiable = any(vjps.values())
+        attributes["series"] = attributes.get("series", "chain" if elementwise else None) if differentiable else "fixed"
+        attributes |= {"elementwise": elementwise, "selects": frozenset(vjps if selects is True else selects or ())}
+        primitive = _record(Primitive, name, forward, vjps, statics, {"vjps": vjps, **attributes})
         nodes = NodeFactory(primitive, node or node_name(name), {} if recover is None else {"recover": staticmethod(recover)})
         if len(vjps) > 1:
             call = binary if len(vjps) == 2 and not statics else general
         else:
-            call = unary if differentiable and not statics and not view else single
-        return self._add(primitive, call(primitive, nodes), public, description)
+            call = unary if differentiable and not statics and not primitive.view else single
+        return self._add(primitive, call(primitive, nodes), attributes)
 
     def sequence(
-        self,
-        name: str,
-        forward: Callable[..., Any],
-        vjp: VjpRule,
-        *,
-        node: str,
-        statics: Mapping[str, Any],
-        kinds: Mapping[str, Kind],
-        series: str | None = None,
-        public: bool = True,
-        **description: Any,
+        self, name: str, forward: Callable[..., Any], vjp: VjpRule, *, statics: Mapping[str, Any], node: str, **attributes: Any
     ) -> TensorFunction:
         """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th tensor."""
-        primitive = Primitive(
-            name=name,
-            forward=forward,
-            vjps={"tensors": vjp},
-            parameters=("tensors", *statics),
-            defaults=tuple(statics.values()),
-            kinds=kinds,
-            series=series,
-        )
-        return self._add(primitive, of_sequence(primitive, node), public, description)
+        vjps = {"tensors": vjp}
+        primitive = _record(Primitive, name, forward, vjps, statics, {"vjps": vjps, **attributes})
+        return self._add(primitive, of_sequence(primitive, node), attributes)
 
     def several(
         self,
@@ -139,14 +100,9 @@ class Declarations:
         forward: Callable[..., Sequence[Any]],
         vjp: VjpRule,
         *,
-        results: Sequence[str] = (),
-        constant: Sequence[str] = (),
+        statics: Mapping[str, Any] = MappingProxyType({}),
         node: str | None = None,
-        statics: Mapping[str, Any] | None = None,
-        kinds: Mapping[str, Kind] | None = None,
-        view: Callable[..., Tensor] | None = None,
-        public: bool = True,
-        **description: Any,
+        **attributes: Any,
     ) -> TensorFunction:
         """Declare an operation on one tensor ``x`` with several results.
 
@@ -155,28 +111,12 @@ class Declarations:
             forward: the function that computes the tuple of results from the array and the ``statics``.
             vjp: the VJP rule of ``x``.  Its first parameter is the list of cotangents of the results, with ``None`` for each
                 unused result; the others name the saved values: ``x``, ``x_shape``, results and statics.
-            results: the names of the results, which are then returned as a named tuple.
-            constant: the names of the results that are not differentiable.
-            node: PyTorch's name of the backward node.
             statics: the other parameters, which are plain Python values, with their defaults.
-            kinds: the kinds of the ``statics``, by name.
-            view: a function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
-            public: whether the operation belongs to the language.
-            description: see ``registry.FunctionInfo`` and ``registry.register``.
+            node: PyTorch's name of the backward node.
+            attributes: the other attributes of ``MultiOutput``; see also ``_add``.
         """
-        statics = statics or {}
-        operation = MultiOutput(
-            name=name,
-            forward=forward,
-            parameters=("x", *statics),
-            defaults=tuple(statics.values()),
-            kinds=kinds or {},
-            vjp=vjp,
-            results=results,
-            constant=constant,
-            view=view,
-        )
-        return self._add(operation, multi_output(operation, node or node_name(name)), public, description)
+        operation = _record(MultiOutput, name, forward, ("x",), statics, {"vjp": vjp, **attributes})
+        return self._add(operation, multi_output(operation, node or node_name(name)), attributes)
 
     def composed(
         self,
@@ -193,7 +133,7 @@ class Declarations:
             function: the function, whose arguments have been converted.
             kinds: the kinds of the arguments that it converts, by name.
             tensors: the names of the parameters that take tensors.
-            description: see ``registry.FunctionInfo`` and ``registry.register``.
+            description: see ``_add``.
         """
         checked = takes(**kinds)(function)
         self._name(checked, name)
@@ -208,7 +148,7 @@ class Declarations:
         Args:
             name: the name of the function.
             checks: the names of the arguments that are converted by their kinds; ``None`` if the function converts them itself.
-            description: see ``registry.FunctionInfo`` and ``registry.register``.
+            description: see ``_add``.
         """
         self._rows[name] = checks, description
 
@@ -219,13 +159,20 @@ class Declarations:
         checked = function if checks is None else takes(**{each: kinds[each] for each in checks})(function)
         return self._describe(checked, name=function.__name__.rstrip("_"), **description)
 
-    def _add(self, operation: Declared, function: TensorFunction, public: bool, description: dict[str, Any]) -> TensorFunction:
-        """Set the function of an operation, and add it to the language if it is public."""
+    def _add(self, operation: Declared, function: TensorFunction, attributes: Mapping[str, Any]) -> TensorFunction:
+        """Set the function of an operation, and add it to the language.
+
+        Args:
+            operation: the operation.
+            function: the function.
+            attributes: attributes of ``registry.FunctionInfo``, and arguments of ``registry.register``; ``public`` is false for an
+                operation that only rules and other functions use.
+        """
         operation.function = function
         if isinstance(operation, Primitive):
             PRIMITIVES[function] = operation
         self._name(function, operation.name)
-        if not public:
+        if not attributes.get("public", True):
             return function
         return self._describe(
             function,
@@ -235,7 +182,7 @@ class Declarations:
             tensors=operation.parameters[: operation.arity],
             kinds=operation.kinds,
             variadic=operation.of_sequence,
-            **description,
+            **{key: value for key, value in attributes.items() if key not in type(operation).fields()},
         )
 
     def _describe(
@@ -250,6 +197,19 @@ class Declarations:
     def _name(self, function: TensorFunction, name: str) -> None:
         function.__name__ = function.__qualname__ = name
         function.__module__ = self._module
+
+
+def _record(
+    record: type[_Operation],
+    name: str,
+    forward: Callable[..., Any],
+    tensors: Iterable[str],
+    statics: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+) -> _Operation:
+    """Return the record of an operation with those attributes that it has."""
+    own: dict[str, Any] = {key: value for key, value in attributes.items() if key in record.fields()}
+    return record(name=name, forward=forward, parameters=(*tensors, *statics), defaults=tuple(statics.values()), **own)
 
 
 def node_name(name: str) -> str:

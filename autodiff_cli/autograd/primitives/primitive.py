@@ -46,6 +46,11 @@ class Declared(Record):
     defaults: tuple[Any, ...] = ()
     kinds: Mapping[str, Kind] = MappingProxyType({})
 
+    @classmethod
+    def fields(cls) -> set[str]:
+        """Return the names of the attributes that are given."""
+        return {*Declared.__annotations__, *cls.__annotations__}
+
     @cached_property
     def arity(self) -> int:
         return 1

@@ -9,7 +9,7 @@ zero is not masked: the derivative of ``sqrt(x)*sqrt(x)`` at 0 is nan.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,30 +17,15 @@ import numpy as np
 from autodiff_cli.autograd.node import Cotangent, Node
 from autodiff_cli.autograd.primitives.structural import sum_to, where
 
-
-class LazyMask:
-    """The mask of the elements of a cotangent that come from unselected branches, computed on first use."""
-
-    __slots__ = ("_make", "_mask")
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make: Callable[[], Any] | None = make
-        self._mask: Any = None
-
-    @property
-    def mask(self) -> Any:
-        if self._make is not None:
-            self._mask, self._make = self._make(), None
-        return self._mask
-
-
+Mask = Callable[[], Any]
+"""A function that returns the elements of a cotangent that come from unselected branches, and computes them once."""
 Contributions = Sequence[Cotangent | None]
 """The cotangents that a node returns for its inputs."""
 
 
 def mask_contributions(
-    node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
-) -> tuple[Contributions, list[LazyMask | None]]:
+    node: Node, cotangent: Cotangent, parts: Contributions, mask: Mask | None, needed: Collection[Node] | None
+) -> tuple[Contributions, list[Mask | None]]:
     """Return the contributions of a node with masked elements set to zero, and the mask of each contribution.
 
     Args:
@@ -50,7 +35,7 @@ def mask_contributions(
         mask: the masked elements of ``cotangent``.
         needed: see ``Node.apply``.
     """
-    unmasked: list[LazyMask | None] = [None] * len(parts)
+    unmasked: list[Mask | None] = [None] * len(parts)
     if isinstance(cotangent, list) or all(part is None for part in parts):
         return parts, unmasked
     if node.selects or (mask is not None and not node.frees):
@@ -59,32 +44,30 @@ def mask_contributions(
         return parts, unmasked
     if node.elementwise:
         return [_masked(part, mask) for part in parts], [mask] * len(parts)
-    if np.all(mask.mask):
+    if np.all(mask()):
         zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
         return zeros, [None if zero is None else _everything(zero) for zero in zeros]
     return parts, unmasked
 
 
 def _through(
-    node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
-) -> tuple[Contributions, list[LazyMask | None]]:
+    node: Node, cotangent: Cotangent, parts: Contributions, mask: Mask | None, needed: Collection[Node] | None
+) -> tuple[Contributions, list[Mask | None]]:
     """Mask the elements that were not selected: the elements that receive a zero from a cotangent of ones."""
     data: Any = getattr(cotangent, "_data", cotangent)
-
-    def pulled_back() -> Contributions:
-        ones = np.ones(data.shape, data.dtype)[()] if mask is None else (~np.asarray(mask.mask)).astype(data.dtype)[()]
-        return node.apply_again(ones, needed) if saved is None else node.run_rules(ones, saved, needed)
-
-    # The mask of an indexing operation is computed lazily, because it is only used if a later derivative is not finite.  The
-    # saved values of the node may be freed before.
-    saved: list[Any] | None = None
     if mask is None and not node.frees:
+        # The masks of an indexing operation are computed on first use, because only a later derivative that is not finite needs
+        # them.  The saved values of the node may be freed before.
         saved = [getattr(value, "_data", value) for value in node._saved]
-        zeros = cache(pulled_back)
-        return parts, [LazyMask(lambda i=i: _zeros_of(zeros()[i])) for i in range(len(parts))]  # type: ignore[misc]
-    result = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
-    masks = [own if chosen else mask for own, chosen in zip(result, _selected(node, len(result)), strict=True)]
-    return [part if of is None else _masked(part, of) for part, of in zip(parts, masks, strict=True)], masks
+        pulled_back = cache(lambda: node.run_rules(np.ones(data.shape, data.dtype)[()], saved, needed))
+        return parts, [cache(partial(_zeros_at, i, pulled_back)) for i in range(len(parts))]
+    selected = np.ones(data.shape, bool) if mask is None else ~np.asarray(mask())
+    pulled = node.apply_again(selected.astype(data.dtype)[()], needed)
+    masks = [
+        cache(partial(_zeros_at, i, lambda: pulled)) if is_selected else mask
+        for i, is_selected in enumerate(_selected(node, len(pulled)))
+    ]
+    return [part if each is None else _masked(part, each) for part, each in zip(parts, masks, strict=True)], masks
 
 
 def _selected(node: Node, count: int) -> list[bool]:
@@ -95,15 +78,15 @@ def _selected(node: Node, count: int) -> list[bool]:
     return [primitive.parameters[i] in primitive.selects for i in primitive.differentiable_args]
 
 
-def _zeros_of(part: Cotangent) -> Any:
-    return np.asarray(part) == 0
+def _zeros_at(i: int, contributions: Callable[[], Contributions]) -> Any:
+    return np.asarray(contributions()[i]) == 0
 
 
-def _everything(part: Cotangent) -> LazyMask:
-    return LazyMask(lambda: np.ones(part.shape, bool))
+def _everything(part: Cotangent) -> Mask:
+    return cache(lambda: np.ones(part.shape, bool))
 
 
-def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
+def _masked(part: Cotangent | None, mask: Mask) -> Cotangent | None:
     """Return a contribution with its masked elements set to zero.
 
     An array of finite numbers is returned unchanged, because its masked elements are already zero.  A tensor is always masked,
@@ -111,17 +94,17 @@ def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
     """
     if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part
-    result = mask.mask
+    result = mask()
     return where(result, 0.0, part) if part.shape == result.shape and np.any(result) else part
 
 
-def summed(mask: LazyMask, shape: tuple[int, ...]) -> LazyMask:
+def summed(mask: Mask, shape: tuple[int, ...]) -> Mask:
     """Return the mask of a cotangent after the cotangent is summed to a shape."""
-    result = mask.mask
-    return mask if result.shape == shape else LazyMask(lambda: np.asarray(sum_to((~result).astype(float), shape)) == 0)
+    result = mask()
+    return mask if result.shape == shape else cache(lambda: np.asarray(sum_to((~result).astype(float), shape)) == 0)
 
 
-def intersection(first: LazyMask, second: LazyMask) -> LazyMask:
+def intersection(first: Mask, second: Mask) -> Mask:
     """Return the mask of the sum of two cotangents: the elements that are masked in both."""
-    result = first.mask & second.mask
-    return LazyMask(lambda: result)
+    result = first() & second()
+    return cache(lambda: result)

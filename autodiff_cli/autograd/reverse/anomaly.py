@@ -98,20 +98,16 @@ class set_detect_anomaly:
         set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """Anomaly mode in a ``with`` block; see ``set_detect_anomaly``."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.prev = is_anomaly_enabled()
+        super().__init__(is_anomaly_enabled(), is_anomaly_check_nan_enabled())
         self.check_nan = check_nan
-        self.prev_check_nan = is_anomaly_check_nan_enabled()
         warnings.warn(ENABLED, stacklevel=2)
 
     def __enter__(self) -> None:
         set_anomaly_enabled(True, self.check_nan)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
 def _store_place(node: Node) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
-from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
+from autodiff_cli.autograd.primitives.selection_masks import Mask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
 from autodiff_cli.autograd.reverse.paths import count_edges_to_leaves, nodes_towards
@@ -100,7 +100,7 @@ class BackwardPass:
         self.leaves: list[AccumulateGrad] = []
         self.leaves_with_hooks: list[AccumulateGrad] = []
         self.pending_count: dict[Node, int] | None = None
-        self.masks: dict[Node, LazyMask] = {}
+        self.masks: dict[Node, Mask] = {}
         self.depth = 0
 
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
@@ -285,7 +285,7 @@ class BackwardPass:
         """Return the nodes that the pass runs or captures."""
         return set(postorder(self.roots, input_nodes)) if self.needed is None else self.needed
 
-    def _note_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[LazyMask | None] | None) -> None:
+    def _note_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
         """Store the masks of the contributions of a node; for several contributions, store the intersection of their masks."""
         reached = set()
         for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):

@@ -1,4 +1,4 @@
-"""Nodes whose saved tensors are packed by hooks.
+"""Hooks for saved tensors, and nodes whose saved tensors are packed by them: a part of ``torch.autograd.graph``.
 
 A pack hook receives a tensor that a node saves, and returns any object, which the node stores instead.  When the value is
 needed, the unpack hook converts this object to a tensor, which gets the history of the saved tensor.
@@ -10,9 +10,11 @@ of new nodes (``hooks.node_observers``) packs their values, and is registered on
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from types import TracebackType
 from typing import Any
 
 from autodiff_cli.autograd.hooks import node_observers
@@ -30,7 +32,7 @@ from autodiff_cli.autograd.node import (
 )
 from autodiff_cli.autograd.primitives.saved_names import computed_value, packing_order, saved_name, shown_value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
 
 PackHook = Callable[[Tensor], object]
 UnpackHook = Callable[[Any], Tensor]
@@ -41,18 +43,10 @@ _PACKED_IN_PLACE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
     "in-place operations as this can lead to unexpected side-effects."
 )
+_disabled: ContextVar[str | None] = ContextVar("autodiff_saved_tensors_hooks_disabled", default=None)
+"""The message of the innermost ``disable_saved_tensors_hooks``; ``None`` if hooks are allowed."""
 _stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks", default=())
 """The hooks in effect in this thread or asynchronous task; only the last pair is used."""
-
-
-def push_hooks(hooks: Hooks) -> None:
-    """Put a pair of hooks into effect for the nodes that this thread records."""
-    _set_stack((*_stack.get(), hooks))
-
-
-def pop_hooks() -> None:
-    """Undo the latest ``push_hooks`` of this thread."""
-    _set_stack(_stack.get()[:-1])
 
 
 def hooks_in_effect() -> Hooks | None:
@@ -68,6 +62,83 @@ def _set_stack(stack: tuple[Hooks, ...]) -> None:
     for _ in range(-change):
         node_observers.remove(pack_saved)
     _stack.set(stack)
+
+
+class saved_tensors_hooks:
+    """A ``with`` block in which the tensors that nodes save for the backward pass are packed by a hook.
+
+    Of nested blocks, only the innermost is used.  The hooks apply to the current thread.
+
+    Args:
+        pack_hook: the function that is called with each tensor that is saved; the node stores the object that it returns.
+        unpack_hook: the function that is called with this object when the tensor is needed, and returns a tensor.
+
+    Raises:
+        DtypeError: when the block is entered, if a hook is not a function.
+        GraphError: when the block is entered, if ``disable_saved_tensors_hooks`` is active.
+    """
+
+    def __init__(self, pack_hook: PackHook, unpack_hook: UnpackHook) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if not callable(self.pack_hook) or not callable(self.unpack_hook):
+            raise DtypeError(
+                "saved_tensors_hooks(): incompatible function arguments: "
+                f"{type_name(self.pack_hook)} and {type_name(self.unpack_hook)}",
+                hint="pass pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
+            )
+        message = _disabled.get()
+        if message is not None:
+            raise GraphError(message)
+        _set_stack((*_stack.get(), (self.pack_hook, self.unpack_hook)))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        _set_stack(_stack.get()[:-1])
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A ``with`` block in which saved tensors are stored in the memory of the CPU.
+
+    All tensors are in this memory already, so that only ``pin_memory`` has an effect: it copies each saved tensor, which
+    can then be changed in place.
+
+    Args:
+        pin_memory: whether to copy the tensors.
+        device_type: ignored; there is one device.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> Tensor:
+            return tensor_on(tensor._data.copy() if pin_memory else tensor._data)
+
+        super().__init__(pack, lambda packed: packed)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Return a ``with`` block in which hooks for saved tensors raise an error.
+
+    Args:
+        error_message: the message of the error.
+
+    Raises:
+        GraphError: if hooks are in effect.
+    """
+    if hooks_in_effect() is not None:
+        raise GraphError(error_message)
+    before = _disabled.get()
+    _disabled.set(error_message)
+    try:
+        yield
+    finally:
+        _disabled.set(before)
 
 
 _latest: ContextVar[tuple[Node | None, list[Any]]] = ContextVar("autodiff_latest_unpacked", default=(None, []))

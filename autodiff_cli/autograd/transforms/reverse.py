@@ -14,7 +14,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
-from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks
+from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.through import detached, fresh, gradients, lifted, reaches_others
