@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 import warnings
-from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +20,6 @@ MOST_CSV = 1 << 29
 """The maximum size of a CSV file in bytes; a number takes at least two bytes, and a tensor has at most 2**28 numbers."""
 MOST_JSON = 1 << 26
 """The maximum size of a JSON file in bytes; the parsed Python objects take about thirty times as much memory."""
-_LONGEST_HEADER = 10_000
-_PIECE = 1 << 24
 
 
 def read_array(path: str) -> Array:
@@ -82,37 +78,18 @@ def _reason(error: Exception) -> str | None:
 
 
 def _npy(path: str) -> Array | None:
-    with open(path, "rb") as file:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):  # version 3.0 only adds Unicode field names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except OSError:
+            raise
+        except Exception:  # a broken header can cause any exception
             return None
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
-            try:
-                shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
-            except Exception:  # a broken header can cause any exception
-                return None
-        if dtype.kind not in "fiub" or any(length < 0 for length in shape):
-            return None
-        count = math.prod(shape)
-        left = source_text.left_in(file)
-        if left is not None and left < count * dtype.itemsize:
-            raise _Wrong(f"its header specifies {count:,} numbers, but only {left:,} bytes follow")
-        check_size(shape)
-        array = np.empty(count, dtype)
-        _fill(file, memoryview(array.view(np.uint8)))  # type: ignore[arg-type]
-    return array.reshape(shape, order="F" if by_columns else "C")
-
-
-def _fill(file: BufferedReader, places: memoryview) -> None:
-    """Fill a buffer with bytes from a file."""
-    done = 0
-    while done < len(places):
-        read = file.readinto(places[done : done + _PIECE])
-        if not read:
-            raise _Wrong(f"its header specifies {len(places):,} bytes, but only {done:,} follow")
-        done += read
+    if not isinstance(array, np.ndarray):
+        return None
+    check_size(array.shape)
+    return np.array(array)
 
 
 def _csv(path: str) -> Array:
