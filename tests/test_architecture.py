@@ -87,7 +87,6 @@ OWNERS = {
     "fsspec": {"data"},
     "aiohttp": {"data"},
     "sympy": {"symbolic"},
-    "prompt_toolkit": {"cli"},
 }
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 BY_NAME = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}

@@ -50,8 +50,8 @@ CALLS: list[tuple[Call, str]] = [
     (lambda: ad.taylor("sin(k*x)", {"x": 0.5, "k": 2}, order=3, wrt="x"), "taylor 'sin(k*x)' --at x=0.5,k=2 --wrt x --order 3"),
     (lambda: ad.explain("log(x**3)", at={"x": 5}), "explain 'log(x**3)' --at x=5"),
     (
-        lambda: ad.explain("sum(x**2)", {"x": [1, 2]}, order=2, saved=True),
-        "explain 'sum(x**2)' --at 'x=[1, 2]' --order 2 --saved",
+        lambda: ad.explain("sum(x**2)", {"x": [1, 2]}, order=2),
+        "explain 'sum(x**2)' --at 'x=[1, 2]' --order 2",
     ),
     (lambda: ad.graph("3*x"), "graph '3*x'"),
     (

@@ -14,7 +14,6 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.command("explain", cls=ExpressionCommand)
 @options.evaluated_from
 @options.order()
-@click.option("--saved", is_flag=True, help="Show what each operation saves for the backward pass, and its memory.")
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
 def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.

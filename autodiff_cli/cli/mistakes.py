@@ -47,6 +47,7 @@ _RETIRED = {
     "--code": "write the program to standard input: autodiff run -",
     "-c": "write the program to standard input: autodiff run -",
     "--name": "the function is called like its file: -o wave.c",
+    "--saved": "autodiff graph --saved shows what each node saves",
     "--samples": "write the number of samples in the range: x=0:1:500",
 }
 """For options of earlier versions, what to write instead."""

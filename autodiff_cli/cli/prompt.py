@@ -7,13 +7,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language import source_text
-from autodiff_cli.lazy import library_if_there
 from autodiff_cli.script.statements import ends_block, unfinished
 
 if TYPE_CHECKING:
@@ -97,25 +95,7 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
         path.touch()
     except OSError:
         path = None  # without a writable home, the history is kept in memory
-    prompt_toolkit = library_if_there("prompt_toolkit")
-    return _readline(interpreter, path) if prompt_toolkit is None else _prompt_toolkit(prompt_toolkit, interpreter, path)
-
-
-def _prompt_toolkit(prompt_toolkit: ModuleType, interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:
-    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-    from prompt_toolkit.document import Document
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    class Names(Completer):  # type: ignore[misc,unused-ignore]  # if prompt_toolkit is not installed
-        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-            names, length = completions(interpreter, document.text_before_cursor)
-            return (Completion(name, -length) for name in names)
-
-    session = prompt_toolkit.PromptSession(
-        history=InMemoryHistory() if path is None else FileHistory(str(path)), completer=Names(), complete_while_typing=False
-    )
-    prompt: Callable[[str], str] = session.prompt
-    return prompt
+    return _readline(interpreter, path)
 
 
 def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:

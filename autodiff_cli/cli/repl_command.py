@@ -25,9 +25,8 @@ _ENDS = ("exit", "quit", "exit()", "quit()", ":exit", ":quit", ":q")
 def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Start an interactive session that runs each statement of 'autodiff run' as it is typed.
 
-    An error does not end the session. The session has a history and completes names; with prompt_toolkit
-    (pip install prompt_toolkit), Tab opens a menu of names. Other commands begin with a colon and take the names of
-    the session: ':plot y --over x=1:9', ':explain y', ':save FILE'. 'help' lists what can be typed.
+    An error does not end the session. The session has a history, and Tab completes names. Other commands begin with a
+    colon and take the names of the session: ':plot y --over x=1:9', ':explain y', ':save FILE'. 'help' lists what can be typed.
 
     \b
     autodiff repl

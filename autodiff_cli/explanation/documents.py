@@ -60,8 +60,6 @@ class Page:
             self.sweep(result.sweep)
             self.heading(f"Accumulated in {self.code('.grad')}")
             self.accumulated(result.sweep, self.grad_of, self.none)
-            if result.memory is not None:
-                self.paragraph(result.memory.text)
         for second in result.seconds:
             self.second(result, second)
         self.closing(result)

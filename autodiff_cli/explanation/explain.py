@@ -34,7 +34,6 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.memory import SavedMemory
     from autodiff_cli.evaluation.evaluation import Value
 
 MOST_SWEEPS = 24
@@ -51,7 +50,6 @@ def explain(
     dtype: str = "float64",
     *,
     gradient: Value | None = None,
-    saved: bool = False,
 ) -> Explanation:
     """Explain the gradient of an expression: the forward pass line by line, then the backward pass node by node.
 
@@ -63,7 +61,6 @@ def explain(
         wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
-        saved: whether to include the values that each node saves for the backward pass.
 
     Raises:
         UsageError: if the order is not 1 or 2.
@@ -76,7 +73,7 @@ def explain(
         raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        result = _Explainer(evaluation).explained(order, saved)
+        result = _Explainer(evaluation).explained(order)
     result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 
@@ -98,7 +95,7 @@ class _Explainer:
         self.shown: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
 
-    def explained(self, order: int, saved: bool) -> Explanation:
+    def explained(self, order: int) -> Explanation:
         evaluation, names, output = self.evaluation, self.names, self.evaluation.output
         nodes = nodes_behind(output)
         self.operations.learn(nodes)
@@ -123,8 +120,6 @@ class _Explainer:
         ones = np.ones(output.shape, output.dtype)[()]
         start = ones if evaluation.gradient is None else evaluation.gradient._data
         result.sweep = self.followed(Sweep(symbol, start), output, visits, result.grad)
-        if saved:
-            result.memory = self.memory(result.sweep, visits)
         result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in recorded.items()]
         return result
 
@@ -132,15 +127,6 @@ class _Explainer:
         """Return whether the program uses a name."""
         evaluator = self.evaluation.evaluator
         return text in evaluator.names or text in evaluator.functions or text in self.evaluation.leaves
-
-    def memory(self, sweep: Sweep, visits: Sequence[Visit]) -> SavedMemory:
-        """Fill in the values that each node saved, and return their memory."""
-        from autodiff_cli.autograd.saved.memory import SavedMemory
-
-        memory = SavedMemory(self.names.of_tensor, self.evaluation.leaves.values())
-        for step, visit in zip(sweep.steps, visits, strict=True):
-            step.saved = memory.values_of(visit.node, step.names[0])
-        return memory
 
     # Order 2: a recorded backward pass, and the backward passes through its operations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.language.tree import Syntax, unparse
-
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
 
 
 @dataclass(slots=True, eq=False)
@@ -125,7 +121,6 @@ class ExplainedStep:
         grad_fn: the name of the node in PyTorch.
         gradients: the upstream gradients, in the order of ``names``.
         contributions: the contributions to the gradients of the inputs.
-        saved: the values that the node saved in the forward pass; ``None`` if they were not requested.
         selects: whether the operation selects some of its inputs, so that the others contribute 0.
     """
 
@@ -134,7 +129,6 @@ class ExplainedStep:
     grad_fn: str
     gradients: list[Array]
     contributions: list[CotangentContribution] = field(default_factory=list)
-    saved: list[SavedValue] | None = None
     selects: bool = False
 
     def to_dict(self) -> dict[str, object]:
@@ -145,7 +139,6 @@ class ExplainedStep:
             "grad_fn": self.grad_fn,
             "gradient": [plain(g) for g in self.gradients] if several else plain(self.gradients[0]),
             "contributions": [contribution.to_dict() for contribution in self.contributions],
-            **({} if self.saved is None else {"saved": [value.to_dict() for value in self.saved]}),
         }
 
 
@@ -235,7 +228,6 @@ class Explanation(DerivativeResult):
         grad: the gradient with respect to each variable.
         seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
         hessian: the second derivatives as arrays; empty for order 1.
-        memory: the memory of the values that the nodes of the first backward pass save; ``None`` if they were not requested.
         noted: the notes on the result.
     """
 
@@ -254,7 +246,6 @@ class Explanation(DerivativeResult):
     grad: dict[str, Array] = field(default_factory=dict)
     seconds: list[SecondDerivatives] = field(default_factory=list)
     hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
-    memory: SavedMemory | None = None
     noted: LazyNotes | None = None
 
     def numbers(self) -> list[tuple[str, Array]]:
@@ -278,8 +269,6 @@ class Explanation(DerivativeResult):
             **{key: sweep[key] for key in ("start", "steps", "ends")},
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
-        if self.memory is not None:
-            result["saved"] = self.memory.to_dict()
         if self.order == 2:
             result["second"] = [second.to_dict() for second in self.seconds]
             result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}

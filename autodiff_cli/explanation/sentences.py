@@ -19,7 +19,7 @@ from autodiff_cli.language.latex_names import number as latex_number
 from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import MOST_ROWS
-from autodiff_cli.wording import bytes_text, listed, plural
+from autodiff_cli.wording import listed, plural
 
 MOST_STEPS = 60
 MOST_PARTS = 8
@@ -134,7 +134,7 @@ def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
 
 
 def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
-    """Return the sentences about one node: the upstream gradients, the contribution to each input, and the saved values."""
+    """Return the sentences about one node: the upstream gradients and the contribution to each input."""
     of = sweep.target
     said: list[Sentence] = [
         EquationText(notation.derivative(of, called), [notation.number(gradient)])
@@ -142,11 +142,6 @@ def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Senten
     ]
     for contribution in step.contributions:
         said += _contribution(of, step, contribution, notation)
-    if step.saved:
-        from autodiff_cli.autograd.saved.memory import new_bytes, text_of
-
-        text = text_of(step.saved, "`")
-        said += [f"saved: {text}; {bytes_text(new_bytes(step.saved))}"] if text else []
     return said
 
 
