@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable
 from typing import Final
@@ -26,11 +25,6 @@ def call(name: str) -> str:
     return f"{name}(x, y)" if name in BINARY else f"{name}(x)"
 
 
-def addresses(*arrays: np.ndarray) -> ctypes.Array[ctypes.c_void_p]:
-    """Return the addresses of arrays as a kernel takes them."""
-    return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
-
-
 def widths() -> list[int]:
     """Return the numbers of lanes that this processor has registers for."""
     return [width for width in (2, 4, 8) if width <= machine().width]
@@ -42,12 +36,12 @@ def compiled(name: str, width: int, inline: bool = True) -> Callable[..., np.nda
     program = ad.compile(call(name), order=0)
     assert isinstance(program, Program)
     parts = partition(program.instructions, frozenset())
-    function = loaded(kernel(width, library(inline), parts.columns, [], parts.rows, program.results))
+    function = loaded(kernel(width, library(inline), parts.columns, [], parts.rows, program.results), width)
 
     def run(*operands: np.ndarray) -> np.ndarray:
         found = np.empty(len(operands[0]))
         columns = dict(zip("xy", map(np.ascontiguousarray, operands), strict=False))
-        function.call(addresses(*[columns[one.variable] for one in parts.columns]), None, addresses(found), len(found))
+        function.run([columns[one.variable] for one in parts.columns], [], [found])
         return found
 
     return run

@@ -1,7 +1,7 @@
 """Kernels: instructions of a program as one loop over groups of rows, as text in LLVM's IR.
 
-A kernel reads each column once and writes each result once; what is between stays in registers.  The rows of the last group
-that do not exist are masked, so every row takes the same path.
+A kernel reads each column once and writes each result once; what is between stays in registers.  It computes whole groups of
+rows, so every row takes the same path.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm.column import KINDS, KernelColumn, Unknown, vector
-from autodiff_cli.compiler.llvm.ir import ELEMENTS, Builder, Library, Value
+from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
 from autodiff_cli.compiler.partition import computing, resolved
 from autodiff_cli.compiler.schedule import UFUNCS
 from autodiff_cli.errors import FOREIGN
 
-_MEMORY: Final = {"f64": ("double", "f64", 8), "f32": ("float", "f32", 4), "i64": ("i64", "i64", 8), "i1": ("i8", "i8", 1)}
-"""The type of an element in memory, its name in intrinsics, and its size in bytes, by kind."""
+_MEMORY: Final = {"f64": "double", "f32": "float", "i64": "i64", "i1": "i8"}
+"""The type of an element in memory, by kind."""
 
 
 def kernel(
@@ -30,7 +30,8 @@ def kernel(
 ) -> str:
     """Return the kernel that computes operands of a program for rows, as a module in LLVM's IR.
 
-    Its function is ``void kernel(void **columns, double *scalars, void **results, int64_t rows)``.
+    Its function is ``void kernel(void **columns, void **scalars, void **results, int64_t rows)``.  The number of rows is a multiple
+    of that of a group, and a scalar is an array with equal elements for the rows of a group.
 
     Args:
         width: the number of rows of a group.
@@ -94,86 +95,50 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
 
 def _module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:
     """Return the module of a kernel, given the kinds of its columns and scalars, and its results."""
-    width, mask = builder.width, builder.type("i1")
-    declared = dict(builder.declared)
-    begin, places, whole, rest, joined = [], [], [], [], []
-    for i, kind in enumerate(columns):
-        element, name, size = _MEMORY[kind]
-        memory, condition = f"<{width} x {element}>", kind == "i1"
-        begin += [f"%slot{i} = getelementptr ptr, ptr %columns, i64 {i}", f"%column{i} = load ptr, ptr %slot{i}"]
-        places.append(f"%from{i} = getelementptr {element}, ptr %column{i}, i64 %row")
-        whole.append(f"%whole{i} = load {memory}, ptr %from{i}, align {size}")
-        load = f"llvm.masked.load.v{width}{name}.p0"
-        declared[load] = f"declare {memory} @{load}(ptr, i32, {mask}, {memory})"
-        rest.append(f"%rest{i} = call {memory} @{load}(ptr %from{i}, i32 {size}, {mask} %left.mask, {memory} zeroinitializer)")
-        joined.append(f"%{'byte' if condition else 'in'}{i} = phi {memory} [%whole{i}, %whole], [%rest{i}, %rest]")
-    truths = [f"%in{i} = icmp ne <{width} x i8> %byte{i}, zeroinitializer" for i, kind in enumerate(columns) if kind == "i1"]
-    for i, kind in enumerate(scalars):
-        begin += _scalar(i, kind, width)
-    stored, whole_out, rest_out = [], [], []
+    begin: list[str] = []
+    loaded: list[str] = []
+    stored: list[str] = []
+    for name, kinds, place in (("same", scalars, begin), ("in", columns, loaded)):
+        for i, kind in enumerate(kinds):
+            begin += _pointer(name, i)
+            element = f"getelementptr {_MEMORY[kind]}, ptr %{name}.at{i}, i64 {'0' if name == 'same' else '%row'}"
+            place += [f"%{name}.from{i} = {element}", *_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
     for i, value in enumerate(results):
-        element, name, size = _MEMORY[value.kind]
-        memory, text = f"<{width} x {element}>", value.text
-        begin += [f"%target{i} = getelementptr ptr, ptr %results, i64 {i}", f"%result{i} = load ptr, ptr %target{i}"]
+        element, text = _MEMORY[value.kind], value.text
+        begin += _pointer("out", i)
         if value.kind == "i1":
-            stored.append(f"%bytes{i} = zext {mask} {text} to {memory}")
-            text = f"%bytes{i}"
-        stored.append(f"%to{i} = getelementptr {element}, ptr %result{i}, i64 %row")
-        whole_out.append(f"store {memory} {text}, ptr %to{i}, align {size}")
-        store = f"llvm.masked.store.v{width}{name}.p0"
-        declared[store] = f"declare void @{store}({memory}, ptr, i32, {mask})"
-        rest_out.append(f"call void @{store}({memory} {text}, ptr %to{i}, i32 {size}, {mask} %mask)")
+            stored.append(f"%out{i} = zext {builder.type('i1')} {text} to <{builder.width} x i8>")
+            text = f"%out{i}"
+        stored.append(f"%out.to{i} = getelementptr {element}, ptr %out.at{i}, i64 %row")
+        stored.append(f"store <{builder.width} x {element}> {text}, ptr %out.to{i}, align 1")
     blocks = {
-        "entry": [*begin, "%any = icmp sgt i64 %rows, 0", "br i1 %any, label %loop, label %done"],
-        "loop": [
-            "%row = phi i64 [0, %entry], [%next, %latch]",
-            *places,
-            f"%next = add i64 %row, {width}",
-            "%complete = icmp sle i64 %next, %rows",
-            "br i1 %complete, label %whole, label %rest",
+        "entry": [*begin, "br label %loop"],
+        "loop": ["%row = phi i64 [0, %entry], [%next, %latch]", *loaded, *builder.lines, *stored, "br label %latch"],
+        "latch": [
+            f"%next = add i64 %row, {builder.width}",
+            "%more = icmp slt i64 %next, %rows",
+            "br i1 %more, label %loop, label %done",
         ],
-        "whole": [*whole, "br label %body"],
-        "rest": [
-            "%left = sub i64 %rows, %row",
-            f"%left.one = insertelement <{width} x i64> poison, i64 %left, i32 0",
-            f"%left.all = shufflevector <{width} x i64> %left.one, <{width} x i64> poison, <{width} x i32> zeroinitializer",
-            f"%left.mask = icmp slt <{width} x i64> <{', '.join(f'i64 {lane}' for lane in range(width))}>, %left.all",
-            *rest,
-            "br label %body",
-        ],
-        "body": [
-            *joined,
-            f"%mask = phi {mask} [splat (i1 true), %whole], [%left.mask, %rest]",
-            *truths,
-            *builder.lines,
-            *stored,
-            "br i1 %complete, label %whole.out, label %rest.out",
-        ],
-        "whole.out": [*whole_out, "br label %latch"],
-        "rest.out": [*rest_out, "br label %latch"],
-        "latch": ["%more = icmp slt i64 %next, %rows", "br i1 %more, label %loop, label %done"],
         "done": ["ret void"],
     }
     body = "\n".join(f"{label}:\n" + "\n".join(f"  {line}" for line in lines) for label, lines in blocks.items())
-    head = "define void @kernel(ptr noalias %columns, ptr noalias %scalars, ptr noalias %results, i64 %rows) #0 {"
+    head = "define void @kernel(ptr noalias %in, ptr noalias %same, ptr noalias %out, i64 %rows) #0 {"
     # An aligned stack: a vector that is stored across two lines of the cache is loaded again much later.
     attributes = 'attributes #0 = { nounwind alignstack=64 "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-    return "\n".join([*declared.values(), *builder.definitions.values(), head, body, "}", attributes, ""])
+    return "\n".join([*builder.declared.values(), *builder.definitions.values(), head, body, "}", attributes, ""])
 
 
-def _scalar(i: int, kind: str, width: int) -> list[str]:
-    """Return the instructions that load a scalar, which is a double in memory, and copy it to all lanes."""
-    element, lanes = ELEMENTS[kind], f"<{width} x {ELEMENTS[kind]}>"
-    conversion = {
-        "f64": f"bitcast double %number{i} to double",
-        "f32": f"fptrunc double %number{i} to float",
-        "i64": f"fptosi double %number{i} to i64",
-        "i1": f"fcmp une double %number{i}, 0.0",
-    }
+def _pointer(name: str, i: int) -> list[str]:
+    """Return the instructions that load the address of an array."""
+    return [f"%{name}.slot{i} = getelementptr ptr, ptr %{name}, i64 {i}", f"%{name}.at{i} = load ptr, ptr %{name}.slot{i}"]
+
+
+def _load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
+    """Return the instructions that load a vector."""
+    if kind != "i1":
+        return [f"{target} = load {builder.type(kind)}, ptr {source}, align 1"]
+    memory = f"<{builder.width} x i8>"
     return [
-        f"%place{i} = getelementptr double, ptr %scalars, i64 {i}",
-        f"%number{i} = load double, ptr %place{i}",
-        f"%one{i} = {conversion[kind]}",
-        f"%lane{i} = insertelement {lanes} poison, {element} %one{i}, i32 0",
-        f"%same{i} = shufflevector {lanes} %lane{i}, {lanes} poison, <{width} x i32> zeroinitializer",
+        f"{target}.bytes = load {memory}, ptr {source}, align 1",
+        f"{target} = icmp ne {memory} {target}.bytes, zeroinitializer",
     ]

@@ -6,23 +6,48 @@ import ctypes
 import functools
 import hashlib
 import itertools
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from autodiff_cli.compiler.llvm import code_cache
 from autodiff_cli.lazy import library
 
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import Array
+
 
 class LoadedKernel:
-    """A compiled kernel; its code is unloaded when the function is not used any more.
+    """A compiled kernel; its code is unloaded when it is not used any more.
 
-    Attributes:
-        call: the function of the addresses and the number of rows; see ``kernel.kernel``.
+    Args:
+        loaded: the library with the kernel.
+        width: the number of rows of a group.
     """
 
-    def __init__(self, loaded: Any) -> None:
+    def __init__(self, loaded: Any, width: int) -> None:
         self._loaded = loaded
-        self.call = _KERNEL(loaded["kernel"])
+        self._width = width
+        self._call = _KERNEL(loaded["kernel"])
+
+    def run(self, columns: Sequence[Array], scalars: Sequence[Array], results: Sequence[Array]) -> None:
+        """Compute all rows of the results from contiguous arrays; see ``kernel.kernel``."""
+        rows = len(results[0])
+        whole = rows - rows % self._width
+        if whole:
+            self._call(_addresses(columns), _addresses(scalars), _addresses(results), whole)
+        if whole < rows:  # copies of its rows fill the last group
+            last = [np.resize(column[whole:], self._width) for column in columns]
+            parts = [np.empty(self._width, array.dtype) for array in results]
+            self._call(_addresses(last), _addresses(scalars), _addresses(parts), self._width)
+            for array, part in zip(results, parts, strict=True):
+                array[whole:] = part[: rows - whole]
+
+
+def _addresses(arrays: Sequence[Array]) -> Any:
+    return (ctypes.c_void_p * max(len(arrays), 1))(*[array.__array_interface__["data"][0] for array in arrays])
 
 
 _KERNEL: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -71,8 +96,8 @@ _loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
 _libraries = itertools.count()
 
 
-def compiled(kernel: str) -> LoadedKernel:
-    """Return a kernel as a function of addresses.
+def compiled(kernel: str, width: int) -> LoadedKernel:
+    """Return a kernel as a function of arrays, given the number of rows of a group.
 
     A kernel with the same text is loaded once in a process, and compiled once for a processor and a version of LLVM.
     """
@@ -85,7 +110,7 @@ def compiled(kernel: str) -> LoadedKernel:
             code = _code(kernel)
             code_cache.write(key, code)
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
-        function = _loaded[key] = LoadedKernel(library.link(linker, f"kernel{next(_libraries)}"))
+        function = _loaded[key] = LoadedKernel(library.link(linker, f"kernel{next(_libraries)}"), width)
     return function
 
 

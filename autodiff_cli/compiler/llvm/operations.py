@@ -136,12 +136,8 @@ def _power(builder: Builder, x: Value, y: Value) -> Value:
     return _elementary("pow")(builder, x, y)
 
 
-def _one(builder: Builder, x: Value) -> Value:
-    return builder.constant(1, x.kind)
-
-
 _POWERS: Final[Mapping[float, Rule]] = {
-    0.0: _one,
+    0.0: lambda builder, x: builder.constant(1, x.kind),
     1.0: lambda _, x: x,
     2.0: lambda _, x: x * x,
     0.5: lambda builder, x: builder.intrinsic("sqrt", x),
@@ -159,26 +155,6 @@ def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
     equal = x.equals(y)
     result = builder.select(equal, x + math.log(2), builder.select(x > y, x, y) + part)
     return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
-
-
-@_of_floats
-def _sign_bit(builder: Builder, x: Value) -> Value:
-    return builder.compare("olt", builder.intrinsic("copysign", _one(builder, x), x), 0)
-
-
-def _scaled(factor: float) -> Rule:
-    return _of_floats(lambda _, x: x * factor)
-
-
-def _condition(rule: Rule) -> Rule:
-    """Restrict a rule to conditions and integers."""
-
-    def checked(builder: Builder, *operands: Value) -> Value:
-        if operands[0].kind not in ("i1", "i64"):
-            raise UnknownFunction("an operation on bits")
-        return rule(builder, *operands)
-
-    return checked
 
 
 _NUMPY: Final[dict[np.ufunc, Rule]] = {
@@ -206,11 +182,6 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.power: _power,
     np.float_power: _power,
     np.logaddexp: _logarithm_of_sum,
-    np.signbit: _sign_bit,
-    np.deg2rad: _scaled(math.pi / 180),
-    np.radians: _scaled(math.pi / 180),
-    np.rad2deg: _scaled(180 / math.pi),
-    np.degrees: _scaled(180 / math.pi),
     np.less: _comparison("olt", "slt"),
     np.less_equal: _comparison("ole", "sle"),
     np.greater: _comparison("ogt", "sgt"),
@@ -221,10 +192,10 @@ _NUMPY: Final[dict[np.ufunc, Rule]] = {
     np.logical_or: _logical("or"),
     np.logical_xor: _logical("xor"),
     np.logical_not: lambda builder, x: ~builder.truth(x),
-    np.bitwise_and: _condition(_binary("and", of_conditions="and")),
-    np.bitwise_or: _condition(_binary("or", of_conditions="or")),
-    np.bitwise_xor: _condition(_binary("xor", of_conditions="xor")),
-    np.invert: _condition(lambda _, x: ~x),
+    np.bitwise_and: _binary("and", of_conditions="and"),
+    np.bitwise_or: _binary("or", of_conditions="or"),
+    np.bitwise_xor: _binary("xor", of_conditions="xor"),
+    np.invert: lambda _, x: ~x,
     np.isnan: _nan,
     np.isfinite: _of_floats(_finite),
     np.isinf: _of_floats(_infinite),

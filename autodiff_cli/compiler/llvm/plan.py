@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm import elementary
+from autodiff_cli.compiler.llvm.column import KINDS
 from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
@@ -114,7 +114,7 @@ class Plan:
         if not results:
             return Stage(calls, None, [], [])
         built = kernel(machine().width, _library(len(rows)), columns, self._scalars, rows, results)
-        return Stage(calls, compiled(built), columns, results)
+        return Stage(calls, compiled(built, machine().width), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""
@@ -127,7 +127,7 @@ class Plan:
         step = max(min(share, -(-rows // threads)), 1)
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        scalars = np.array([float(constants[one]) for one in self._scalars])
+        scalars = [np.full(machine().width, constants[one], _dtype(one)) for one in self._scalars]
         starts = iter(range(0, rows, step))
 
         def work() -> None:
@@ -142,7 +142,7 @@ class Plan:
         rows: slice,
         given: Mapping[Instruction, Array],
         constants: Mapping[Instruction, Any],
-        scalars: Array,
+        scalars: Sequence[Array],
         out: Sequence[Array],
     ) -> None:
         """Compute all results for some rows."""
@@ -156,8 +156,7 @@ class Plan:
             for one in results:
                 direct = one in self._first and one.dtype == self.dtype
                 values[one] = out[self._first[one]][rows] if direct else np.empty(length, one.dtype)
-            read, written = [values[one] for one in columns], [values[one] for one in results]
-            function.call(_addresses(read), scalars.ctypes.data, _addresses(written), length)
+            function.run([values[one] for one in columns], scalars, [values[one] for one in results])
         for i, one in self._copied:
             out[i][rows] = values[one]
 
@@ -179,5 +178,6 @@ def _called(instruction: Instruction, values: Mapping[Instruction, Any], constan
     return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)
 
 
-def _addresses(arrays: Sequence[Array]) -> Any:
-    return (ctypes.c_void_p * max(len(arrays), 1))(*[array.__array_interface__["data"][0] for array in arrays])
+def _dtype(instruction: Instruction) -> DType:
+    """Return the type in which a kernel reads a scalar."""
+    return instruction.dtype if instruction.dtype.name in KINDS else np.dtype(np.float64)
