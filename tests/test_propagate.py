@@ -185,9 +185,8 @@ def test_degrees_of_freedom_of_correlated_quantities() -> None:
     assert differ.dof is None
     assert differ.k == pytest.approx(1.959963984540054)
     assert any("different degrees of freedom" in each["message"] for each in differ.notes)
-    alone = ad.propagate("c", at, dof={"c": 9}, k=2)
-    assert (alone.dof, alone.k, alone.U) == (pytest.approx(9), 2, pytest.approx(0.6))
-    assert alone.level == pytest.approx(0.9234471762293, abs=1e-12)  # 2*F(2) - 1 for 9 degrees of freedom
+    alone = ad.propagate("c", at, dof={"c": 9}, level=0.9234471762293)  # 2*F(2) - 1 for 9 degrees of freedom
+    assert (alone.dof, alone.k, alone.U) == (pytest.approx(9), pytest.approx(2), pytest.approx(0.6))
 
 
 def test_outputs() -> None:
@@ -243,7 +242,6 @@ def test_a_result_as_it_should_be_written(value: float, u: float, text: str) -> 
         ({"at": {"x": "1(1)", "y": "1(1)"}, "corr": {"x,y": 1.5}}, UsageError, "between -1 and 1"),
         ({"at": {"x": "1(1)", "y": 1}, "corr": {"x,y": 0.5}}, UsageError, "no uncertainty"),
         ({"at": {"x": "1(1)", "y": 1}, "corr": {"x,z": 0.5}}, UnknownName, "'z'"),
-        ({"at": {"x": "1(1)", "y": 1}, "level": 0.9, "k": 2}, UsageError, "both"),
         ({"at": {"x": "1(1)", "y": 1}, "level": 1}, UsageError, "between 0 and 1"),
         ({"at": {"x": "1(1)", "y": 1}, "order": 3}, UsageError, "1 or 2"),
         ({"at": {"x": "1(1)", "y": 1}, "dof": {"x": 0}}, UsageError, "positive"),

@@ -91,7 +91,7 @@ def test_columns_with_other_names() -> None:
         ("--u x=1", "stated twice, in --u and in the column 'u_x'"),
         ("--u x=1 --at x=1", "'x' is a column"),
         ("--order 3", "must be 1 or 2"),
-        ("--k 2", "does not apply to rows"),
+        ("--level 0.9", "does not apply to rows"),
         ("--monte-carlo 1000", "does not apply to rows"),
         ("--corr x,z=0.1", "not a quantity"),
         ("--corr x,y=2", "between -1 and 1"),

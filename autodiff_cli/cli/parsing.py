@@ -9,7 +9,7 @@ import click
 
 _SECTIONS = {
     "Values": "over at const wrt order gradient vector dtype",
-    "Uncertainty": "u dof corr cov level k monte_carlo seed",
+    "Uncertainty": "u dof corr cov level monte_carlo seed",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile picture
         stationary sensitivity max_steps trace thread_count""",

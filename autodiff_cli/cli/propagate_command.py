@@ -57,7 +57,6 @@ _inputs = options.together(
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @_inputs
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
-@click.option("--k", type=float, metavar="K", help="Coverage factor, instead of --level.")
 @options.order("2 adds the terms of second order.")
 @click.option(
     "--monte-carlo",
@@ -76,7 +75,6 @@ def command(
     files: tuple[str, ...],
     inputs: QuantityOptions,
     level: float | None,
-    k: float | None,
     order: int,
     monte_carlo: str | None,
     seed: int,
@@ -101,7 +99,7 @@ def command(
     autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
     if files:
-        single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--k": k, "--monte-carlo": monte_carlo}
+        single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--monte-carlo": monte_carlo}
         for name, value in single.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
@@ -122,7 +120,6 @@ def command(
         corr=correlations(inputs.corr),
         cov=inputs.cov,
         level=level,
-        k=k,
         order=order,
         monte_carlo=monte_carlo,
         seed=seed,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.descriptions import operands
@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import Syntax, arguments, names_in, new_tree, unparse
+from autodiff_cli.language.tree import Syntax, names_in, new_tree, unparse
 
 _MOST_TEXT = 32
 
@@ -122,7 +122,7 @@ class _GraphBuilder:
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors, as in ``sum(dim=0)``."""
+        """Return the label of an operation: a symbol or a name."""
         if op is None and tree.kind == "index":
             return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":
@@ -130,9 +130,6 @@ class _GraphBuilder:
         written = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
         if op is None:
             return written if written in self._evaluator.functions else _JOINED
-        if written and FUNCTIONS.get(written) is op:
-            shown = _static(op, tree)
-            return f"{op.name}({shown})" if shown else op.name
         return OPERATORS[op.name].symbol if not written and op.name in OPERATORS else op.name
 
 
@@ -141,7 +138,7 @@ _JOINED = "stack"
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
-    """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes and flags are part of the label."""
+    """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes and flags are not inputs."""
     op, tree = step.op, step.tree
     trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else operands(step)
     if tree.kind == "comparison" and len(tree.children) == 3:
@@ -156,21 +153,3 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax |
         for parameter, value, shown in zip(parameters, step.inputs, trees, strict=False):
             if parameter in op.tensors and value is not None:
                 yield value, shown
-
-
-def _static(op: FunctionInfo, tree: Syntax) -> str:
-    """Return the text of the arguments of a call that are not tensors."""
-    given = arguments(tree)
-    shown = []
-    for i, argument in enumerate(given, start=tree.kind == "method"):
-        if argument.kind == "keyword":
-            is_tensor = argument.children[0].text in op.tensors
-        elif op.variadic:  # cat([x], [y])
-            spread = tree.kind != "method" and given[0].kind != "list"
-            is_tensor = bool(op.tensors) and (i == 0 or spread or argument.kind == "list")
-        else:
-            is_tensor = i < len(op.parameters) and op.parameters[i] in op.tensors
-        if not is_tensor:
-            shown.append(unparse(argument))
-    text = ", ".join(shown)
-    return text if len(text) <= _MOST_TEXT else "..."

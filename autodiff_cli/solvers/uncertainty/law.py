@@ -113,21 +113,12 @@ def coverage_factor(level: float, dof: float) -> float:
     return float(_NORMAL_QUANTILE(upper) if not math.isfinite(dof) else _T_QUANTILE(_whole(dof), upper))
 
 
-def coverage_level(k: float, dof: float) -> float:
-    """Return the probability between -k and k; see ``coverage_factor``."""
-    if not 0 < k < math.inf:
-        raise UsageError(f"the coverage factor must be positive, not {k}", hint=f"write {setting('k', '2')}")
-    return 2 * float(_NORMAL(k) if not math.isfinite(dof) else _T(_whole(dof), k)) - 1
-
-
 def _whole(dof: float) -> float:
     """Return the degrees of freedom rounded down; rounding errors do not turn 9 into 8."""
     return max(math.floor(dof * (1 + 1e-9)), min(dof, 1.0))
 
 
-_NORMAL, _NORMAL_QUANTILE = from_scipy("ndtr"), from_scipy("ndtri")
-_T, _T_QUANTILE = from_scipy("stdtr"), from_scipy("stdtrit")
-
+_NORMAL_QUANTILE, _T_QUANTILE = from_scipy("ndtri"), from_scipy("stdtrit")
 
 _MOST_TERMS = 100
 """The maximum number of derivatives that are computed only to judge whether first order is enough."""

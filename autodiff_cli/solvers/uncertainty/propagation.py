@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -64,7 +64,6 @@ def propagate(
     corr: Correlations | None = None,
     cov: Covariance | None = None,
     level: float | None = None,
-    k: float | None = None,
     order: int = 1,
     monte_carlo: int | str | None = None,
     seed: int = 0,
@@ -82,7 +81,6 @@ def propagate(
     corr: Correlations | None = None,
     cov: Covariance | None = None,
     level: float | None = None,
-    k: float | None = None,
     order: int = 1,
     monte_carlo: int | str | None = None,
     seed: int = 0,
@@ -100,7 +98,6 @@ def propagate(
         corr: correlation coefficients, by ``"L,T"`` or ``("L", "T")``.
         cov: a covariance matrix with names: a file, an object, or the result of a fit, which also gives the values.
         level: the probability of the interval, 0.95 by default.
-        k: the coverage factor, instead of the level.
         order: 1 for the law of propagation of uncertainty (first order), 2 to add the terms of second order.
         monte_carlo: the number of trials of the Monte Carlo method, or ``"auto"``; ``None`` to leave it out.
         seed: the seed of the random numbers.
@@ -119,14 +116,11 @@ def propagate(
     if data is not None:
         from autodiff_cli.solvers.uncertainty.rows import propagate_columns
 
-        single = {"dof": dof, "cov": cov, "level": level, "k": k, "monte_carlo": monte_carlo}
+        single = {"dof": dof, "cov": cov, "level": level, "monte_carlo": monte_carlo}
         for name, value in single.items():
             if value is not None:
                 raise UsageError(f"{setting(name)} does not apply to rows", hint="leave it out, or compute one row without data")
         return propagate_columns(expression, data, at or {}, const or {}, u or {}, corr or {}, order)
-    if level is not None and k is not None:
-        message = f"{setting('level')} and {setting('k')} both set the width of the interval"
-        raise UsageError(message, hint="give one of them")
     tree = parse(expression)
     used = names_in(tree)
     inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).restricted(used))
@@ -136,8 +130,7 @@ def propagate(
         raise UsageError("no quantity has an uncertainty", hint=_with_uncertainty(inputs.values, at or {}))
     if not system.count:
         raise ShapeError("the result is an empty tensor", hint="check the shapes in the expression")
-    width = _Width(0.95 if level is None else level, k)
-    calculation = _Calculation(expression, system, inputs, found, width, order)
+    calculation = _Calculation(expression, system, inputs, found, 0.95 if level is None else level, order)
     with np.errstate(all="ignore"):
         result = calculation.run()
         if monte_carlo is not None:
@@ -176,19 +169,6 @@ _DIGITS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 """A number to which the uncertainty of its last digits can be added in brackets."""
 
 
-class _Width(NamedTuple):
-    """The width of the intervals: a probability, or a coverage factor that replaces it."""
-
-    level: float
-    k: float | None
-
-    def coverage(self, dof: float) -> tuple[float, float]:
-        """Return the coverage factor and the probability for effective degrees of freedom."""
-        if self.k is None:
-            return law.coverage_factor(self.level, dof), self.level
-        return self.k, law.coverage_level(self.k, dof)
-
-
 class _Calculation:
     """The propagation of the uncertainties of quantities through a system."""
 
@@ -198,14 +178,14 @@ class _Calculation:
         system: System,
         joint: Joint,
         outputs: Sequence[ProgramOutput],
-        width: _Width,
+        level: float,
         order: int,
     ) -> None:
         self.expression = expression
         self.system = system
         self.joint = joint
         self.outputs = outputs
-        self.width = width
+        self.level = level
         self.order = order
         self.notes: list[Record] = []
 
@@ -239,12 +219,11 @@ class _Calculation:
             count: the number of trials; ``None`` for the adaptive method.
             seed: the seed of the random numbers.
         """
-        level = max(outcome.level for outcome in result.outputs)
         for group in self.joint.groups:
             for label, kind in [(self.joint.labels[j], self.joint.distributions[j].kind) for j in group if len(group) > 1]:
                 if kind not in ("normal", "t"):
                     self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
-        found = samples(self.system, self.joint, count, seed, level, [outcome.u for outcome in result.outputs])
+        found = samples(self.system, self.joint, count, seed, self.level, [outcome.u for outcome in result.outputs])
         for outcome, sample in zip(result.outputs, found, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
             result.evaluations = self.system.evaluations + sample.trials
@@ -314,7 +293,7 @@ class _Calculation:
             self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
         reported = math.sqrt(total) if total >= 0 else math.nan
         center = value + shift if self.order == 2 else value
-        k, level = self.width.coverage(dof)
+        k = law.coverage_factor(self.level, dof)
         budget: list[Record] = [
             {
                 "kind": "quantity",
@@ -343,7 +322,7 @@ class _Calculation:
             k,
             k * reported,
             (center - k * reported, center + k * reported),
-            level,
+            self.level,
             budget,
         )
         if self.order == 2:
