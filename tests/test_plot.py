@@ -152,10 +152,12 @@ def terminal(options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_a_plot_is_as_wide_as_asked(width: int) -> None:
-    lines = terminal(f'"sin(x)" --over x=-3:3 --width {width} --height 14 --quiet-notes')
+def test_a_plot_is_as_wide_as_asked(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = terminal('"sin(x)" --over x=-3:3 --quiet-notes')
     assert max(map(len, lines)) == width
-    assert len(lines) == 14 + 1 + 1
+    assert len(lines) == min(max(18, width // 4), 20) + 1 + 1
+    monkeypatch.delenv("COLUMNS")
     assert max(map(len, terminal('"sin(x)" --over x=-3:3'))) == 80
     assert max(map(len, terminal('"x*y" --over x=-3:3,y=0:1'))) == 80
 
@@ -285,9 +287,9 @@ def test_svg_is_the_same_every_time(tmp_path: Path) -> None:
 
 
 def test_png_and_pdf(tmp_path: Path) -> None:
-    data = picture(tmp_path, '"sin(x)" --over x=-3:3 --width 300 --height 200', "p.png")
+    data = picture(tmp_path, '"sin(x)" --over x=-3:3', "p.png")
     assert data.startswith(b"\x89PNG")
-    assert [int.from_bytes(data[k : k + 4], "big") for k in (16, 20)] == [600, 400]
+    assert [int.from_bytes(data[k : k + 4], "big") for k in (16, 20)] == [1600, 960]
     assert picture(tmp_path, '"sin(x)" --over x=-3:3', "p.pdf").startswith(b"%PDF")
 
 
@@ -479,18 +481,20 @@ def test_several_curves_are_drawn_as_each_of_them(tmp_path: Path) -> None:
     assert [len(line_pieces(svg, column)) for column in ("u", "value2", "value3", "value4")] == [1, 1, 6, 2]
 
 
-def test_labels_of_several_curves_are_never_cut() -> None:
+def test_labels_of_several_curves_are_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
     labels = [f"sin({k}*x + 0.5) + {k}" for k in range(1, 7)]
-    lines = terminal(f'"{", ".join(labels)}" --over x=-3:3 --width 60 --quiet-notes')
+    lines = terminal(f'"{", ".join(labels)}" --over x=-3:3 --quiet-notes')
     assert max(map(len, lines)) <= 60
     assert all(label in "\n".join(lines) for label in labels)
 
 
-def test_labels_share_a_line_as_long_as_they_fit() -> None:
+def test_labels_share_a_line_as_long_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A label takes 8 columns more than its letters: the sample before it, and space around both."""
     labels = "sin(x), 2*cos(x)"
     for width, together in ((30, True), (29, False)):
-        lines = terminal(f'"{labels}" --over x=-3:3 --width {width} --order 0 --quiet-notes')
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = terminal(f'"{labels}" --over x=-3:3 --order 0 --quiet-notes')
         assert any("sin(x)" in line and "2*cos(x)" in line for line in lines) is together
 
 
@@ -563,7 +567,7 @@ def test_contour_levels(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("options", ["", "--order 0", "--theme dark --width 400", "--levels 0.1,1,10 --order 0"])
+@pytest.mark.parametrize("options", ["", "--order 0", "--theme dark", "--levels 0.1,1,10 --order 0"])
 def test_nothing_of_a_picture_is_cut(options: str, tmp_path: Path) -> None:
     """The outermost pixels are paper: titles, labels and ticks end inside."""
     from matplotlib import image
@@ -578,19 +582,17 @@ def test_nothing_of_a_picture_is_cut(options: str, tmp_path: Path) -> None:
         assert (edges == edges[0]).all()
 
 
-def test_the_title_is_above_the_legend_of_a_narrow_picture(tmp_path: Path) -> None:
-    svg = picture(tmp_path, '"sin(x), cos(x)" --over x=0:3 --width 300 --height 200').decode()
-    wide = picture(tmp_path, '"sin(x), cos(x)" --over x=0:3').decode()
-
-    def places(text: str) -> list[float]:
+def test_the_title_is_above_a_wide_legend(tmp_path: Path) -> None:
+    def places(labels: list[str]) -> list[float]:
         """The vertical positions of the title, and of the names in the legend."""
-        title = re.findall(r"<!-- sin\(x\), cos\(x\) -->\s*<g [^>]*translate\(\S+ ([\d.]+)\)", text)
-        names = re.findall(r"<!-- (?:sin|cos)\(x\) -->\s*<g [^>]*translate\(\S+ ([\d.]+)\)", text)
-        return [float(y) for y in (*title, *names)]
+        svg = picture(tmp_path, f'"{", ".join(labels)}" --over x=0:3').decode()
+        texts = [", ".join(labels), *labels]
+        return [float(re.search(rf"<!-- {re.escape(text)} -->\s*<g [^>]*translate\(\S+ ([\d.]+)\)", svg)[1]) for text in texts]
 
-    title, *legend = places(svg)
+    title, *legend = places([f"sin(x + {k})*exp(x)" for k in (10, 20, 30)])
     assert all(y > title + 8 for y in legend)
-    assert max(places(wide)) - min(places(wide)) < 5
+    short = places(["sin(x)", "cos(x)"])
+    assert max(short) - min(short) < 5
 
 
 def test_a_file_beside_an_expression_names_the_fit(tmp_path: Path) -> None:

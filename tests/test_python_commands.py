@@ -219,8 +219,8 @@ def test_the_graph_of_a_tensor_looks_as_asked() -> None:
 def test_a_plot_looks_as_asked() -> None:
     pytest.importorskip("matplotlib")
     plain = ad.plot("sin(x)", {"x": (0, 6)}, order=0)
-    looks = ad.plot("sin(x)", {"x": (0, 6)}, order=0, y_range=(-4, 4), width=400, height=300, theme="dark")
-    assert ('width="600pt"' in plain._repr_svg_(), 'width="300pt"' in looks._repr_svg_()) == (True, True)
+    looks = ad.plot("sin(x)", {"x": (0, 6)}, order=0, y_range=(-4, 4), theme="dark")
+    assert 'width="600pt"' in plain._repr_svg_()
     assert "#58a6ff" in looks._repr_svg_()
     assert repr(looks) != repr(plain)
     assert " 4┤" in repr(looks)
@@ -229,8 +229,6 @@ def test_a_plot_looks_as_asked() -> None:
         ad.plot("sin(x)", theme="blue")
     with pytest.raises(ArgumentError, match=r"^plot: 'over' must be a dictionary of names and values.* or texts.*, not \[1, 2\]"):
         ad.plot("sin(x)", over=[1, 2])
-    with pytest.raises(ArgumentError, match=r"^plot: 'width' must be a whole number from 1 to 5,000, or none, not 0"):
-        ad.plot("sin(x)", width=0)
 
 
 def test_contour_levels_are_numbers_or_a_text() -> None:

@@ -45,7 +45,7 @@ def test_the_last_value_has_a_name() -> None:
         ([], ":grad x**2*c", 'grad "x**2*c" --at x=5 --const c=2'),
         (["y = x**2", "z = log(y)"], ":explain z*y", 'explain "y = x**2; z = log(y); z*y" --at x=5'),
         (["f(a) = a**3", "g(a) = f(a) + 1", "h(a) = a"], ":diff g(x)", 'diff "f(a) = a**3; g(a) = f(a) + 1; g(x)" --at x=5'),
-        (["y = sin(x)"], ":plot y --over x=0:3 --width 60", 'plot "y = sin(x); y" --over x=0:3 --width 60'),
+        (["y = sin(x)"], ":plot y --over x=0:3 --order 0", 'plot "y = sin(x); y" --over x=0:3 --order 0'),
         (["y = sin(x)"], ":graph y --format plain", 'graph "y = sin(x); y" --at x=5 --format plain'),
         (["y = x*c"], ":export y --to python", 'export "y = x*c; y" --const c=2 --to python'),
         (["x*c", "_ + 1"], ":gradcheck _", 'gradcheck "_ = x*c; _ = _ + 1; _" --at x=5 --const c=2'),

@@ -15,7 +15,7 @@ _SECTIONS = {
         stationary sensitivity max_steps trace thread_count""",
     "Input": "lets where python columns input_format delimiter decimal comment skip_lines na_values on_error",
     "Totals": "sum mean groups",
-    "Picture": "depth y_range log levels steps width height theme",
+    "Picture": "depth y_range log levels steps theme",
     "Checks": "claim verify digits strict",
     "Output": """to path target style quiet as_json in_place precision color keep keep_columns value_name
         derivative_name compression unbuffered resume""",

@@ -30,8 +30,6 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Axes that are logarithmic.")
 @click.option("--levels", metavar="N|a,b,c", help="Number or values of the contour levels for two variables.  [default: about 10]")
 @click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
-@click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
-@click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
 @options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
 def command(
@@ -61,16 +59,15 @@ def command(
             path = data.read({each.name: each.name for each in ranges(over)}).columns
     settings["log"] = settings["log"] or ""
     shown = plot(source, over, bindings(at, "at"), bindings(const, "const"), path=path, **settings)
-    width, height = settings["width"], settings["height"]
 
     def terminal() -> str:
         if isinstance(shown, Plot):
             from autodiff_cli.plotting import terminal
 
-            return terminal.drawn(shown, width, height, out.color)
+            return terminal.drawn(shown, out.color)
         from autodiff_cli.plotting import field
 
-        return field.drawn(shown, width, height, out.color)
+        return field.drawn(shown, out.color)
 
     def picture(kind: str) -> bytes:
         from autodiff_cli.plotting import picture

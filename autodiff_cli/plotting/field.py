@@ -22,19 +22,18 @@ ARROWS = "→↗↑↖←↙↓↘"
 
 
 def pages(field: Field, _: int) -> list[Text]:
-    """Return the plot in the default size and without colours, as a part of the output for people."""
-    return [Text(drawn(field, None, None, "never"))]
+    """Return the plot without colours, as a part of the output for people."""
+    return [Text(drawn(field, "never"))]
 
 
-def drawn(field: Field, width: int | None, height: int | None, color: str) -> str:
+def drawn(field: Field, color: str) -> str:
     """Return the plot of a field as text for standard output."""
     colorless = not is_colored(color)
-    columns, rows = size(width, height)
+    columns, rows = size()
     up = ticks(field.y[0], field.y[-1], max(3, rows // 3))
     margin = max(map(len, up[1])) + 1
     inner = columns - margin - 1
-    if height is None:  # a character is twice as high as it is wide
-        rows = min(max(12, round(inner * shape_of(field) / 2) + 4), rows + 6)
+    rows = min(max(12, round(inner * shape_of(field) / 2) + 4), rows + 6)  # a character is twice as high as it is wide
     _, figure = cleared(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
     frame = lines_of(figure, True)
     levels, labels = field_bands(field, len(SHADES if colorless else BLUES))

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.errors import setting
 from autodiff_cli.plotting.layout import ticks
 from autodiff_cli.plotting.model import PLAIN, Looks
-from autodiff_cli.plotting.picture import WIDTH_OF_LETTER, PictureTheme, rendered
+from autodiff_cli.plotting.picture import PictureTheme, rendered
 from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.terminal import is_colored
@@ -25,7 +25,7 @@ MOST_POINTS = 20_000
 """The maximum number of points of the data that are drawn."""
 MARGIN, MARGIN_OF_RESIDUALS = 0.04, 0.12
 """The free part of an axis at each end; a point needs more of the low panel of the residuals."""
-WIDTH, HEIGHT = 800, 600
+HEIGHT = 600
 LOWER = 9
 """The number of rows of the residuals on a terminal."""
 
@@ -89,7 +89,7 @@ def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
 def on_terminal(plot: FittedPlot, color: str) -> str:
     """Return the plot as text for standard output: the data and the curve, and below it the residuals."""
     colorless = not is_colored(color)
-    columns, rows = size(None, None)
+    columns, rows = size()
     left, right, low, high = plot.window
     x, y, _, residuals = plot.thinned()
     lines = [f"   {visible(shortened(plot.title, columns - 6))}"]
@@ -122,9 +122,8 @@ def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    width, height = looks.width or WIDTH, looks.height or HEIGHT
     otherwise = f"use {setting('plot', '-')} to draw on the terminal"
-    return rendered(kind, looks, (width, height), lambda figure, colors: _draw(figure, plot, colors), otherwise)
+    return rendered(kind, looks, HEIGHT, lambda figure, colors: _draw(figure, plot, colors), otherwise)
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
@@ -132,7 +131,7 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()
     label = f"{100 * plot.level:g} %"
-    title = two_lines(visible(plot.title), round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 12)
+    title = two_lines(visible(plot.title), 87)
     above.set_title(title, loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     if plot.new is not None:
         band = {"color": colors.curves[0], "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}

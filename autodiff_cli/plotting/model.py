@@ -115,13 +115,10 @@ class Looks:
 
     Attributes:
         y_range: the range of values to show; ``None`` for all values, or most of them near poles.
-        width, height: the size of a picture in CSS pixels; ``None`` for the default.
         theme: the colours of a picture, ``light`` or ``dark``.
     """
 
     y_range: tuple[float, float] | None = None
-    width: int | None = None
-    height: int | None = None
     theme: str = "light"
 
 

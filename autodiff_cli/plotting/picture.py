@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 WIDTH, HEIGHT = 800, 480
+"""The size of a picture in CSS pixels."""
 MORE = 220
 """The height in pixels of every panel after the first."""
 ALIKE = 1.6
@@ -48,8 +49,6 @@ DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
     *("solid", (0, (5, 2)), (0, (1, 1.6))),
     *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
 )
-WIDTH_OF_LETTER = 8.1
-"""The width of a letter of the title in CSS pixels."""
 WIDTHS = (2.0, 1.7, 1.9)
 _PAGE = "write an .html file, which needs no library"
 
@@ -103,26 +102,22 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    looks = plot.looks
-    width, height = looks.width or WIDTH, looks.height or HEIGHT
     if isinstance(plot, Plot):
         shown = panels(plot)
-        height = looks.height or HEIGHT + MORE * (len(shown) - 1)
-        return rendered(kind, looks, (width, height), lambda figure, colors: _curves(figure, plot, shown, colors))
-    alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
-    height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
-    return rendered(kind, looks, (width, height), lambda figure, colors: _field(figure, plot, alike, colors))
+        height = HEIGHT + MORE * (len(shown) - 1)
+        return rendered(kind, plot.looks, height, lambda figure, colors: _curves(figure, plot, shown, colors))
+    alike = 1 / ALIKE <= shape_of(plot) <= ALIKE
+    height = round(0.8 * WIDTH * shape_of(plot)) + 80 if alike else HEIGHT
+    return rendered(kind, plot.looks, height, lambda figure, colors: _field(figure, plot, alike, colors))
 
 
-def rendered(
-    kind: str, looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, PictureTheme], None], otherwise: str = _PAGE
-) -> bytes:
+def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, PictureTheme], None], otherwise: str = _PAGE) -> bytes:
     """Return the contents of a picture file.
 
     Args:
         kind: the file format, ``svg``, ``png`` or ``pdf``.
         looks: the colours and the background.
-        pixels: the width and the height in CSS pixels.
+        height: the height in CSS pixels; the width is ``WIDTH``.
         draw: the function that draws on an empty figure with the colours of a theme.
         otherwise: what to do if matplotlib is not installed.
 
@@ -156,7 +151,7 @@ def rendered(
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
         figure = Figure(layout="constrained", facecolor=colors.paper)
-        figure.set_size_inches(pixels[0] / 96, pixels[1] / 96)
+        figure.set_size_inches(WIDTH / 96, height / 96)
         draw(figure, colors)
         undated = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
         figure.savefig(out, format=kind, dpi=DENSITY[kind], metadata=undated)
@@ -167,7 +162,7 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: PictureTheme
     """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
     ends = plot.scale.across(plot.over)
-    title = _title(figure, rows[0], plot.expression, colors)
+    title = _title(rows[0], plot.expression, colors)
     for axes, panel in zip(rows, found, strict=True):
         low, high = margin(panel, 0.04)
         axes.set_ylim(low, high)
@@ -192,13 +187,12 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: PictureTheme
     legend = rows[0].get_legend()
     assert legend is not None
     if title.get_window_extent().x1 > legend.get_window_extent().x0:
-        _title(figure, rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
+        _title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
 
 
-def _title(figure: Figure, axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
-    """Write an expression above the axes, shortened to the width of the figure, and return the text."""
-    most = max(12, min(60, round(figure.get_figwidth() * 96 / WIDTH_OF_LETTER) - 8))
-    text = shortened(visible(expression), most)
+def _title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
+    """Write an expression above the axes, and return the text."""
+    text = shortened(visible(expression), 60)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 
 
@@ -243,7 +237,7 @@ def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> No
     from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
     axes = figure.subplots()
-    _title(figure, axes, plot.expression, colors)
+    _title(axes, plot.expression, colors)
     levels, labels = field_bands(plot, 12)
     shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)

@@ -13,7 +13,6 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
     COUNT,
     EXPRESSION,
     PAIR,
-    PIXELS,
     VALUES,
     VALUES_OR_TEXTS,
     checks,
@@ -43,8 +42,6 @@ Ends = tuple[float, float] | str
     order=optional(COUNT),
     log=choice("", "x", "y", "xy"),
     path=optional(VALUES),
-    width=optional(PIXELS),
-    height=optional(PIXELS),
     theme=choice("light", "dark"),
 )
 def plot(
@@ -58,8 +55,6 @@ def plot(
     log: str = "",
     levels: int | Sequence[float] | str | None = None,
     path: Mapping[str, ArrayLike] | None = None,
-    width: int | None = None,
-    height: int | None = None,
     theme: str = "light",
 ) -> Plot | Field:
     """Plot an expression and its derivatives over one variable, or an expression and its gradient over two variables.
@@ -77,7 +72,6 @@ def plot(
         log: the logarithmic axes: ``x`` (the variable), ``y`` (the values) or ``xy``.
         levels: the maximum number of contour levels over two variables, or at least two levels in ascending order.
         path: the points of a path by variable, such as the steps of a solver; other names are ignored.
-        width, height: the size of the picture in CSS pixels.
         theme: the colours of the picture, ``light`` or ``dark``.
 
     Raises:
@@ -92,7 +86,7 @@ def plot(
         result = with_levels(result, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
     if shown is not None and isinstance(result, Plot):
         result.scale.up(shown)  # the values of a logarithmic axis are positive
-    return replace(result, looks=Looks(shown, width, height, theme))
+    return replace(result, looks=Looks(shown, theme))
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:

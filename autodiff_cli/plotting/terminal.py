@@ -26,27 +26,26 @@ WIDEST, NARROWEST = 120, 24
 DIM = 244
 
 
-def size(width: int | None, height: int | None) -> tuple[int, int]:
+def size() -> tuple[int, int]:
     """Return the number of columns and of rows of a plot.
 
-    The default width is the width of the terminal or that of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The default height
-    is a quarter of the width, but at least 18 rows, reduced to fit the terminal.
+    The width is that of the terminal or of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The height is a quarter of the
+    width, but at least 18 rows, reduced to fit the terminal.
     """
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (most_columns() or 80, 24)
-    columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
-    rows = min(max(18, columns // 4), lines - 4) if height is None else height
-    return columns, max(8, rows)
+    columns = max(NARROWEST, min(columns, WIDEST))
+    return columns, max(8, min(max(18, columns // 4), lines - 4))
 
 
 def pages(plot: Plot, _: int) -> list[Text]:
-    """Return the plot in the default size and without colours, as a part of the output for people."""
-    return [Text(drawn(plot, None, None, "never"))]
+    """Return the plot without colours, as a part of the output for people."""
+    return [Text(drawn(plot, "never"))]
 
 
-def drawn(plot: Plot, width: int | None, height: int | None, color: str) -> str:
+def drawn(plot: Plot, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = not is_colored(color)
-    columns, rows = size(width, height)
+    columns, rows = size()
     shown = panels(plot)
     each = max(8, rows // len(shown)) if len(shown) > 1 else rows
     lines: list[str] = []

@@ -73,13 +73,6 @@ def choice(*names: str) -> Kind:
     return Kind(" or ".join(map(repr, names)), take)
 
 
-def _size(value: Argument) -> int:
-    result: int = WHOLE.take(value)
-    if not 1 <= result <= MOST_PIXELS:
-        raise Unfit
-    return result
-
-
 def _count(value: Argument) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value  # of any size: the functions have limits of their own
@@ -90,8 +83,6 @@ COUNT = Kind("a whole number", _count)
 FUNCTION = Kind("a function", _function)
 A_TENSOR = Kind("a tensor", _of(Tensor))
 EXPRESSION = Kind("an expression, which is a text", _of(str))
-MOST_PIXELS = 5_000
-PIXELS = Kind(f"a whole number from 1 to {MOST_PIXELS:,}", _size)
 VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", _of(Mapping))
 VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", _values_or_texts)
 NAMES = Kind("a name or a list of names", _each_of(str))
