@@ -71,6 +71,34 @@ def test_an_interruption_while_modules_are_imported(module: str, tmp_path: Path)
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("command", "numbers"),
+    [
+        ('jacobian "x*2" --at x=[1,2]', "2.0 0.0 0.0 2.0"),
+        ('jacobian "x @ x" --at x=[1,2]', "2.0 4.0"),
+        ('jacobian "exp(x)*0 + x[0]" --at x=[1,2]', "1.0 0.0 1.0 0.0"),
+        ('hessian "x @ S @ x" --at x=[1,2] --const S=[[1,0],[0,1]]', "2.0 0.0 0.0 2.0"),
+        ('hessian "x**2" --at x=[1,2]', "2.0 0.0 0.0 0.0 0.0 0.0 0.0 2.0"),
+        ('jvp "x**2" --at x=[1,2] --vector x=[1,1]', "2.0 4.0"),
+        ('vjp "x**2" --at x=[1,2] --gradient [1,1]', "2.0 4.0"),
+        ('hvp "sum(x**3)" --at x=[1,2] --vector x=[1,1]', "6.0 12.0"),
+        ('grad "x[0]*x[1]" --at x=[3,2]', "2.0 3.0"),
+        ('grad "max(x)" --at x=[3,2]', "1.0 0.0"),
+        ('eval "sum(x**2)" --at x=[1,2] --order 2', "5.0 2.0 4.0 2.0 0.0 0.0 2.0"),
+        ('gradcheck "x*[2, 3]" --at x=[1,2]', "2.0 0.0 0.0 3.0"),
+        ('taylor "x**2" --at x=1 --order 2', "1.0 2.0 1.0"),
+        ('root "x**2 = 2" --at x=1', "1.4142135623730951"),
+        ('minimize "(x - 1)**2" --at x=0', "1.0"),
+        ('diff "x**2"', "2*x"),
+    ],
+)
+def test_each_command_in_a_process_of_its_own(command: str, numbers: str) -> None:
+    """A process loads only the functions of its expression, so what a command itself needs must be there without them."""
+    done = shell(f"{command} -q")
+    assert done.stderr == ""
+    assert done.stdout.split() == numbers.split()
+
+
 @pytest.mark.parametrize("module", ["autodiff_cli.signals", "autodiff_cli.cli.main", "numpy"])
 def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -> None:
     script = tmp_path / "autodiff"
