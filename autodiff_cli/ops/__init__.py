@@ -32,10 +32,6 @@ def _replaced_by(module: str, name: str) -> Callable[..., Any]:
 
 
 # The interpreter looks operators up in the class, so they cannot wait for Tensor.__getattr__.
-for _module, _names in {
-    "indexing": ("__getitem__",),
-    "views": ("__iter__",),
-    "rules.contract": ("__matmul__", "__rmatmul__"),
-}.items():
-    for _name in _names:
-        setattr(Tensor, _name, _replaced_by(_module, _name))
+_MODULES = {"__getitem__": "indexing", "__iter__": "views", "__matmul__": "rules.contract", "__rmatmul__": "rules.contract"}
+for _name, _module in _MODULES.items():
+    setattr(Tensor, _name, _replaced_by(_module, _name))
