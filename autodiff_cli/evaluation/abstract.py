@@ -54,17 +54,15 @@ class SymbolicEvaluator(Evaluator):
             self.names[text] = self.variables[text] = Symbol()
         return super().name(node)
 
-    def statement(self, node: Syntax) -> Any:
-        if node.kind == "assignment":
-            value = self.names[node.children[0].text] = self._whole(self.evaluate(node.children[1]), node.children[1])
-            return value
-        return super().statement(node)
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        self.names[name] = self._whole(value, tree)
+        return self.names[name]
 
-    def _unpack(self, node: Syntax) -> Any:
+    def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
         *names, tree = node.children
-        value = self.evaluate(tree)
+        value = values[0]
         if not isinstance(value, Symbol):
-            return super()._unpack(node)
+            return super()._assign_all(node, values)
         unbind = FUNCTIONS["unbind"]
         parts = tuple(Symbol() for _ in names)
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):

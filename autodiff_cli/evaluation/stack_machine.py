@@ -78,6 +78,11 @@ class Machine(Operations):
             "index": lambda node: after(node, [node.children[0], *node.children[1].children], self._index),
             "slice": lambda node: after(node, [part.children[0] for part in node.children if part.kind == "bound"], as_slice),
             "attribute": lambda node: after(node, node.children[:1], self._attribute),
+            "assignment": lambda node: after(node, node.children[1:], self._assign),
+            "unpack": lambda node: after(node, node.children[-1:], self._assign_all),
+            "definition": self._define,
+            "definition_with_grad": self._define,
+            **dict.fromkeys(EFFECTS, self._change),
         }
 
     @property
@@ -92,44 +97,37 @@ class Machine(Operations):
         value: Any = None
         with np.errstate(all="ignore"):
             for node in tree.children:
-                value = self.statement(node)
+                value = self.evaluate(node)
         return value
 
-    def statement(self, node: Syntax) -> Any:
-        """Run one statement and return its value, or ``None`` for a definition."""
-        if node.kind == "assignment":
-            value = self.evaluate(node.children[1])
-            if isinstance(value, list):
-                value = self.tensors.as_tensor(value, node.children[1])
-            self.names[node.children[0].text] = value
-            return value
-        if node.kind.startswith("definition"):
-            from autodiff_cli.evaluation.user_function import UserFunction
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Give a name the value of an expression, and return the value; a list becomes a tensor."""
+        self.names[name] = self.tensors.as_tensor(value, tree) if isinstance(value, list) else value
+        return self.names[name]
 
-            try:
-                function = UserFunction(node)
-            except AutodiffError as error:
-                raise error.at(node.span, self.source) from None
-            self.functions[function.name] = function
-            return None
-        if node.kind == "unpack":
-            return self._unpack(node)
-        if node.kind in EFFECTS:
-            raise ParseError(
-                "an expression cannot change a tensor",
-                span=node.span,
-                source=self.source,
-                hint="run programs of statements with 'autodiff run' or 'autodiff repl'",
-            )
-        return self.evaluate(node)
+    def _assign(self, node: Syntax, values: list[Any]) -> Any:
+        return self._set(node.children[0].text, values[0], node.children[1])
 
-    def _unpack(self, node: Syntax) -> Any:
+    def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
         """Assign the elements of a value to several names, as in ``a, b = [1, 2]``."""
         *names, tree = node.children
-        parts = self.unpacked(self.evaluate(tree), len(names), node)
+        parts = self.unpacked(values[0], len(names), node)
         for name, part in zip(names, parts, strict=True):
-            self.names[name.text] = self.tensors.as_tensor(part) if isinstance(part, list) else part
+            self._set(name.text, self.tensors.as_tensor(part) if isinstance(part, list) else part, tree)
         return parts
+
+    def _define(self, node: Syntax) -> None:
+        from autodiff_cli.evaluation.user_function import UserFunction
+
+        function = UserFunction(node)
+        self.functions[function.name] = function
+
+    def _change(self, node: Syntax) -> Any:
+        raise ParseError(
+            "an expression cannot change a tensor",
+            span=node.span,
+            hint="run programs of statements with 'autodiff run' or 'autodiff repl'",
+        )
 
     # The stack of work
 

@@ -105,7 +105,7 @@ class _Tracing:
         self.evaluator.tensors.listing = False
         for statement in parse(result.expression).children:
             if statement.kind.startswith("definition"):
-                self.evaluator.statement(statement)
+                self.evaluator.evaluate(statement)
 
     def values(self) -> list[Operand]:
         """Trace all lines, and return the elements of their values."""

@@ -42,10 +42,7 @@ class Blocks(Machine):
             "show": self._show,
             "lambda": self._lambda,
             "format_string": self._format_string,
-            "assignment": lambda node: after(node, node.children[1:], self._assign),
-            "unpack": lambda node: after(node, node.children[-1:], self._assign_all),
-            "definition": self._define,
-            "definition_with_grad": self._define,
+            **{kind: self._visits[kind] for kind in ("assignment", "unpack", "definition", "definition_with_grad")},
             "return": lambda node: after(node, node.children[1:], lambda node, values: values[0] if values else None),
             "block": lambda node: self._sequence(node, one_by_one(node.children)),
             **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
@@ -121,8 +118,8 @@ class Blocks(Machine):
 
     # Names
 
-    def _set(self, name: str, value: Any, tree: Syntax) -> None:
-        """Give a name a value: a local name in a function, and a name of the program elsewhere."""
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Give a name a value, and return it: a local name in a function, and a name of the program elsewhere."""
         if isinstance(value, list):
             try:
                 value = self.tensors.as_tensor(value, tree)
@@ -134,13 +131,7 @@ class Blocks(Machine):
         else:
             self.names[name] = value
             self.expressions[name] = self.tensors.text(tree.span)
-
-    def _assign(self, node: Syntax, values: list[Any]) -> Any:
-        name, tree = node.children
-        self._set(name.text, values[0], tree)
-        if isinstance(values[0], list):
-            return self._scope[name.text] if self._depth else self.names[name.text]
-        return values[0]
+        return value
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
         *names, tree = node.children

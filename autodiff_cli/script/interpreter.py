@@ -53,7 +53,7 @@ from autodiff_cli.script.library import (
     numbers_in,
 )
 from autodiff_cli.script.namespaces import PACKAGE
-from autodiff_cli.script.statements import COMPOUND, read
+from autodiff_cli.script.statements import COMPOUND, WORDS, read
 from autodiff_cli.suggest import suggestion
 
 LAST = "_"
@@ -213,8 +213,7 @@ class Interpreter(Blocks):
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""
-        words = ("show", "with", "for", "def", "return", "lambda", "true", "false", "none")
-        return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *words}
+        return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *WORDS}
 
     def members(self, thing: object) -> set[str]:
         kind = kind_of(thing)
@@ -257,13 +256,14 @@ class Interpreter(Blocks):
         else:
             raise ArgumentError(f"only a tensor can be changed, not {described(target)}")
 
-    def _set(self, name: str, value: Any, tree: Syntax) -> None:
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
         items = list(value) if isinstance(value, list) and holds_tensor(value) else None
-        super()._set(name, value, tree)
+        result = super()._set(name, value, tree)
         if not self._depth:
             self._lists.pop(name, None)
             if items is not None:
-                self._lists[name] = (self.names[name], items)
+                self._lists[name] = (result, items)
+        return result
 
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
         name = node.children[1].text

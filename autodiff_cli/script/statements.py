@@ -25,7 +25,10 @@ from autodiff_cli.script.namespaces import PACKAGE, without_prefixes
 
 COMPOUND = ("with", "for")
 """Kinds of statements that run a block."""
-_BLOCKS = ("with", "for", "def")
+FORMS = {"with": "with no_grad(): w = x**2", "for": "for i in range(10): x *= 2", "def": "def f(x): return x**2"}
+"""An example of each statement that has a block, by its first word."""
+WORDS = (*FORMS, "show", "return", "lambda", "true", "false", "none")
+"""The words of programs that are not names."""
 _FOREIGN = {
     **dict.fromkeys(("if", "elif", "else"), f"write a conditional as 'a if condition else b'; {PACKAGE}"),
     **dict.fromkeys(("while", "break", "continue"), f"write a loop as 'for i in range(10):'; {PACKAGE}"),
@@ -42,7 +45,7 @@ _FOREIGN = {
 def unfinished(source: str, start: int = 0) -> bool:
     """Return whether the text ends inside a bracket or a block, so that more lines must follow."""
     first, more, inside = _lines(source[start:])
-    opens = re.match(rf"\s*(?:{'|'.join(_BLOCKS)})\b", first) is not None and first.rstrip().endswith(":")
+    opens = re.match(rf"\s*(?:{'|'.join(FORMS)})\b", first) is not None and first.rstrip().endswith(":")
     return inside or (opens and not source.endswith("\n\n" if more else "\n\n\n"))
 
 
@@ -116,7 +119,7 @@ class _Reader:
 
     def _part(self, tokens: list[Syntax], indent: str) -> None:
         """Read the tokens between two separators: a statement, after the beginnings of any number of blocks."""
-        while tokens[0].text in _BLOCKS and tokens[1].kind in ("NAME", "COLON"):
+        while tokens[0].text in FORMS and tokens[1].kind in ("NAME", "COLON"):
             tokens = self._enter(tokens, indent)
         if tokens[0].kind == "$END":
             return
@@ -198,8 +201,7 @@ class _Reader:
         return rest
 
     def _wrong_header(self, message: str, word: str, span: Span) -> ParseError:
-        forms = {"with": "with no_grad(): w = x**2", "for": "for i in range(10): x *= 2", "def": "def f(x): return x**2"}
-        return self._error(message, span, f"write it as in '{forms[word]}'")
+        return self._error(message, span, f"write it as in '{FORMS[word]}'")
 
     def _error(self, message: str, span: Span, hint: str) -> ParseError:
         return ParseError(message, span=span, source=self.source, hint=hint)
