@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from autodiff_cli import signals
 from autodiff_cli.cli.commands import GROUPS, cli
 from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.run_command import Screen, spoken_warnings
 from autodiff_cli.errors import AutodiffError, MissingValue, UnknownName, UsageError
 from autodiff_cli.suggest import suggestion
 
@@ -71,27 +73,58 @@ _BOUND = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 
 
 class Session:
-    """The commands of a session.
+    """A session that runs statements and commands one after the other.
 
     Args:
-        interpreter: the interpreter of the session.
+        interpreter: the interpreter, which keeps the names.
         out: the output options of the session.
-
-    Attributes:
-        saved: the lines of the program that ``:save`` writes.
     """
 
     def __init__(self, interpreter: Interpreter, out: Output) -> None:
+        interpreter.notes_on_values = True
         self._interpreter = interpreter
         self._out = out
-        self.saved = list(_initial(interpreter))
+        # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
+        self._screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
+        self._saved = list(_initial(interpreter))
+        self._said = set[str]()
+        self._noted = 0
 
-    def obey(self, text: str) -> bool:
-        """Run a command of the session; return whether the text is a command.
+    def answer(self, text: str) -> None:
+        """Run a statement or a command, and print its errors and notes."""
+        from autodiff_cli.cli.mistakes import report
+
+        try:
+            self.run(text)
+        except AutodiffError as error:
+            report(error, self._screen.out.style)
+        except KeyboardInterrupt:
+            signals.forget()
+            sys.stderr.write("interrupted\n")
+        self.say_notes()
+
+    def run(self, text: str) -> None:
+        """Run statements or a command; each warning is printed once in a session.
 
         Raises:
-            AutodiffError: if the command fails.
+            AutodiffError: if a statement or the command fails.
         """
+        if self._obey(text):
+            return
+        with spoken_warnings(self._out.quiet_notes, self._said):
+            for shown in self._interpreter.run(text):
+                self._screen.show(self._interpreter, shown)
+                self._screen.finish(self._interpreter)
+        self._saved.append(text.rstrip("\n"))
+
+    def say_notes(self) -> None:
+        """Print the notes since the last call."""
+        notes = self._interpreter.notes
+        self._screen.out.say_notes(notes[self._noted :])
+        self._noted = len(notes)
+
+    def _obey(self, text: str) -> bool:
+        """Run a command of the session; return whether the text is a command."""
         asked = None if "help" in self._interpreter.names else _ASKED.fullmatch(text.strip())
         if asked is not None:
             self._help([name for name in asked.groups() if name])
@@ -117,7 +150,7 @@ class Session:
 
         if not path:
             raise UsageError("a file name is missing", hint="write :save session.ad")
-        write(path, "".join(f"{line}\n" for line in self.saved).encode("utf-8", "surrogateescape"))
+        write(path, "".join(f"{line}\n" for line in self._saved).encode("utf-8", "surrogateescape"))
         say(f"'autodiff run {path}' repeats this session")
 
     def _run(self, name: str, rest: str) -> None:
