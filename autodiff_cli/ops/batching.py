@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import expanded, index_key, reshaped
-from autodiff_cli.autograd.primitives.types import Mask, Number, Operand, Positions, Shape
+from autodiff_cli.autograd.primitives.structural import expanded, reshaped
+from autodiff_cli.autograd.primitives.types import Operand, Positions, Shape
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.autograd.transforms.batch_rules import RULES, after_batch, aligned, broadcasting, key_after_batch, rule
+from autodiff_cli.autograd.transforms.batch_rules import RULES, after_batch, aligned, broadcasting, rule
 from autodiff_cli.autograd.transforms.batched import Batch, Batched
 from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.positions import index_select, masked_select
 from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 
@@ -66,19 +64,6 @@ def _cat(function: TensorFunction, batch: Batch, tensors: Sequence[Tensor], dim:
     return function([batch.lift(x) for x in tensors], after_batch(dim, len(tensors[0].shape)))
 
 
-@rule("repeat")
-def _repeat(function: TensorFunction, batch: Batch, x: Batched, sizes: Sequence[int]) -> Any:
-    return function(batch.physical(x, len(sizes)), (1, *sizes))
-
-
-@rule("roll")
-def _roll(function: TensorFunction, batch: Batch, x: Batched, shifts: Sequence[int], dims: Sequence[int]) -> Any:
-    if dims and x.shape:
-        return function(x.physical, shifts, after_batch(tuple(dims), len(x.shape)))
-    result = function(reshaped(x.physical, (batch.size, math.prod(x.shape))), (np.sum(shifts),), (1,))
-    return reshaped(result, (batch.size, *x.shape))
-
-
 # Positions and masks.  Positions are plain arrays here; positions that differ by example are applied example by example.
 
 
@@ -89,42 +74,19 @@ def _gather(function: TensorFunction, batch: Batch, x: Batched, dim: int, index:
     return function(x.physical, dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
 
 
-@rule("scatter_add", "scatter", "index_add", "index_copy", "index_put", "index_fill")
-def _put(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
-    if len(rest) == 3 and isinstance(rest[0], tuple):  # (shape, dim, index): the derivative of gather
-        shape, dim, index = rest
-        if not shape:
-            return reshaped(sum(reshaped(batch.lift(x), (batch.size, -1)), 1), (batch.size,))
-        return function(batch.lift(x), (batch.size, *shape), dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
-    if isinstance(rest[0], tuple):  # (key, value): one number for all positions
-        return function(batch.lift(x), key_after_batch(batch, rest[0]), rest[1])
-    source, key, accumulate = rest
-    ndim = len(index_key(np.broadcast_to(np.zeros(()), x.shape), key).shape)
-    return function(batch.lift(x), batch.physical(source, ndim), key_after_batch(batch, key), accumulate)
-
-
-@rule("take")
-def _take(function: TensorFunction, batch: Batch, x: Batched, index: Positions) -> Any:
-    result = index_select(reshaped(x.physical, (batch.size, math.prod(x.shape))), 1, index.reshape(-1) % max(math.prod(x.shape), 1))
-    return reshaped(result, (batch.size, *index.shape))
+@rule("scatter_add")
+def _scatter_add(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
+    if not isinstance(rest[0], tuple):
+        return batch.loop(function, (x, *rest)).physical
+    shape, dim, index = rest  # the derivative of gather
+    if not shape:
+        return reshaped(sum(reshaped(batch.lift(x), (batch.size, -1)), 1), (batch.size,))
+    return function(batch.lift(x), (batch.size, *shape), dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
 
 
 @rule("index_select")
 def _index_select(function: TensorFunction, batch: Batch, x: Batched, dim: int, index: Positions) -> Any:
     return function(x.physical, dim + 1, index)
-
-
-@rule("masked_select")
-def _masked_select(function: TensorFunction, batch: Batch, x: Batched, mask: Mask) -> Any:
-    result = masked_select(x.physical, np.broadcast_to(mask, (batch.size, *x.shape)))
-    return reshaped(result, (batch.size, int(np.count_nonzero(mask))))
-
-
-@rule("masked_fill")
-def _masked_fill(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
-    mask, value = rest if isinstance(rest[0], np.ndarray) else (rest[1], rest[0])
-    x, value, mask = aligned(batch, (x, value, mask))
-    return function(x, mask, value) if rest[0] is mask else function(x, value, mask)
 
 
 # Products of matrices
@@ -153,12 +115,6 @@ def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
     return sum(x * y, -1)
 
 
-@rule("addmm")
-def _addmm(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, z: Tensor, beta: Number, alpha: Number) -> Any:
-    x, product = aligned(batch, (x, batch.wrap(batch.lift(y) @ batch.physical(z))))
-    return x * beta + product * alpha
-
-
 @rule("einsum")
 def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: Shape, of_y: Shape, of_out: Shape) -> Any:
     label = max((*of_x, *of_y, *of_out), default=-1) + 1
@@ -178,13 +134,6 @@ def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
 
 
 # Reductions that have no dimension
-
-
-@rule("trace")
-def _trace(function: TensorFunction, batch: Batch, x: Batched) -> Any:
-    if len(x.shape) != 2:
-        function(np.zeros(x.shape))
-    return sum(x.physical * np.eye(*x.shape, dtype=x._data.dtype), (1, 2))
 
 
 @rule("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")

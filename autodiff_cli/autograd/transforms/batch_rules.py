@@ -32,7 +32,7 @@ RULES: dict[str, BatchRule] = {}
 _derived: dict[TensorFunction, BatchRule | None] = {}
 _DIMENSIONS = frozenset(("dim", "dim0", "dim1", "dim2", "dims"))
 _INDEPENDENT = frozenset(
-    ("keepdim", "reverse", "correction", "ord", "offset", "descending", "largest", "sorted", "stable", "k", "lengths", "shifts")
+    ("keepdim", "reverse", "correction", "ord", "offset", "descending", "largest", "sorted", "stable", "k", "lengths")
 )
 """Names of plain parameters that mean the same for one example and for a batch."""
 
