@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.custom.node import FunctionNode
     from autodiff_cli.autograd.function import Function
 
-DIFFERENT_SIZE = (
-    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-    "Tensor is of size {} while the given forward gradient is of size {}."
-)
-
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
     """Check that a tangent has the shape of its tensor.
@@ -27,7 +22,10 @@ def check_size(tensor: Tensor, tangent: Tensor) -> None:
         ShapeError: if the shapes differ; the message is PyTorch's.
     """
     if tuple(tangent.shape) != tuple(tensor.shape):
-        raise ShapeError(DIFFERENT_SIZE.format(list(tensor.shape), list(tangent.shape)))
+        raise ShapeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
 
 
 def custom_tangents(

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from autodiff_cli.autograd.forward_ad.custom import check_size
 from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
-from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, standard_basis
+from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis
 from autodiff_cli.autograd.transforms.through import dual_of, parts_of
 from autodiff_cli.autograd.transforms.vmap import moved, vmap
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
@@ -52,9 +53,7 @@ def jvp(
         output = func(*rebuilt(primals, inputs))
         aux = None
         if has_aux:
-            if not isinstance(output, tuple) or len(output) != 2:
-                raise GraphError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            output, aux = output
+            output, aux = pair_of(output, name)
         values, products = [], []
         for value in leaves(output):
             if not isinstance(value, Tensor):
@@ -72,11 +71,7 @@ def jvp(
 
 
 def _checked(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    if tuple(primal.shape) != tuple(tangent.shape):
-        raise ShapeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
+    check_size(primal, tangent)
     if not primal.is_floating_point():
         raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
     return dual_of(primal, tangent, level)

@@ -58,9 +58,7 @@ class Recorded:
             self.output = func(*values, **(kwargs or {}))
         self.aux: Tree = None
         if aux:
-            if not isinstance(self.output, tuple) or len(self.output) != 2:
-                raise GraphError(f"{aux}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            self.output, self.aux = self.output
+            self.output, self.aux = pair_of(self.output, aux)
 
     def sweep(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tree]:
         """Return the gradients of the chosen arguments, each with the structure of its argument."""
@@ -75,6 +73,13 @@ class Recorded:
 
     def _settled(self, x: Tensor) -> Tensor:
         return x if self._outside and reaches_others([x], self._leaves) else detached(x)
+
+
+def pair_of(output: Tree, name: str) -> tuple[Tree, Tree]:
+    """Return the outputs and the other result of a function with ``has_aux``; ``name`` begins the message of an error."""
+    if not isinstance(output, tuple) or len(output) != 2:
+        raise GraphError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return output
 
 
 @checks(func=FUNCTION)
