@@ -434,16 +434,6 @@ def _parameters(path: Path) -> dict[str, list[str]]:
     return {node.name: [each.arg for each in node.args.args] for node in body if isinstance(node, ast.FunctionDef)}
 
 
-_LATER = [
-    "def _decompositions() -> Any:",
-    "    from autodiff_cli.numerics import decompositions",
-    "",
-    "    return decompositions",
-    "",
-]
-"""The decompositions are imported when they are used, because only ``export`` and a few other commands need them."""
-
-
 class Compiler:
     """The translation of one table to a Python module."""
 
@@ -470,26 +460,23 @@ class Compiler:
         text = "\n".join(body)
         public = sorted(name for row in self.table.rows if row.public and not row.is_python for name in (row.name, *row.aliases))
         settings = "__name__, elementwise=True" if self.table.elementwise else "__name__"
+        standard = [f"import {name}" for name in ("math", "operator") if f"{name}." in text]
+        standard += ["from typing import Any"] if ": Any" in text else []
         header = [
-            f'"""{self.table.title}',
-            "",
-            f"Made from grammar/rules/{self.table.subject}.rules by ``python grammar/compile_rules.py``.  Do not edit.",
-            '"""',
+            f'"""{self.table.title}"""',
+            f"# Made from grammar/rules/{self.table.subject}.rules by ``python grammar/compile_rules.py``.  Do not edit.",
             "",
             "from __future__ import annotations",
             "",
-            *(f"import {name}" for name in ("math", "operator") if f"{name}." in text),
-            *(["from typing import Any"] if ": Any" in text or "_decompositions()" in text else []),
-            *(["", "import numpy as np"] if "np." in text else []),
-            "",
+            *standard,
+            *([""] if standard else []),
+            *(["import numpy as np", ""] if "np." in text else []),
             *self._imports(text),
             "",
-            f"__all__ = {public!r}",
-            "",
+            *([f"__all__ = {public!r}", ""] if public else []),
             f"_declare = Declarations({settings})",
             *(["described = _declare.described"] if any(row.is_python for row in self.table.rows) else []),
             "",
-            *(_LATER if "_decompositions()" in text else []),
         ]
         own = f"_numerics_{self.table.subject}__"
         return re.sub(r"_numerics_(\w+?)__", r"\1_arrays", "\n".join([*header, text, ""]).replace(own, "arrays"))
@@ -502,6 +489,8 @@ class Compiler:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
         if re.search(r"\bfrom_scipy\(", text):
             lines["autodiff_cli.numerics.backend"] = {"from_scipy"}
+        if re.search(r"\bdecomposition\(", text):
+            lines["autodiff_cli.numerics"] = {"decomposition"}
         for subject in set(re.findall(r"\b_numerics_(\w+?)__\.", text)):
             lines.setdefault("autodiff_cli.numerics", set()).add(f"{subject} as _numerics_{subject}__")
         for name in self.used - {row.name for row in self.table.rows if not row.is_python}:
@@ -585,10 +574,7 @@ class Compiler:
         if module != "decompositions" or not _DOTTED.fullmatch(text):
             return repr(text)
         parameters = ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
-        is_function = name in _parameters(NUMERICS / "decompositions.py")
-        return (
-            f"lambda {parameters}: _decompositions().{name}({parameters})" if is_function else f"lambda: _decompositions().{name}"
-        )
+        return f"lambda{parameters and ' '}{parameters}: decomposition({', '.join(filter(None, (repr(name), parameters)))})"
 
     def _taylor(self, row: Row, text: str) -> str:
         """Return the name of a kind of Taylor rule, or a function that computes the series with other functions."""

@@ -1,7 +1,5 @@
-"""Activation functions of neural networks.
-
-Made from grammar/rules/activation.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Activation functions of neural networks."""
+# Made from grammar/rules/activation.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, T
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import largest, where, zero_cotangent
-from autodiff_cli.numerics import activation as arrays
+from autodiff_cli.numerics import activation as arrays, decomposition
 from autodiff_cli.ops.rules.elementary import abs, exp, expm1, log, sign, square, tanh, tanh_slope
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.special import ndtr, normal_density
@@ -23,18 +21,13 @@ __all__ = ['celu', 'elu', 'expit', 'gelu', 'hardshrink', 'hardsigmoid', 'hardswi
 
 _declare = Declarations(__name__, elementwise=True)
 
-def _decompositions() -> Any:
-    from autodiff_cli.numerics import decompositions
-
-    return decompositions
-
 sigmoid: TensorFunction = _declare('sigmoid', arrays.sigmoid, {'x': lambda g, x, out: g * sigmoid_slope(x, out)}, recover=arrays.logit, decomposition='1/(1 + exp(-x))', summary='1 / (1 + exp(-x))', formula='sigmoid(x)*(1 - sigmoid(x))', aliases=('expit',), samples=None)
 expit = sigmoid
 logsigmoid: TensorFunction = _declare('logsigmoid', arrays.logsigmoid, {'x': lambda g, x: g * sigmoid(-x)}, node='LogSigmoidBackward0', decomposition='min(x, 0) - log1p(exp(-abs(x)))', summary='log(sigmoid(x)) without overflow', formula='sigmoid(-x)', samples=None, methods=())
 def _softplus_by_x(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
     slope = g * sigmoid(x * beta)
     return slope if threshold is None else (where((x * beta) > threshold, g, slope))
-softplus: TensorFunction = _declare('softplus', arrays.softplus, {'x': _softplus_by_x}, statics={'beta': 1, 'threshold': None}, kinds={'beta': NUMBER, 'threshold': optional(NUMBER)}, decomposition=lambda threshold: _decompositions().softplus(threshold), summary='log(1 + exp(beta*x))/beta without overflow, or x where beta*x exceeds threshold', formula='sigmoid(beta*x)', smooth='no threshold is given, or beta*x != threshold', kink=lambda x, beta, threshold: (x * beta) == (math.nan if threshold is None else threshold), convention='the derivative at the threshold is sigmoid(beta*x) (PyTorch); by default no threshold applies, but PyTorch uses 20', samples=((0.3,), (-1.7,), ([0.5, -2.0],), ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5),), edges=((1.5, 1, 1.5),), methods=())
+softplus: TensorFunction = _declare('softplus', arrays.softplus, {'x': _softplus_by_x}, statics={'beta': 1, 'threshold': None}, kinds={'beta': NUMBER, 'threshold': optional(NUMBER)}, decomposition=lambda threshold: decomposition('softplus', threshold), summary='log(1 + exp(beta*x))/beta without overflow, or x where beta*x exceeds threshold', formula='sigmoid(beta*x)', smooth='no threshold is given, or beta*x != threshold', kink=lambda x, beta, threshold: (x * beta) == (math.nan if threshold is None else threshold), convention='the derivative at the threshold is sigmoid(beta*x) (PyTorch); by default no threshold applies, but PyTorch uses 20', samples=((0.3,), (-1.7,), ([0.5, -2.0],), ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5),), edges=((1.5, 1, 1.5),), methods=())
 silu: TensorFunction = _declare('silu', arrays.silu, {'x': lambda g, x: g * (sigmoid(x) * (1 + (x * sigmoid(-x))))}, decomposition='x*sigmoid(x)', summary='x*sigmoid(x)', formula='sigmoid(x)*(1 + x*sigmoid(-x))', aliases=('swish',), samples=None, methods=())
 swish = silu
 def _mish_by_x(g: Any, x: Any) -> Any:
@@ -45,7 +38,7 @@ mish: TensorFunction = _declare('mish', arrays.mish, {'x': _mish_by_x}, decompos
 def _gelu_by_x(g: Any, x: Any, approximate: Any) -> Any:
     u = x if approximate == 'none' else gelu_cubic(x, 0.044715, 0)
     return g * ((ndtr(x) + (x * normal_density(x))) if approximate == 'none' else (sigmoid(u) * (1 + (gelu_cubic(x, 3 * 0.044715, 0) * sigmoid(-u)))))
-gelu: TensorFunction = _declare('gelu', arrays.gelu, {'x': _gelu_by_x}, statics={'approximate': 'none'}, kinds={'approximate': TEXT}, decomposition=lambda approximate: _decompositions().gelu(approximate), summary='x*ndtr(x), or its tanh approximation', formula='ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)', samples=((0.3,), (-1.7,), ([0.5, -2.0],), (0.7, 'tanh'), ([-1.2, 2.0], 'tanh'),), methods=())
+gelu: TensorFunction = _declare('gelu', arrays.gelu, {'x': _gelu_by_x}, statics={'approximate': 'none'}, kinds={'approximate': TEXT}, decomposition=lambda approximate: decomposition('gelu', approximate), summary='x*ndtr(x), or its tanh approximation', formula='ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)', samples=((0.3,), (-1.7,), ([0.5, -2.0],), (0.7, 'tanh'), ([-1.2, 2.0], 'tanh'),), methods=())
 relu: TensorFunction = _declare('relu', lambda x: np.maximum(x, 0), {'x': lambda g, out: threshold_backward(g, out)}, selects=True, decomposition='max(x, 0)', summary='x where x > 0, else 0', formula='1 where x > 0 else 0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at 0 is 0 (PyTorch)', samples=None, edges=None)
 leaky_relu: TensorFunction = _declare('leaky_relu', lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()], {'x': lambda g, x, negative_slope: hardtanh_backward(g, x, 0.0, math.nan, negative_slope)}, statics={'negative_slope': 0.01}, kinds={'negative_slope': NUMBER}, decomposition='x if x > 0 else negative_slope*x', summary='x where x > 0, else negative_slope*x', formula='1 where x > 0 else negative_slope', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative at 0 is negative_slope (PyTorch)', samples=((0.3,), (-1.7,), ([0.5, -2.0],), ([0.5, -2.0], 0.2),), edges=None, methods=())
 hardtanh: TensorFunction = _declare('hardtanh', lambda x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val), {'x': lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val, max_val, 0.0)}, statics={'min_val': -1.0, 'max_val': 1.0}, kinds={'min_val': NUMBER, 'max_val': NUMBER}, selects=True, decomposition='min(max(x, min_val), max_val)', summary='x clamped to [min_val, max_val]', formula='1 where min_val < x < max_val else 0', smooth='x != min_val and x != max_val', kink=lambda x, min_val, max_val: np.logical_not(((x != min_val) & (x != max_val))), convention='the derivative at the bounds is 0 (PyTorch)', samples=((0.3,), (-1.7,), ([0.5, -2.0],), ([0.5, -2.0], -3.0, 0.2),), edges=((-1.0,), (1.0,),), methods=())
@@ -69,10 +62,10 @@ def _log_softmax_series(x: Any, dim: Any) -> Any:
     return shifted - log(sum(exp(shifted), dim, True))
 log_softmax: TensorFunction = _declare('log_softmax', arrays.log_softmax, {'x': lambda g, out, dim: ((-g) * expm1(out)) - (exp(out) * (sum(g, dim, True) - g))}, statics={'dim': -1}, kinds={'dim': DIMENSION}, series=_log_softmax_series, summary='log(softmax(x)) along dim without overflow', formula='g - softmax(x)*sum(g)', samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0),))
 sigmoid_slope: TensorFunction = _declare('sigmoid_slope', arrays.sigmoid_slope, {'x': lambda g, x, out: g * (out * (-tanh(x / 2))), 's': None}, decomposition='sigmoid(x)*sigmoid(-x)', public=False)
-gelu_cubic: TensorFunction = _declare('gelu_cubic', arrays.gelu_cubic, {'x': lambda g, x, cube, order: g * gelu_cubic(x, cube, order + 1)}, statics={'cube': 0.044715, 'order': 0}, decomposition=lambda cube, order: _decompositions().gelu_cubic(cube, order), public=False)
+gelu_cubic: TensorFunction = _declare('gelu_cubic', arrays.gelu_cubic, {'x': lambda g, x, cube, order: g * gelu_cubic(x, cube, order + 1)}, statics={'cube': 0.044715, 'order': 0}, decomposition=lambda cube, order: decomposition('gelu_cubic', cube, order), public=False)
 threshold_backward: TensorFunction = _declare('threshold_backward', lambda x, y: np.where(y <= 0, 0.0, x)[()], {'x': lambda g, y: where(y <= 0, 0.0, g), 'y': lambda g: zero_cotangent(g)}, node='ThresholdBackwardBackward0', selects=('y',), decomposition='0 if y <= 0 else x', public=False)
-hardtanh_backward: TensorFunction = _declare('hardtanh_backward', arrays.hardtanh_backward, {'x': lambda g, y, low, high, outside: hardtanh_backward(g, y, low, high, outside), 'y': lambda g: zero_cotangent(g)}, statics={'low': 0.0, 'high': math.nan, 'outside': 0.0}, node='HardtanhBackwardBackward0', selects=('y',), decomposition=lambda low, high, outside: _decompositions().hardtanh_backward(low, high, outside), public=False)
-softsign_slope: TensorFunction = _declare('softsign_slope', lambda x, n: (1 + np.abs(x)) ** np.negative(n * 1.0), {'x': lambda g, x, n: g * (((-n) * sign(x)) * softsign_slope(x, n + 1))}, statics={'n': 2}, decomposition=lambda n: _decompositions().softsign_slope(n), public=False)
+hardtanh_backward: TensorFunction = _declare('hardtanh_backward', arrays.hardtanh_backward, {'x': lambda g, y, low, high, outside: hardtanh_backward(g, y, low, high, outside), 'y': lambda g: zero_cotangent(g)}, statics={'low': 0.0, 'high': math.nan, 'outside': 0.0}, node='HardtanhBackwardBackward0', selects=('y',), decomposition=lambda low, high, outside: decomposition('hardtanh_backward', low, high, outside), public=False)
+softsign_slope: TensorFunction = _declare('softsign_slope', lambda x, n: (1 + np.abs(x)) ** np.negative(n * 1.0), {'x': lambda g, x, n: g * (((-n) * sign(x)) * softsign_slope(x, n + 1))}, statics={'n': 2}, decomposition=lambda n: decomposition('softsign_slope', n), public=False)
 left_exp: TensorFunction = _declare('left_exp', lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()], {'x': lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)}, statics={'inner': 1.0}, decomposition='0 if x > 0 else exp(inner*x)', public=False)
-tanhshrink_of: TensorFunction = _declare('tanhshrink', arrays.tanhshrink, {'x': lambda g, x: g * square(tanh(x)), 't': lambda g: zero_cotangent(g)}, node='SubBackward0', decomposition=lambda: _decompositions().TANHSHRINK, public=False)
+tanhshrink_of: TensorFunction = _declare('tanhshrink', arrays.tanhshrink, {'x': lambda g, x: g * square(tanh(x)), 't': lambda g: zero_cotangent(g)}, node='SubBackward0', decomposition=lambda: decomposition('TANHSHRINK'), public=False)
 prelu_kernel: TensorFunction = _declare('prelu_kernel', lambda x, weight: np.where(x > 0, x, x * weight)[()], {'x': lambda g, x, weight: where(x > 0, g, g * weight), 'weight': lambda g, x: where(x > 0, 0.0, g * x)}, decomposition='x if x > 0 else weight*x', public=False)

@@ -1,12 +1,9 @@
-"""Arithmetic operators and functions.
-
-Made from grammar/rules/arithmetic.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Arithmetic operators and functions."""
+# Made from grammar/rules/arithmetic.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +11,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
-from autodiff_cli.numerics import arithmetic as arrays
+from autodiff_cli.numerics import arithmetic as arrays, decomposition
 from autodiff_cli.numerics.arithmetic import falling_count, falling_count_slope, is_even, is_number, weak
 from autodiff_cli.ops.rules.elementary import log, reciprocal, round
 
@@ -22,11 +19,6 @@ __all__ = ['add', 'div', 'divide', 'floor_divide', 'mul', 'multiply', 'neg', 'ne
 
 _declare = Declarations(__name__, elementwise=True)
 described = _declare.described
-
-def _decompositions() -> Any:
-    from autodiff_cli.numerics import decompositions
-
-    return decompositions
 
 add: TensorFunction = _declare('add', operator.add, {'x': lambda g: g, 'y': lambda g: g}, series='linear', summary='x + y', formula='1, 1', samples=((1.5, -0.5), ([1.0, 2.0], 3.0),), operator='add', reflected=lambda self, other: add(self, other))
 mul: TensorFunction = _declare('mul', operator.mul, {'x': lambda g, y: g * y, 'y': lambda g, x: g * x}, series='product', summary='x * y', formula='y, x', aliases=('multiply',), samples=((1.5, -0.5), ([1.0, 2.0], 3.0),), operator='mul', reflected=lambda self, other: mul(self, other))
@@ -60,4 +52,4 @@ lerp_tensor: TensorFunction = _declare('lerp', lambda x, end, weight: x + (weigh
 power_constant: TensorFunction = _declare('pow', arrays.power_constant, {'x': lambda g, x, y: zero_cotangent(g) if y == 0 else (g * (y * (((x ** y) / x) if is_even(y) else power_constant(x, y - 1))))}, statics={'y': 2}, series='power', node='PowBackward0', public=False)
 power_tensor: TensorFunction = _declare('pow', operator.pow, {'x': lambda g, x, y: g * (where((x == 0) & (y == 0), 0.0, falling_power(x, y, 1))), 'y': lambda g, x, y, out: g * (where((x == 0) & (y >= 0), 0.0, out * log(x)))}, node='PowBackward1', public=False)
 power_of_number: TensorFunction = _declare('pow', arrays.power_of_number, {'x': lambda g, x, out, y: g * (where((x >= 0) & (y == 0), 0.0, out * log(np.float64(y))))}, statics={'y': 2}, node='PowBackward2', public=False)
-falling_power: TensorFunction = _declare('falling_power', arrays.falling_power, {'x': lambda g, x, y, k: g * falling_power(x, y, k + 1), 'y': lambda g, x, y, k: g * ((x ** (y - k)) * (falling_count_slope(y, k) + (where((x == 0) & (y >= k), 0.0, falling_count(y, k) * log(x)))))}, statics={'k': 1}, decomposition=lambda k: _decompositions().falling_power(k), public=False)
+falling_power: TensorFunction = _declare('falling_power', arrays.falling_power, {'x': lambda g, x, y, k: g * falling_power(x, y, k + 1), 'y': lambda g, x, y, k: g * ((x ** (y - k)) * (falling_count_slope(y, k) + (where((x == 0) & (y >= k), 0.0, falling_count(y, k) * log(x)))))}, statics={'k': 1}, decomposition=lambda k: decomposition('falling_power', k), public=False)

@@ -1,10 +1,7 @@
-"""Operations that rearrange elements: flip, roll, repeat, pad and join; triangles, diagonals and grids.
-
-Made from grammar/rules/arrange.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Operations that rearrange elements: flip, roll, repeat, pad and join; triangles, diagonals and grids."""
+# Made from grammar/rules/arrange.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, NUMBER, POSITIONS, TENSOR, TEXT, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations

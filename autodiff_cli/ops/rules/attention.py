@@ -1,7 +1,5 @@
-"""Attention, embeddings, bilinear forms, and the similarity and distance of vectors.
-
-Made from grammar/rules/attention.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Attention, embeddings, bilinear forms, and the similarity and distance of vectors."""
+# Made from grammar/rules/attention.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

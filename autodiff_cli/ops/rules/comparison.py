@@ -1,7 +1,5 @@
-"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0.
-
-Made from grammar/rules/comparison.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0."""
+# Made from grammar/rules/comparison.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
@@ -14,17 +12,12 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NU
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
-from autodiff_cli.numerics import arithmetic as arithmetic_arrays
+from autodiff_cli.numerics import arithmetic as arithmetic_arrays, decomposition
 
 __all__ = ['all', 'any', 'bitwise_and', 'bitwise_left_shift', 'bitwise_not', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'eq', 'fmax', 'fmin', 'ge', 'greater', 'greater_equal', 'gt', 'heaviside', 'isclose', 'isfinite', 'isinf', 'isnan', 'le', 'less', 'less_equal', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'lt', 'maximum', 'minimum', 'ne', 'not_equal']
 
 _declare = Declarations(__name__, elementwise=True)
 described = _declare.described
-
-def _decompositions() -> Any:
-    from autodiff_cli.numerics import decompositions
-
-    return decompositions
 
 def larger_share(g: Any, x: Any, y: Any) -> Any:
     return where(x == y, g / 2, where(x < y, 0.0, g))
@@ -54,7 +47,7 @@ logical_not: TensorFunction = _declare('logical_not', np.logical_not, {'x': None
 isnan: TensorFunction = _declare('isnan', np.isnan, {'x': None}, summary='true where x is nan')
 isinf: TensorFunction = _declare('isinf', np.isinf, {'x': None}, summary='true where x is infinite')
 isfinite: TensorFunction = _declare('isfinite', np.isfinite, {'x': None}, summary='true where x is neither nan nor infinite')
-isclose: TensorFunction = _declare('isclose', arithmetic_arrays.isclose, {'x': None, 'y': None}, statics={'rtol': 1e-5, 'atol': 1e-8, 'equal_nan': False}, kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, decomposition=lambda equal_nan: _decompositions().isclose(equal_nan), summary='true where abs(x - y) <= atol + rtol*abs(y)')
+isclose: TensorFunction = _declare('isclose', arithmetic_arrays.isclose, {'x': None, 'y': None}, statics={'rtol': 1e-5, 'atol': 1e-8, 'equal_nan': False}, kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, decomposition=lambda equal_nan: decomposition('isclose', equal_nan), summary='true where abs(x - y) <= atol + rtol*abs(y)')
 _declare.python('equal', (), parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={}, summary='true if two tensors have the same shape and elements')
 _declare.python('allclose', ('rtol', 'atol', 'equal_nan'), parameters=('x', 'y', 'rtol', 'atol', 'equal_nan'), defaults=(1e-5, 1e-8, False, ), tensors=('x', 'y'), kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, summary='true if isclose holds for all elements')
 all: TensorFunction = _declare('all', arithmetic_arrays.all, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, summary='true if every element is nonzero, of x or along dim')
@@ -68,7 +61,7 @@ heaviside: TensorFunction = _declare('heaviside', np.heaviside, {'x': lambda g: 
 _declare.python('clamp', (), parameters=('x', 'min', 'max'), defaults=(None, None, ), tensors=('x', 'min', 'max'), kinds={}, summary='x clamped to [min, max]; either bound is optional', formula='1 where min < x < max else 0', aliases=('clip',), smooth='x != min and x != max', kink=arithmetic_arrays.is_at_bound, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0),), edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0),))
 _declare.python('clamp_min', (), parameters=('x', 'min'), defaults=(), tensors=('x', 'min'), kinds={}, summary='the larger of x and min', formula='1 where x > min else 0', smooth='x != min', kink=lambda x, min: x == min, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0), ([-2.0, 0.3], -1.0),), edges=((0.0, 0.0),))
 _declare.python('clamp_max', (), parameters=('x', 'max'), defaults=(), tensors=('x', 'max'), kinds={}, summary='the smaller of x and max', formula='1 where x < max else 0', smooth='x != max', kink=lambda x, max: x == max, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 1.0), ([-2.0, 5.0], 1.0),), edges=((1.0, 1.0),))
-clamp_numbers: TensorFunction = _declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min, max: where(is_inside(x, min, max), g, 0.0)}, statics={'min': None, 'max': None}, node='ClampBackward1', selects=True, decomposition=lambda min, max: _decompositions().clamp(min, max), public=False)
+clamp_numbers: TensorFunction = _declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min, max: where(is_inside(x, min, max), g, 0.0)}, statics={'min': None, 'max': None}, node='ClampBackward1', selects=True, decomposition=lambda min, max: decomposition('clamp', min, max), public=False)
 clamp_low: TensorFunction = _declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min: larger_share(g, x, min), 'min': lambda g, x, min: larger_share(g, min, x), 'max': lambda g: zero_cotangent(g)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
 clamp_high: TensorFunction = _declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, max: larger_share(g, max, x), 'min': lambda g: zero_cotangent(g), 'max': lambda g, x, max: larger_share(g, x, max)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
 clamp_both: TensorFunction = _declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min, max: where((x < min) | (x > max), 0.0, where(((x == min) | (x == max)) & (min < max), g / 2, g)), 'min': lambda g, x, min, max: where((x < min) & (min <= max), g, where((x == min) & (min < max), g / 2, 0.0)), 'max': lambda g, x, min, max: where((x > max) | (max < min), g, where((x == max) & (min < max), g / 2, 0.0))}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)

@@ -1,10 +1,7 @@
-"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others.
-
-Made from grammar/rules/contract.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""
+# Made from grammar/rules/contract.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 

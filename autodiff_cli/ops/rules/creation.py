@@ -1,16 +1,11 @@
-"""Functions that create tensors: constants and ranges.
-
-Made from grammar/rules/creation.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Functions that create tensors: constants and ranges."""
+# Made from grammar/rules/creation.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-
-__all__ = []
 
 _declare = Declarations(__name__)
 described = _declare.described

@@ -1,7 +1,5 @@
-"""Eigenvalues, singular values and orthogonal factors of matrices in batches; matrix norms.
-
-Made from grammar/rules/decompose.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Eigenvalues, singular values and orthogonal factors of matrices in batches; matrix norms."""
+# Made from grammar/rules/decompose.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

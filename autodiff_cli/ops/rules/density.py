@@ -1,7 +1,5 @@
-"""Logarithms of probability densities.
-
-Made from grammar/rules/density.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Logarithms of probability densities."""
+# Made from grammar/rules/density.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Determinants of matrices in batches, and their logarithms.
-
-Made from grammar/rules/determinants.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Determinants of matrices in batches, and their logarithms."""
+# Made from grammar/rules/determinants.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Elementary functions, applied element by element.
-
-Made from grammar/rules/elementary.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Elementary functions, applied element by element."""
+# Made from grammar/rules/elementary.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
@@ -14,16 +12,11 @@ from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
-from autodiff_cli.numerics import elementary as arrays
+from autodiff_cli.numerics import decomposition, elementary as arrays
 
 __all__ = ['abs', 'absolute', 'acos', 'acosh', 'angle', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'cbrt', 'ceil', 'conj', 'cos', 'cosh', 'deg2rad', 'degrees', 'exp', 'exp2', 'expm1', 'floor', 'frac', 'hypot', 'ln', 'log', 'log10', 'log1p', 'log2', 'rad2deg', 'radians', 'real', 'reciprocal', 'round', 'rsqrt', 'sgn', 'sign', 'sin', 'sinh', 'sqrt', 'square', 'tan', 'tanh', 'trunc']
 
 _declare = Declarations(__name__, elementwise=True)
-
-def _decompositions() -> Any:
-    from autodiff_cli.numerics import decompositions
-
-    return decompositions
 
 exp: TensorFunction = _declare('exp', np.exp, {'x': lambda g, out: g * out}, summary='e to the power x', formula='exp(x)', samples=None)
 expm1: TensorFunction = _declare('expm1', np.expm1, {'x': lambda g, x, out: g * (where(out < (-0.5), exp(x), out + 1))}, recover=np.log1p, summary='exp(x) - 1, accurate for small x', formula='exp(x)', samples=None)
@@ -76,19 +69,19 @@ arccosh = acosh
 atanh: TensorFunction = _declare('atanh', np.arctanh, {'x': lambda g, x: g / one_minus_square(x)}, summary='inverse hyperbolic tangent', formula='1/(1 - x**2)', aliases=('arctanh',), domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
 arctanh = atanh
 round_whole: TensorFunction = _declare('round', np.round, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, public=False)
-round_to: TensorFunction = _declare('round_to', arrays.round_to, {'x': lambda g: zero_cotangent(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: _decompositions().round_to(decimals), public=False)
+round_to: TensorFunction = _declare('round_to', arrays.round_to, {'x': lambda g: zero_cotangent(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: decomposition('round_to', decimals), public=False)
 tanh_slope: TensorFunction = _declare('tanh_slope', arrays.tanh_slope, {'x': lambda g, t, out: g * (((-2) * t) * out), 't': None}, decomposition='1/cosh(x)**2', public=False)
 one_minus_square: TensorFunction = _declare('one_minus_square', lambda x: (1 - x) * (1 + x), {'x': lambda g, x: g * ((-2) * x)}, decomposition='(1 - x)*(1 + x)', public=False)
 def _over_root_by_x(g: Any, x: Any, j: Any, m: Any, shift: Any) -> Any:
     right = over_root(x, j + 1, m + 2, shift) * (-m)
     return g * (right if j == 0 else ((over_root(x, j - 1, m, shift) * j) + right))
-over_root: TensorFunction = _declare('over_root', arrays.over_root, {'x': _over_root_by_x}, statics={'j': 0, 'm': 1, 'shift': 1}, decomposition=lambda j, m, shift: _decompositions().over_root(j, m, shift), public=False)
-inverse_power: TensorFunction = _declare('inverse', arrays.inverse_power, {'x': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, imaginary) * (-n)), 'y': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, not imaginary) * ((-n) if imaginary else n))}, statics={'n': 1, 'imaginary': False}, decomposition=lambda n, imaginary: _decompositions().inverse_power(n, imaginary), public=False)
+over_root: TensorFunction = _declare('over_root', arrays.over_root, {'x': _over_root_by_x}, statics={'j': 0, 'm': 1, 'shift': 1}, decomposition=lambda j, m, shift: decomposition('over_root', j, m, shift), public=False)
+inverse_power: TensorFunction = _declare('inverse', arrays.inverse_power, {'x': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, imaginary) * (-n)), 'y': lambda g, x, y, n, imaginary: g * (inverse_power(x, y, n + 1, not imaginary) * ((-n) if imaginary else n))}, statics={'n': 1, 'imaginary': False}, decomposition=lambda n, imaginary: decomposition('inverse_power', n, imaginary), public=False)
 def _share_of_hypot_by_x(g: Any, x: Any, y: Any, second: Any) -> Any:
     curve = product_over(share_of_hypot(x, y, not second), share_of_hypot(x, y, True), hypot(x, y))
     return g * ((-curve) if second else curve)
 def _share_of_hypot_by_y(g: Any, x: Any, y: Any, second: Any) -> Any:
     curve = product_over(share_of_hypot(x, y, not second), share_of_hypot(x, y, False), hypot(x, y))
     return g * (curve if second else (-curve))
-share_of_hypot: TensorFunction = _declare('share_of_hypot', arrays.share_of_hypot, {'x': _share_of_hypot_by_x, 'y': _share_of_hypot_by_y}, statics={'second': False}, decomposition=lambda second: _decompositions().share_of_hypot(second), public=False)
+share_of_hypot: TensorFunction = _declare('share_of_hypot', arrays.share_of_hypot, {'x': _share_of_hypot_by_x, 'y': _share_of_hypot_by_y}, statics={'second': False}, decomposition=lambda second: decomposition('share_of_hypot', second), public=False)
 product_over: TensorFunction = _declare('product_over', arrays.product_over, {'a': lambda g, b, size: g * (where(size == 0, 0.0, b / size)), 'b': lambda g, a, size: g * (where(size == 0, 0.0, a / size)), 'size': lambda g, size, out: g * (where(size == 0, 0.0, -(out / size)))}, decomposition='0 if size == 0 else a*b/size', public=False)

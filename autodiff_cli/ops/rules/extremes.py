@@ -1,7 +1,5 @@
-"""Maximum, minimum and median, of all elements or along a dimension, with positions; running extremes.
-
-Made from grammar/rules/extremes.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Maximum, minimum and median, of all elements or along a dimension, with positions; running extremes."""
+# Made from grammar/rules/extremes.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

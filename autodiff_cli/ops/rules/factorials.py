@@ -1,16 +1,12 @@
-"""The factorial and the gamma function, its logarithm and derivatives, and the beta function.
-
-Made from grammar/rules/factorials.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""The factorial and the gamma function, its logarithm and derivatives, and the beta function."""
+# Made from grammar/rules/factorials.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
-from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER, WHOLE
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.numerics import factorials as arrays
+from autodiff_cli.numerics import decomposition, factorials as arrays
 from autodiff_cli.ops.rules.elementary import floor
 
 __all__ = ['beta', 'betaln', 'digamma', 'factorial', 'gamma', 'gammaln', 'lgamma', 'polygamma_gap', 'psi']
@@ -18,19 +14,14 @@ __all__ = ['beta', 'betaln', 'digamma', 'factorial', 'gamma', 'gammaln', 'lgamma
 _declare = Declarations(__name__, elementwise=True)
 described = _declare.described
 
-def _decompositions() -> Any:
-    from autodiff_cli.numerics import decompositions
-
-    return decompositions
-
-lgamma: TensorFunction = _declare('lgamma', arrays.lgamma, {'x': lambda g, x: g * digamma(x)}, decomposition=lambda: _decompositions().LGAMMA, summary='log(abs(gamma(x)))', formula='digamma(x)', aliases=('gammaln',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is inf; the derivative at 0 is -inf (PyTorch)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+lgamma: TensorFunction = _declare('lgamma', arrays.lgamma, {'x': lambda g, x: g * digamma(x)}, decomposition=lambda: decomposition('LGAMMA'), summary='log(abs(gamma(x)))', formula='digamma(x)', aliases=('gammaln',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is inf; the derivative at 0 is -inf (PyTorch)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
 gammaln = lgamma
-digamma: TensorFunction = _declare('digamma', arrays.digamma, {'x': lambda g, x: g * polygamma_at(x, 1)}, decomposition=lambda: _decompositions().polygamma(0), summary='derivative of lgamma', formula='polygamma(1, x)', aliases=('psi',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+digamma: TensorFunction = _declare('digamma', arrays.digamma, {'x': lambda g, x: g * polygamma_at(x, 1)}, decomposition=lambda: decomposition('polygamma(0)'), summary='derivative of lgamma', formula='polygamma(1, x)', aliases=('psi',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
 psi = digamma
-gamma: TensorFunction = _declare('gamma', arrays.gamma, {'x': lambda g, x, out: g * (out * digamma(x))}, decomposition=lambda: _decompositions().GAMMA, summary='gamma function: (x - 1)! for whole numbers x', formula='gamma(x)*digamma(x)', domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is inf at 0, and nan at -1, -2, ...', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
+gamma: TensorFunction = _declare('gamma', arrays.gamma, {'x': lambda g, x, out: g * (out * digamma(x))}, decomposition=lambda: decomposition('GAMMA'), summary='gamma function: (x - 1)! for whole numbers x', formula='gamma(x)*digamma(x)', domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is inf at 0, and nan at -1, -2, ...', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
 factorial: TensorFunction = _declare('factorial', arrays.factorial, {'x': lambda g, x, out: g * (out * digamma(x + 1))}, decomposition='gamma(x + 1)', summary='x!, which is gamma(x + 1) for all real x', formula='factorial(x)*digamma(x + 1)', domain='x is not -1, -2, ...', inside=lambda x: (x >= 0) | (x != floor(x)), convention='the value is inf at -1, and nan at -2, -3, ...', samples=((0.3,), (4.0,), (-1.6,), ([0.7, 2.5],),), edges=None)
-polygamma_gap: TensorFunction = _declare('polygamma_gap', arrays.polygamma_gap, {'a': lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), 'b': lambda g, a, b, n: g * polygamma_at(a + b, n + 1)}, statics={'n': 0}, kinds={'n': ORDER}, decomposition=lambda n: _decompositions().polygamma_gap(n), summary='polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a', formula='polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)', domain='a > 0, b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1),), edges=None, methods=())
-beta: TensorFunction = _declare('beta', arrays.beta, {'a': lambda g, a, b, out: g * (-(out * polygamma_gap(a, b))), 'b': lambda g, a, b, out: g * (-(out * polygamma_gap(b, a)))}, decomposition=lambda: _decompositions().BETA, summary='gamma(a)*gamma(b)/gamma(a + b)', formula='-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0]),), edges=None, methods=())
-betaln: TensorFunction = _declare('betaln', arrays.betaln, {'a': lambda g, a, b: g * (-polygamma_gap(a, b)), 'b': lambda g, a, b: g * (-polygamma_gap(b, a))}, decomposition=lambda: _decompositions().BETALN, summary='log(beta(a, b)), without overflow and underflow', formula='-polygamma_gap(a, b), -polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0]),), edges=None, methods=())
+polygamma_gap: TensorFunction = _declare('polygamma_gap', arrays.polygamma_gap, {'a': lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), 'b': lambda g, a, b, n: g * polygamma_at(a + b, n + 1)}, statics={'n': 0}, kinds={'n': ORDER}, decomposition=lambda n: decomposition('polygamma_gap', n), summary='polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a', formula='polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)', domain='a > 0, b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1),), edges=None, methods=())
+beta: TensorFunction = _declare('beta', arrays.beta, {'a': lambda g, a, b, out: g * (-(out * polygamma_gap(a, b))), 'b': lambda g, a, b, out: g * (-(out * polygamma_gap(b, a)))}, decomposition=lambda: decomposition('BETA'), summary='gamma(a)*gamma(b)/gamma(a + b)', formula='-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0]),), edges=None, methods=())
+betaln: TensorFunction = _declare('betaln', arrays.betaln, {'a': lambda g, a, b: g * (-polygamma_gap(a, b)), 'b': lambda g, a, b: g * (-polygamma_gap(b, a))}, decomposition=lambda: decomposition('BETALN'), summary='log(beta(a, b)), without overflow and underflow', formula='-polygamma_gap(a, b), -polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0]),), edges=None, methods=())
 _declare.python('polygamma', ('n',), parameters=('n', 'x'), defaults=(), tensors=('x',), kinds={'n': WHOLE}, summary='the n-th derivative of digamma', formula='with respect to x: polygamma(n + 1, x)', domain='n = 0, 1, 2, ...; x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is infinite or nan (PyTorch)', samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0]),), edges=((1, 0.0), (2, -1.0),), methods=())
-polygamma_at: TensorFunction = _declare('polygamma', arrays.polygamma, {'x': lambda g, x, n: g * polygamma_at(x, n + 1)}, statics={'n': 0}, decomposition=lambda n: _decompositions().polygamma(n), public=False)
+polygamma_at: TensorFunction = _declare('polygamma', arrays.polygamma, {'x': lambda g, x, n: g * polygamma_at(x, n + 1)}, statics={'n': 0}, decomposition=lambda n: decomposition('polygamma', n), public=False)

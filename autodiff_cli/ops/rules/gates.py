@@ -1,7 +1,5 @@
-"""Gates, and functions with a learned slope.
-
-Made from grammar/rules/gates.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Gates, and functions with a learned slope."""
+# Made from grammar/rules/gates.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

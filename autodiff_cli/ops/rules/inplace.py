@@ -1,10 +1,7 @@
-"""Operations of in-place methods.
-
-Made from grammar/rules/inplace.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Operations of in-place methods."""
+# Made from grammar/rules/inplace.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 
@@ -14,8 +11,6 @@ from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import inplace as arrays
 from autodiff_cli.numerics.inplace import on_diagonal
 from autodiff_cli.ops.creation import zeros_like
-
-__all__ = []
 
 _declare = Declarations(__name__)
 

@@ -1,10 +1,7 @@
-"""Products of vectors and matrices.
-
-Made from grammar/rules/linalg.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Products of vectors and matrices."""
+# Made from grammar/rules/linalg.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 

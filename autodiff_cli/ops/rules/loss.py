@@ -1,7 +1,5 @@
-"""Loss functions; reduction is 'mean', 'sum' or 'none'.
-
-Made from grammar/rules/loss.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Loss functions; reduction is 'mean', 'sum' or 'none'."""
+# Made from grammar/rules/loss.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Loss functions of margins, similarities, densities and sets of labels; reduction is 'mean', 'sum' or 'none'.
-
-Made from grammar/rules/margin_losses.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Loss functions of margins, similarities, densities and sets of labels; reduction is 'mean', 'sum' or 'none'."""
+# Made from grammar/rules/margin_losses.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Inverses, linear equations, the Cholesky factor and functions of square matrices, in batches.
-
-Made from grammar/rules/matrices.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Inverses, linear equations, the Cholesky factor and functions of square matrices, in batches."""
+# Made from grammar/rules/matrices.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Normalization: of layers, groups, batches and instances, by the root mean square, and by a norm.
-
-Made from grammar/rules/normalization.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Normalization: of layers, groups, batches and instances, by the root mean square, and by a norm."""
+# Made from grammar/rules/normalization.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

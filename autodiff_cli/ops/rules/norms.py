@@ -1,7 +1,5 @@
-"""Vector norms, and logarithms of sums of exponentials.
-
-Made from grammar/rules/norms.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Vector norms, and logarithms of sums of exponentials."""
+# Made from grammar/rules/norms.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

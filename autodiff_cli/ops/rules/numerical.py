@@ -1,10 +1,7 @@
-"""Polynomials, the trapezoidal rule, interpolation and quantiles.
-
-Made from grammar/rules/numerical.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Polynomials, the trapezoidal rule, interpolation and quantiles."""
+# Made from grammar/rules/numerical.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 
@@ -13,8 +10,6 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.numerics.extremes import is_repeated
 from autodiff_cli.numerics.numerical import some_whole
-
-__all__ = []
 
 _declare = Declarations(__name__)
 described = _declare.described

@@ -1,10 +1,7 @@
-"""Tensors taken apart and put together: parts at positions, windows, columns, blocks and products of sets.
-
-Made from grammar/rules/pieces.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Tensors taken apart and put together: parts at positions, windows, columns, blocks and products of sets."""
+# Made from grammar/rules/pieces.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, PARTS, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations

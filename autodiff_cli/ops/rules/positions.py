@@ -1,10 +1,7 @@
-"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask.
-
-Made from grammar/rules/positions.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""
+# Made from grammar/rules/positions.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
@@ -14,8 +11,6 @@ from autodiff_cli.numerics import positions as arrays
 from autodiff_cli.numerics.positions import size_of, slices_at
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.shape import reshape
-
-__all__ = []
 
 _declare = Declarations(__name__)
 described = _declare.described

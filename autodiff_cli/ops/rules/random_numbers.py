@@ -1,16 +1,11 @@
-"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor.
-
-Made from grammar/rules/random_numbers.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor."""
+# Made from grammar/rules/random_numbers.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops.creation import zeros_like
-
-__all__ = []
 
 _declare = Declarations(__name__)
 

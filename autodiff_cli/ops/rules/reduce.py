@@ -1,7 +1,5 @@
-"""Sums, means, products, variances and running sums, over all elements or along dimensions.
-
-Made from grammar/rules/reduce.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Sums, means, products, variances and running sums, over all elements or along dimensions."""
+# Made from grammar/rules/reduce.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

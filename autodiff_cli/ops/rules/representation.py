@@ -1,10 +1,7 @@
-"""Signs, mantissas and exponents of floating-point numbers.
-
-Made from grammar/rules/representation.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Signs, mantissas and exponents of floating-point numbers."""
+# Made from grammar/rules/representation.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 

@@ -1,10 +1,7 @@
-"""Sorting, and selection by rank.
-
-Made from grammar/rules/sorting.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Sorting, and selection by rank."""
+# Made from grammar/rules/sorting.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, WHOLE
 from autodiff_cli.autograd.primitives.declare import Declarations

@@ -1,17 +1,12 @@
-"""Parts of an expression that derivatives treat as constants.
-
-Made from grammar/rules/stop_gradient.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Parts of an expression that derivatives treat as constants."""
+# Made from grammar/rules/stop_gradient.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-
-__all__ = []
 
 _declare = Declarations(__name__, elementwise=True)
 described = _declare.described

@@ -1,7 +1,5 @@
-"""Statistics: several reductions at once, reductions without nan, covariance, and cumulative integrals.
-
-Made from grammar/rules/summaries.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Statistics: several reductions at once, reductions without nan, covariance, and cumulative integrals."""
+# Made from grammar/rules/summaries.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Triangular systems, least squares, ranks and distances: functions of matrices that are composed of others.
-
-Made from grammar/rules/systems.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Triangular systems, least squares, ranks and distances: functions of matrices that are composed of others."""
+# Made from grammar/rules/systems.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""The reciprocals of the trigonometric functions, in radians.
-
-Made from grammar/rules/trigonometry.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""The reciprocals of the trigonometric functions, in radians."""
+# Made from grammar/rules/trigonometry.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction

@@ -1,10 +1,7 @@
-"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts.
-
-Made from grammar/rules/views.rules by ``python grammar/compile_rules.py``.  Do not edit.
-"""
+"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
+# Made from grammar/rules/views.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
-
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, either
 from autodiff_cli.autograd.primitives.declare import Declarations
