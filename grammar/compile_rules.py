@@ -573,8 +573,10 @@ class Compiler:
         module, _, name = text.partition(".")
         if module != "decompositions" or not _DOTTED.fullmatch(text):
             return repr(text)
-        parameters = ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
-        return f"lambda{parameters and ' '}{parameters}: decomposition({', '.join(filter(None, (repr(name), parameters)))})"
+        name, call, given = name.partition("(")
+        parameters = "" if call else ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
+        operands = given.removesuffix(")") or parameters
+        return f"lambda {parameters}: decomposition({', '.join(filter(None, (repr(name), operands)))})".replace("lambda :", "lambda:")
 
     def _taylor(self, row: Row, text: str) -> str:
         """Return the name of a kind of Taylor rule, or a function that computes the series with other functions."""

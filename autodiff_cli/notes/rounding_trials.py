@@ -14,9 +14,9 @@ from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.trace import Step, pointwise, raw
+from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.notes.cancellation import is_exact
+from autodiff_cli.notes.cancellation import EXACT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,25 +53,20 @@ class _RoundingEvaluator(Evaluator):
 
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         result = super().apply(op, given, named, node)
-        if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS:
-            return result
-        numbers = [raw(v) for v in given]
-        single = not named and all(isinstance(v, (int, float, np.generic, np.ndarray)) for v in numbers)
-        exact = single and pointwise(Step(op, given, named, result, node)) and is_exact(op.name, numbers, result._data)
-        if np.all(exact):
+        if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS or op.name in EXACT:
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
-        moved = result * self._factor(seed, exact, result)
+        moved = result * self._factor(seed, result)
         if moved.requires_grad:  # the backward pass also rounds the cotangent
-            back = self._factor(seed + 1, exact, result)
+            back = self._factor(seed + 1, result)
             moved.register_hook(lambda gradient: None if gradient is None else gradient * back)
         return moved
 
-    def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:
+    def _factor(self, seed: int, result: Tensor) -> Tensor:
         chosen = random.Random(seed)  # numpy.random takes 10 ms to import
         # The rounding of the product may hide a relative change of less than 4 eps.
         moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
-        return new_tensor((1 + np.where(exact, 0.0, self._eps * np.reshape(moved, result.shape))).astype(result.dtype))
+        return new_tensor((1 + self._eps * np.reshape(moved, result.shape)).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
