@@ -71,11 +71,10 @@ from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.activation import *  # noqa: F403
-from autodiff_cli.ops.rules.airy import *  # noqa: F403
 from autodiff_cli.ops.rules.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.rules.arrange import *  # noqa: F403
 from autodiff_cli.ops.rules.attention import *  # noqa: F403
-from autodiff_cli.ops.rules.bessel import *  # noqa: F403  # noqa: F403
+from autodiff_cli.ops.rules.bessel import *  # noqa: F403
 from autodiff_cli.ops.rules.comparison import *  # noqa: F403
 from autodiff_cli.ops.rules.contract import *  # noqa: F403
 from autodiff_cli.ops.rules.counting import *  # noqa: F403
@@ -83,7 +82,6 @@ from autodiff_cli.ops.rules.decompose import *  # noqa: F403
 from autodiff_cli.ops.rules.density import *  # noqa: F403
 from autodiff_cli.ops.rules.determinants import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
-from autodiff_cli.ops.rules.elliptic import *  # noqa: F403
 from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
 from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403

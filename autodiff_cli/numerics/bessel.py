@@ -1,8 +1,9 @@
-"""Bessel functions of whole order."""
+"""Bessel and Airy functions, and complete elliptic integrals."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.numerics import decompositions
 from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.quadrature import in_blocks
 
 _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
 
@@ -111,3 +113,105 @@ def j0(x: Array) -> Any:
 
 def j1(x: Array) -> Any:
     return bessel_j(x, 1)
+
+
+_airy = from_scipy("airy")
+_SPLITTER = 2.0**27 + 1
+_HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
+
+
+def _product(a: Array, b: Array | float) -> tuple[Any, Any]:
+    """Return a product and its rounding error, by Dekker's algorithm (1971)."""
+    product = a * b
+    high_a, high_b = _SPLITTER * a, _SPLITTER * b
+    high_a, high_b = high_a - (high_a - a), high_b - (high_b - b)
+    low_a, low_b = a - high_a, b - high_b
+    return product, low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+
+
+def _phase(size: Array) -> tuple[Any, Any, Any]:
+    """Return zeta = 2/3*size**(3/2) and the cosine and the sine of zeta - pi/4.
+
+    The phase is computed with twice the digits of a float, because the cosine of a rounded phase would lose digits.
+    """
+    root = np.sqrt(size)
+    square, rest = _product(root, root)
+    product, error = _product(size, root)
+    error = 2 * (error + size * (((size - square) - rest) / (2 * root)))
+    zeta = 2 * product / 3
+    triple, rest = _product(zeta, 3.0)
+    error = ((2 * product - triple) - rest + error) / 3
+    quarter = np.round(zeta / _HALF_PI)
+    whole, rest = _product(quarter, _HALF_PI)
+    angle = ((zeta - whole) - rest) + (error - quarter * _HALF_PI_REST)
+    turn = quarter % 4
+    cosine, sine = np.cos(angle), np.sin(angle)
+    turns = [turn == 0, turn == 1, turn == 2]
+    cosine, sine = np.select(turns, [cosine, -sine, -cosine], sine), np.select(turns, [sine, cosine, -sine], -cosine)
+    return zeta, (cosine + sine) * math.sqrt(0.5), (sine - cosine) * math.sqrt(0.5)
+
+
+def _airy_waves(size: Array, which: int) -> Any:
+    """Return Ai, Ai', Bi or Bi' at -size, from the asymptotic expansions for large size (DLMF 9.7.9 to 9.7.12)."""
+    zeta, cosine, sine = _phase(size)
+    parts: list[Any] = [0.0, 0.0]
+    term: Any = 1.0
+    for k in range(20):
+        factor = (6 * k + 1) / (1 - 6 * k) if which % 2 else 1.0
+        parts[k % 2] = parts[k % 2] + (-1) ** (k // 2) * factor * term
+        term = term * ((6 * k + 1) * (6 * k + 3) * (6 * k + 5) / (216 * (k + 1) * (2 * k + 1))) / zeta
+    even, odd = parts
+    height = size ** (0.25 if which % 2 else -0.25) / math.sqrt(math.pi)
+    return (
+        height
+        * (
+            (lambda: cosine * even + sine * odd),
+            (lambda: sine * even - cosine * odd),
+            (lambda: cosine * odd - sine * even),
+            (lambda: cosine * even + sine * odd),
+        )[which]()
+    )
+
+
+def _function(which: int) -> Callable[[Array], Any]:
+    @np.errstate(all="ignore")
+    def function(x: Array) -> Any:
+        value = _airy(x)[which]
+        far = (x < -20) & (x > -1e10)  # SciPy rounds the phase
+        return np.where(far, _airy_waves(np.where(far, -x, 25.0), which), value)[()].astype(value.dtype) if np.any(far) else value
+
+    return function
+
+
+airy_ai, airy_ai_prime, airy_bi, airy_bi_prime = (_function(which) for which in range(4))
+
+
+# Complete elliptic integrals.  All derivatives belong to one family of integrals with positive integrands, so that no derivative
+# loses digits to cancellation, not even at m = 0, where the usual formulas divide by m.
+
+_STEP, _SPAN = 0.25, 40.0
+
+
+def elliptic_integral(m: Array, order: int, second: bool) -> Any:
+    """Return the integral of sin(t)**(2*order)/(1 - m*sin(t)**2)**(order - second + 1/2) from 0 to pi/2, for order >= 1.
+
+    With c = 1 - m and tan(t) = exp(s)/c**(1/4), the differential dt/sqrt(1 - m*sin(t)**2) is
+    ds/sqrt(1 + c + 2*sqrt(c)*cosh(2*s)).  Its poles in s lie on lines at the distance pi/2 from the real axis for every m, so the
+    error of the trapezoidal rule is about exp(-pi**2/step).
+    """
+
+    def sums(m: Array) -> Any:
+        c = (1 - m)[:, None]
+        root = np.sqrt(c)
+        widest = np.max(np.abs(np.log(np.where((c > 0) & np.isfinite(c), c, 1.0))), initial=0.0) / 4
+        s = np.arange(-math.ceil((_SPAN + widest) / _STEP), math.ceil((_SPAN + widest) / _STEP) + 1) * _STEP
+        falling = np.exp(-2 * s)
+        ratio = 1 / (root * (falling + root))  # sin(t)**2/(1 - m*sin(t)**2)
+        powers = ratio**order if not second else ratio ** (order - 1) / (1 + root * falling)
+        # The radicand is (1 + root*exp(2*s))*(1 + root*exp(-2*s)), whose factors may overflow.
+        small = np.exp(-2 * np.abs(s))
+        base = np.exp(-np.abs(s)) / np.sqrt(small + root) / np.sqrt(1 + root * small)
+        result = _STEP * np.sum(powers * base, axis=-1)
+        return np.where(m == 1, math.inf, np.where(m == -math.inf, 0.0, result))
+
+    return in_blocks(sums, m)

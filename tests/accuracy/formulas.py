@@ -85,7 +85,6 @@ SECTIONS = (
     "special",
     "faddeeva",
     "bessel",
-    "elliptic",
     "factorials",
     "logarithms",
     "density",

@@ -1,9 +1,11 @@
-"""Bessel functions."""
+"""Bessel and Airy functions, and complete elliptic integrals."""
 # Made from grammar/rules/bessel.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TEXT
 from autodiff_cli.autograd.primitives.declare import Declarations
@@ -13,7 +15,7 @@ from autodiff_cli.numerics import bessel as arrays, bessel_orders as bessel_orde
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.ops.rules.elementary import abs, floor
 
-__all__ = ['bessel_i', 'bessel_j', 'bessel_j0', 'bessel_j1', 'bessel_partial', 'bessel_scaled', 'bessel_y0', 'bessel_y1', 'i0', 'i0e', 'i1', 'i1e', 'iv', 'j0', 'j1', 'jv', 'k0', 'k1', 'kv', 'modified_bessel_k0', 'modified_bessel_k1', 'y0', 'y1', 'yv']
+__all__ = ['airy_ai', 'airy_ai_prime', 'airy_bi', 'airy_bi_prime', 'airyai', 'airyaiprime', 'airybi', 'airybiprime', 'bessel_i', 'bessel_j', 'bessel_j0', 'bessel_j1', 'bessel_partial', 'bessel_scaled', 'bessel_y0', 'bessel_y1', 'ellipe', 'ellipk', 'i0', 'i0e', 'i1', 'i1e', 'iv', 'j0', 'j1', 'jv', 'k0', 'k1', 'kv', 'modified_bessel_k0', 'modified_bessel_k1', 'y0', 'y1', 'yv']
 
 _declare = Declarations(__name__, elementwise=True)
 
@@ -41,3 +43,14 @@ yv: TensorFunction = _declare('yv', bessel_orders_arrays.yv, {'v': lambda g, v, 
 iv: TensorFunction = _declare('iv', bessel_orders_arrays.iv, {'v': lambda g, v, x: g * bessel_partial(v, x, 'iv', 1, 0), 'x': lambda g, v, x: g * bessel_partial(v, x, 'iv', 0, 1)}, decomposition=lambda: decomposition('refused'), summary='modified Bessel function of the first kind of real order v', formula='with respect to x: (iv(v - 1, x) + iv(v + 1, x))/2', domain='x > 0 or x == 0 and v >= 0 or v == floor(v)', inside=lambda v, x: ((x > 0) | ((x == 0) & (v >= 0))) | (v == floor(v)), convention='the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000; it is nan for larger v, except where v**2 <= 4*x', samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 9.0]),), edges=((0.5, 0.0), (0.5, -1.0),), methods=())
 kv: TensorFunction = _declare('kv', bessel_orders_arrays.kv, {'v': lambda g, v, x: g * bessel_partial(v, x, 'kv', 1, 0), 'x': lambda g, v, x: g * bessel_partial(v, x, 'kv', 0, 1)}, decomposition=lambda: decomposition('refused'), summary='modified Bessel function of the second kind of real order v', formula='with respect to x: -(kv(v - 1, x) + kv(v + 1, x))/2', domain='x > 0', inside=lambda x: x > 0, convention='the derivative with respect to v at x = 0 is nan', samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 40.0]),), edges=((0.5, 0.0), (0.5, -1.0),), methods=())
 bessel_partial: TensorFunction = _declare('bessel_partial', bessel_orders_arrays.bessel_partial, {'v': lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order + 1, by_x), 'x': lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order, by_x + 1)}, statics={'kind': 'jv', 'by_order': 0, 'by_x': 0}, kinds={'kind': TEXT, 'by_order': ORDER, 'by_x': ORDER}, decomposition=lambda kind, by_order, by_x: decomposition('bessel_partial', kind, by_order, by_x), summary='derivative of jv, yv, iv or kv (the kind) of the given orders with respect to v and x', formula='bessel_partial(v, x, kind, by_order + 1, by_x), bessel_partial(v, x, kind, by_order, by_x + 1)', samples=((1.3, 2.2, 'jv', 1, 0), (0.4, 1.7, 'kv', 1, 1), (0.4, 1.7, 'iv', 0, 1),), methods=())
+airy_ai: TensorFunction = _declare('airy_ai', arrays.airy_ai, {'x': lambda g, x: g * airy_ai_prime(x)}, node='SpecialAiryAiBackward0', decomposition=lambda: decomposition('refused'), summary='Airy function Ai', formula='airy_ai_prime(x)', aliases=('airyai',), samples=((0.3,), (-1.7,), ([4.0, -9.5],), (-25.0,),), methods=())
+airyai = airy_ai
+airy_ai_prime: TensorFunction = _declare('airy_ai_prime', arrays.airy_ai_prime, {'x': lambda g, x: g * (x * airy_ai(x))}, decomposition=lambda: decomposition('refused'), summary='derivative of the Airy function Ai', formula='x*airy_ai(x)', aliases=('airyaiprime',), samples=((0.3,), (-1.7,), ([4.0, -9.5],), (-25.0,),), methods=())
+airyaiprime = airy_ai_prime
+airy_bi: TensorFunction = _declare('airy_bi', arrays.airy_bi, {'x': lambda g, x: g * airy_bi_prime(x)}, decomposition=lambda: decomposition('refused'), summary='Airy function Bi', formula='airy_bi_prime(x)', aliases=('airybi',), samples=((0.3,), (-1.7,), ([4.0, -9.5],), (-25.0,),), methods=())
+airybi = airy_bi
+airy_bi_prime: TensorFunction = _declare('airy_bi_prime', arrays.airy_bi_prime, {'x': lambda g, x: g * (x * airy_bi(x))}, decomposition=lambda: decomposition('refused'), summary='derivative of the Airy function Bi', formula='x*airy_bi(x)', aliases=('airybiprime',), samples=((0.3,), (-1.7,), ([4.0, -9.5],), (-25.0,),), methods=())
+airybiprime = airy_bi_prime
+ellipk: TensorFunction = _declare('ellipk', from_scipy('ellipk'), {'m': lambda g, m: g * (0.5 * elliptic_integral(m, 1, False))}, decomposition=lambda: decomposition('ELLIPK'), summary='complete elliptic integral of the first kind, of the parameter m = k**2', formula='(ellipe(m) - (1 - m)*ellipk(m))/(2*m*(1 - m))', domain='m <= 1', inside=lambda m: m <= 1, smooth='m < 1', kink=lambda m: (m <= 1) & (np.logical_not((m < 1))), convention='at 1 the value and the derivative are inf, which are the limits; PyTorch does not have this function', samples=((0.3,), (0.0,), (-2.5,), ([0.96, -40.0],),), edges=None, methods=())
+ellipe: TensorFunction = _declare('ellipe', from_scipy('ellipe'), {'m': lambda g, m: g * ((-0.5) * elliptic_integral(m, 1, True))}, decomposition=lambda: decomposition('ELLIPE'), summary='complete elliptic integral of the second kind, of the parameter m = k**2', formula='(ellipe(m) - ellipk(m))/(2*m)', domain='m <= 1', inside=lambda m: m <= 1, smooth='m < 1', kink=lambda m: (m <= 1) & (np.logical_not((m < 1))), convention='at 1 the value is 1 and the derivative is -inf, which is the limit; PyTorch does not have this function', samples=((0.3,), (0.0,), (-2.5,), ([0.96, -40.0],),), edges=None, methods=())
+elliptic_integral: TensorFunction = _declare('elliptic_integral', arrays.elliptic_integral, {'m': lambda g, m, order, second: g * (((order - second) + 0.5) * elliptic_integral(m, order + 1, second))}, statics={'order': 1, 'second': False}, decomposition=lambda order, second: decomposition('elliptic_integral', order, second), public=False)
