@@ -84,7 +84,6 @@ from autodiff_cli.ops.rules.determinants import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
-from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.rules.gates import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.linalg import *  # noqa: F403

@@ -10,7 +10,6 @@ from autodiff_cli.ops.rules.elementary import expm1 as expm1
 from autodiff_cli.ops.rules.elementary import log1p as log1p
 from autodiff_cli.ops.rules.elementary import round as round
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
-from autodiff_cli.ops.rules.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403

@@ -1,7 +1,4 @@
-"""Error functions, the normal distribution, and sinc.
-
-Tails are computed from scaled functions, so that values far below 1 and their derivatives are accurate.
-"""
+"""Error functions, the normal distribution, the Faddeeva function, and sinc."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.types import Mask
 from autodiff_cli.errors import ArgumentError
+from autodiff_cli.numerics import decompositions
 from autodiff_cli.numerics.backend import from_math, from_scipy
 
 _ROOT_HALF, _ROOT_PI, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2 * math.pi)
@@ -151,3 +149,193 @@ def sinc(x: Array, order: int) -> Any:
     for m in range(order + 1):
         value = ((sine, cosine, -sine, -cosine)[m % 4] - m * value) / math.pi / x
     return np.where(near, series, value)[()] * power
+
+
+# The scaled complementary error function, Dawson's integral, the Faddeeva function and the Voigt profile.
+#
+# Each function f satisfies f' = sign*(2*z*f - c) with a constant c, so its derivatives follow from a recurrence of three terms.
+# For large z, where the terms of the recurrence cancel, the asymptotic series (DLMF 7.12) is differentiated term by term.
+
+
+def _is_far(size: Array, order: int) -> Any:
+    """Return whether the asymptotic series of the derivative is accurate, for arguments with this absolute value."""
+    return size > decompositions.far_faddeeva(order)
+
+
+def _far(z: Array, order: int, sign: int) -> Any:
+    """Return the derivative of the asymptotic series of f, divided by c/2."""
+    inverse = 1 / z
+    square = -sign * (inverse * inverse)
+    total: Any = 0.0
+    for coefficient in reversed(decompositions.far_terms(order)):
+        total = coefficient + total * square
+    for _ in range(order + 1):
+        total = total * inverse
+    return total
+
+
+def _near(value: Array, z: Array, order: int, sign: int, constant: complex) -> Any:
+    """Return the derivative from the value of the function, by the recurrence f[n + 1] = sign*(2*z*f[n] + 2*n*f[n - 1])."""
+    previous, current = value, sign * (2 * z * value - constant)
+    for n in range(1, order):
+        previous, current = current, sign * (2 * z * current + 2 * n * previous)
+    return current if order else value
+
+
+def _derivative(values: Any, sign: int, constant: float) -> Any:
+    """Return the forward computation of the derivative of a real function for which SciPy computes the ``values``."""
+
+    @np.errstate(all="ignore")
+    def forward(x: Array, order: int) -> Any:
+        if order == 0:
+            return values(x)
+        far = _is_far(x if sign > 0 else np.abs(x), order)  # erfcx has no asymptotic series for negative x
+        middle = np.where(far, 1.0, x)
+        near = _near(values(middle), middle, order, sign, constant)
+        result = np.where(far, _far(np.where(far, x, 1.0), order, sign) * (constant / 2), near)
+        return result[()].astype(np.result_type(x, np.float32), copy=False)
+
+    return forward
+
+
+_erfcx, _dawsn = from_scipy("erfcx"), from_scipy("dawsn")
+
+
+# The Faddeeva function w(z) = exp(-z**2)*erfc(-i*z) of z = x + i*y, and its convolution with a scale.  The function w(z/s)/s is
+# analytic in z, and it solves the heat equation, because its real part is the convolution of a Gauss and a Lorentz profile: its
+# derivative with respect to s is s/2 times its second derivative.
+#
+# For small z, derivatives follow from the recurrence.  Elsewhere w is the integral of i/pi*exp(-t**2)/(z - t), by the trapezoidal
+# or the midpoint rule, whichever has its nodes farther from z, with a correction for the pole at t = z (M. Al Azah and S. N.
+# Chandler-Wilde, SIAM Journal on Numerical Analysis 59, 2021); both are differentiated term by term, without cancellation.
+
+_wofz, _ROOT_PI, _ROOT_2 = from_scipy("wofz"), math.sqrt(math.pi), math.sqrt(2)
+_STEP = decompositions.STEP
+_LEAST_FAR = 2.5
+
+
+def _complex(x: Array, y: Array) -> Any:
+    z = np.empty(np.shape(x), complex)
+    z.real, z.imag = x, y  # x + 1j*y would be nan for an infinite y
+    return z
+
+
+def _integral(z: Array, scale: Array, shift: Array, order: int) -> Any:
+    """Return the derivative of the sum of h*i/pi*exp(-t**2)/(z - t*scale) over the nodes t = (k + shift)*h, for abs(z) = 1.
+
+    The terms of t and -t are added exactly, because their sum may be much smaller than each of them.
+    """
+    powers = [np.ones_like(z)]
+    for _ in range(order + 1):
+        powers.append(powers[-1] * z)
+    total: Any = 0.0
+    for k in range(13):
+        t = (k + shift) * _STEP
+        u = t * scale
+        below = _power(_complex((z.real - u) * (z.real + u) - z.imag**2, 2 * z.real * z.imag), order + 1)
+        above = sum(math.comb(order + 1, j) * powers[order + 1 - j] * u**j for j in range(0, order + 2, 2))
+        total = total + np.where(t == 0, 1.0, 2.0) * np.exp(-t * t) * (above / below)
+    return total * (1j * _STEP / math.pi * (-1) ** order * math.factorial(order))
+
+
+def _power(value: Any, exponent: int) -> Any:
+    product = value
+    for _ in range(exponent - 1):
+        product = product * value
+    return product
+
+
+def _bells(z: Array, order: int) -> list[Any]:
+    """Return exp(-z**2) and its derivatives."""
+    bell = np.exp(-z * z)
+    return [_near(bell, z, n, -1, 0.0) for n in range(order + 1)]
+
+
+def _pole(z: Array, shift: Array, order: int) -> Any:
+    """Return the derivative of 2*exp(-z**2)/(1 - exp(2*pi*i*(shift - z/h))), the correction of the sum for its pole."""
+    rate = -2j * math.pi / _STEP
+    b = 1 / (1 - np.where(shift == 0, 1.0, -1.0) * np.exp(rate * z))
+    bells, total, polynomial = _bells(z, order), 0.0 * z, [0.0, 1.0]
+    for j in range(order + 1):
+        total = total + 2 * math.comb(order, j) * bells[order - j] * sum(c * b**i for i, c in enumerate(polynomial)) * (-rate) ** j
+        slope = [i * c for i, c in enumerate(polynomial)]  # b' = -rate*(b - b**2)
+        polynomial = [p - q for p, q in zip([*slope, 0.0], [0.0, *slope], strict=True)]
+    return total
+
+
+@np.errstate(all="ignore")
+def faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> Any:
+    dtype = np.result_type(x, y, scale, np.float32)
+    x, y, scale = np.broadcast_arrays(*(np.asarray(value, float) for value in (x, y, scale)))
+    shape, below = x.shape, (-1) ** order
+    value = np.full(shape, np.nan)
+    far = np.hypot(x, y) > scale * _LEAST_FAR
+    for where_far in (False, True):
+        places = np.flatnonzero((far == where_far) & (scale >= 0))
+        if not places.size:
+            continue
+        a, b, s = (part.reshape(-1)[places] for part in (x, y, scale))
+        if where_far:
+            down = np.where(b < 0, -1.0, 1.0)
+            result = _beyond(_complex(a * down, b * down), s, order)
+            if np.any(b < 0):  # w(z) = 2*exp(-z**2) - w(-z)
+                result = np.where(b < 0, 2 * _bells(_complex(a, b) / s, order)[order] - below * result, result)
+            result = _part(result, imaginary)
+        else:
+            unit = np.where(s == 0, 1.0, s)
+            z = _complex(a / unit, b / unit)
+            result = _scaled(_part(_near(_wofz(z), z, order, -1, 2j / _ROOT_PI), imaginary), s, order)
+        value.reshape(-1)[places] = result
+    return value.astype(dtype, copy=False)[()]
+
+
+def _scaled(value: Any, scale: Array, order: int) -> Any:
+    for _ in range(order + 1):
+        value = value / scale
+    return value
+
+
+def _beyond(z: Array, scale: Array, order: int) -> Any:
+    """Return the derivative of w(z/scale)/scale for z in the upper half plane, with abs(z) > 2.5*scale."""
+    place = np.abs(z.real) / np.where(scale == 0, 1.0, scale) / _STEP
+    place = place - np.floor(place)
+    shift = np.where((place >= 0.25) & (place <= 0.75), 0.0, 0.5)
+    size = np.abs(z)
+    value = _complex(*(_scaled(part, size, order) for part in _parts(_integral(z / size, scale / size, shift, order))))
+    value[np.isinf(size)] = 0.0
+    near = (z.imag < scale * (math.pi / _STEP)) & (np.abs(z.real) < 28 * scale)
+    if np.any(near):
+        unit = scale[near]
+        value[near] += _scaled(_pole(z[near] / unit, shift[near], order), unit, order)
+    return value
+
+
+def _parts(value: Any) -> tuple[Any, Any]:
+    return value.real, value.imag
+
+
+def _part(value: Any, imaginary: bool) -> Any:
+    return value.imag if imaginary else value.real
+
+
+def _above(function: Any) -> Any:
+    """Return a forward computation with the value nan outside of sigma >= 0 and gamma >= 0."""
+
+    @np.errstate(all="ignore")
+    def forward(x: Array, sigma: Array, gamma: Array) -> Any:
+        return np.where((sigma >= 0) & (gamma >= 0), function(x, sigma, gamma), np.nan)[()].astype(np.result_type(x, sigma, gamma))
+
+    return forward
+
+
+erfcx_slope = _derivative(_erfcx, 1, 2 / math.sqrt(math.pi))
+dawsn_slope = _derivative(_dawsn, -1, 1.0)
+voigt = _above(lambda x, sigma, gamma: faddeeva(x, gamma, sigma * math.sqrt(2), 0, False) / _ROOT_PI)
+
+
+def wofz_real(x: Array, y: Array) -> Any:
+    return faddeeva(x, y, np.ones(()), 0, False).astype(np.result_type(x, y), copy=False)
+
+
+def wofz_imag(x: Array, y: Array) -> Any:
+    return faddeeva(x, y, np.ones(()), 0, True).astype(np.result_type(x, y), copy=False)

@@ -22,7 +22,7 @@ SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
-    *("faddeeva", "numerical", "trigonometry"),
+    *("numerical", "trigonometry"),
     *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
     *("pieces", "counting", "summaries", "systems", "representation"),
 )
