@@ -103,7 +103,6 @@ from autodiff_cli.ops.rules.summaries import *  # noqa: F403
 from autodiff_cli.ops.rules.systems import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.views import *  # noqa: F403
-from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
 from autodiff_cli.ops.summaries import *  # noqa: F403

@@ -13,4 +13,3 @@ from autodiff_cli.ops.rules.factorials import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
-from autodiff_cli.ops.rules.zeta_functions import *  # noqa: F403

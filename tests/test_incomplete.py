@@ -14,7 +14,7 @@ from mpmath import mpf
 
 import autodiff_cli as ad
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.rules.zeta_functions import zeta_slope
+from autodiff_cli.ops.rules.factorials import zeta_slope
 from tests.shell import run
 
 

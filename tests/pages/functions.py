@@ -21,7 +21,7 @@ but the derivative does not, and whether it is PyTorch's convention; a note repo
 SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
-    *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
+    *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
     *("numerical", "trigonometry"),
     *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
     *("pieces", "counting", "summaries", "systems", "representation"),
