@@ -61,7 +61,6 @@ from autodiff_cli.ops.gates import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
-from autodiff_cli.ops.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.normalization import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
@@ -89,7 +88,6 @@ from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.linalg import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.loss import *  # noqa: F403
-from autodiff_cli.ops.rules.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.norms import *  # noqa: F403

@@ -23,7 +23,7 @@ SECTIONS = (
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
     *("numerical", "trigonometry"),
-    *("gates", "normalization", "attention", "margin_losses", "random_numbers", "batching", "stop_gradient"),
+    *("gates", "normalization", "attention", "random_numbers", "batching", "stop_gradient"),
     *("pieces", "counting", "summaries", "systems", "representation"),
 )
 """The subjects in the order of the reference."""
