@@ -8,7 +8,7 @@ from autodiff_cli.ops.linalg import matmul as matmul
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.pieces import vander as vander
 from autodiff_cli.ops.rules.decompose import *  # noqa: F403
-from autodiff_cli.ops.rules.determinants import *  # noqa: F403
+from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import cholesky as cholesky
 from autodiff_cli.ops.rules.matrices import inv as inv
 from autodiff_cli.ops.rules.matrices import matrix_exp as matrix_exp

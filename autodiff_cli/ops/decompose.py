@@ -15,9 +15,8 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.comparison import eq
 from autodiff_cli.ops.rules.decompose import described, svdvals
-from autodiff_cli.ops.rules.determinants import slogdet
 from autodiff_cli.ops.rules.extremes import amax, amin
-from autodiff_cli.ops.rules.matrices import inv
+from autodiff_cli.ops.rules.matrices import inv, slogdet
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import of_type, sum
 from autodiff_cli.ops.rules.shape import unsqueeze
