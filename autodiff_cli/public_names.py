@@ -94,7 +94,6 @@ from autodiff_cli.ops.rules.pieces import *  # noqa: F403
 from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403
-from autodiff_cli.ops.rules.sorting import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
 from autodiff_cli.ops.rules.summaries import *  # noqa: F403
 from autodiff_cli.ops.rules.systems import *  # noqa: F403

@@ -17,10 +17,10 @@ from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import index_select, take
 from autodiff_cli.ops.rules.comparison import isnan
+from autodiff_cli.ops.rules.extremes import sort
 from autodiff_cli.ops.rules.numerical import described
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import cat
-from autodiff_cli.ops.rules.sorting import sort
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import movedim
 

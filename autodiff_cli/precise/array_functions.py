@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import LinAlgError
+from autodiff_cli.numerics.extremes import ordered
 from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.numerics.reduce import count, dimensions, reduction
-from autodiff_cli.numerics.sorting import ordered
 from autodiff_cli.ops.rules.loss import nll_of_rows, smooth_l1_loss
 from autodiff_cli.precise.arithmetic import Number
 

@@ -1,4 +1,4 @@
-"""Maximum, minimum and median, of all elements or along a dimension, with positions; running extremes."""
+"""Extreme elements, their positions, sorting, and selection by rank."""
 # Made from grammar/rules/extremes.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, optional
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import dimension, reshaped, where
@@ -18,7 +18,7 @@ from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.rules.reduce import spread, sum
 
-__all__ = ['amax', 'amin', 'argmax', 'argmin', 'cummax', 'cummin', 'median']
+__all__ = ['amax', 'amin', 'argmax', 'argmin', 'argsort', 'cummax', 'cummin', 'kthvalue', 'median', 'msort', 'sort', 'topk']
 
 _declare = Declarations(__name__)
 described = _declare.described
@@ -44,9 +44,17 @@ argmax: TensorFunction = _declare('argmax', arrays.argmax, {'x': None}, statics=
 argmin: TensorFunction = _declare('argmin', arrays.argmin, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='position of the minimum in the flattened x, or positions of the minima along dim')
 cummax: TensorFunction = _declare.several('cummax', arrays.cummax, put_back, statics={'dim': 0}, kinds={'dim': DIMENSION}, results=('values', 'indices'), constant=('indices',), summary='running maximum along dim, with positions', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='the last of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 1),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 cummin: TensorFunction = _declare.several('cummin', arrays.cummin, put_back, statics={'dim': 0}, kinds={'dim': DIMENSION}, results=('values', 'indices'), constant=('indices',), summary='running minimum along dim, with positions', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='the last of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 1),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+sort: TensorFunction = _declare.composed('sort', lambda x, dim=-1, descending=False, stable=True: sorted_along(x, dim, descending), dict(dim=DIMENSION, descending=FLAG, stable=FLAG), tensors=('x',), summary='the elements sorted along dim, and their positions in x', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='equal elements keep their order; nan is last (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]],), ([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+msort: TensorFunction = _declare.composed('msort', lambda x: sort(x, 0)[0], dict(), tensors=('x',), summary='the elements sorted along the first dimension', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='equal elements keep their order; nan is last (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]],),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+argsort: TensorFunction = _declare.composed('argsort', lambda x, dim=-1, descending=False, stable=True: sort(x, dim, descending)[1], dict(dim=DIMENSION, descending=FLAG, stable=FLAG), tensors=('x',), summary='positions in x of the elements sorted along dim')
+topk: TensorFunction = _declare.composed('topk', lambda x, k, dim=-1, largest=True, sorted=True: largest_along(x, k, dim, largest), dict(k=WHOLE, dim=DIMENSION, largest=FLAG, sorted=FLAG), tensors=('x',), summary='the k largest elements along dim in order, or the k smallest with largest=false, and their positions', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='one of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 2), ([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 1, 0, False),), edges=(([5.0, 1.0, 5.0], 2),))
+kthvalue: TensorFunction = _declare.composed('kthvalue', lambda x, k, dim=-1, keepdim=False: kth_along(x, k, dim, keepdim), dict(k=WHOLE, dim=DIMENSION, keepdim=FLAG), tensors=('x',), summary='the k-th smallest element along dim, and its position', formula='g at the positions of the values, 0 elsewhere', smooth='no two elements are equal', kink=arrays.is_repeated, convention='one of several equal elements receives the derivative (PyTorch)', samples=(([[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]], 2),), edges=(([5.0, 1.0, 5.0], 2),))
 max_of_all: TensorFunction = _declare('max', arrays.max, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, True)}, statics={'dim': None, 'keepdim': False}, series=lambda x, dim, keepdim: mean_where(x, x == maxima(array_of(x), dim), dim, keepdim), node='MaxBackward1', selects=True, public=False)
 min_of_all: TensorFunction = _declare('min', arrays.min, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, True)}, statics={'dim': None, 'keepdim': False}, series=lambda x, dim, keepdim: mean_where(x, x == minima(array_of(x), dim), dim, keepdim), node='MinBackward1', selects=True, public=False)
 median_of_all: TensorFunction = _declare('median', arrays.median, {'x': lambda g, x, out: equal_shares(g, x, out, None)}, node='MedianBackward0', public=False)
 max_along: TensorFunction = _declare.several('max', arrays.max_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MaxBackward0', results=('values', 'indices'), constant=('indices',), public=False)
 min_along: TensorFunction = _declare.several('min', arrays.min_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MinBackward0', results=('values', 'indices'), constant=('indices',), public=False)
 median_along: TensorFunction = _declare.several('median', arrays.median_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='MedianBackward1', results=('values', 'indices'), constant=('indices',), public=False)
+sorted_along: TensorFunction = _declare.several('sort', arrays.sort, put_back, statics={'dim': -1, 'descending': False}, results=('values', 'indices'), constant=('indices',), public=False)
+largest_along: TensorFunction = _declare.several('topk', arrays.topk, put_back, statics={'k': 1, 'dim': -1, 'largest': True}, results=('values', 'indices'), constant=('indices',), public=False)
+kth_along: TensorFunction = _declare.several('kthvalue', arrays.kthvalue, put_one_back, statics={'k': 1, 'dim': -1, 'keepdim': False}, results=('values', 'indices'), constant=('indices',), public=False)
