@@ -96,13 +96,11 @@ from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
 from autodiff_cli.ops.rules.summaries import *  # noqa: F403
-from autodiff_cli.ops.rules.systems import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.views import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
 from autodiff_cli.ops.summaries import *  # noqa: F403
-from autodiff_cli.ops.systems import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 
 if _TYPE_CHECKING:

@@ -1,21 +1,28 @@
-"""Eigenvalues, singular values and orthogonal factors of matrices in batches; matrix norms."""
+"""Decompositions of matrices, matrix norms, systems of equations and distances."""
 # Made from grammar/rules/decompose.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TEXT, TYPE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.numerics import decompose as arrays
 from autodiff_cli.ops.factorizations import eigh_by_x, qr_by_x, svd_by_x
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.rules.linalg import outer
+from autodiff_cli.ops.rules.norms import vector_norm
+from autodiff_cli.ops.rules.reduce import sum
 
-__all__ = ['eigh', 'eigvalsh', 'matrix_rank', 'qr', 'svd', 'svdvals']
+__all__ = ['addmv', 'addr', 'dist', 'eigh', 'eigvalsh', 'matrix_rank', 'qr', 'svd', 'svdvals', 'vecdot']
 
 _declare = Declarations(__name__)
 described = _declare.described
 
+def scaled(x: Any, factor: Any = 1) -> Any:
+    return x if factor == 1 else (x * factor)
 eigh: TensorFunction = _declare.several('eigh', arrays.eigh, eigh_by_x, node='LinalgEighBackward0', results=('eigenvalues', 'eigenvectors'), summary='eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns', formula='V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, with gaps[i, j] = L[j] - L[i]', domain='x is symmetric', smooth='no two eigenvalues are equal', convention='only the symmetric part of x is used, and the derivative is symmetric', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 eigvalsh: TensorFunction = _declare.composed('eigvalsh', lambda x: eigh(x)[0], dict(), tensors=('x',), summary='eigenvalues of a symmetric matrix in ascending order', formula='V @ diag(g) @ V.mT', domain='x is symmetric', smooth='no two eigenvalues are equal', convention='only the symmetric part of x is used, and the derivative is symmetric', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 svd: TensorFunction = _declare.several('svd', arrays.svd, svd_by_x, statics={'full_matrices': True}, kinds={'full_matrices': FLAG}, node='LinalgSvdBackward0', results=('U', 'S', 'Vh'), summary='U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false gives the reduced form', formula='U @ diag(g) @ Vh for S alone', smooth='no two singular values are equal, and no singular value is 0 if x is not square', convention='LAPACK determines the signs of the vectors', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], False), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], False),))
@@ -24,4 +31,13 @@ qr: TensorFunction = _declare.several('qr', arrays.qr, qr_by_x, statics={'mode':
 _declare.python('matrix_norm', ('ord', 'dim', 'keepdim', 'dtype'), parameters=('x', 'ord', 'dim', 'keepdim', 'dtype'), defaults=('fro', (-2, -1), False, None, ), tensors=('x',), kinds={'ord': either(NUMBER, TEXT), 'dim': DIMENSIONS, 'keepdim': FLAG, 'dtype': optional(TYPE)}, summary="norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)", formula="x/norm(x) for 'fro', U @ Vh for 'nuc'", smooth='the extreme column sum, row sum or singular value is unique and not 0', samples=(([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'fro'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'nuc'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], math.inf), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -math.inf),))
 _declare.python('cond', (), parameters=('x', 'p'), defaults=(None, ), tensors=('x',), kinds={'p': optional(either(NUMBER, TEXT))}, summary='condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values', domain='x is a matrix; square unless p is none, 2 or -2', smooth='the extreme singular values are unique and not 0; for other p, as for matrix_norm', samples=(([[2.0, 1.0], [0.5, 3.0]], None), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 'fro'), ([[2.0, 1.0], [0.5, 3.0]], 'nuc'), ([[2.0, 1.0], [0.5, 3.0]], 1), ([[2.0, 1.0], [0.5, 3.0]], math.inf),))
 matrix_rank: TensorFunction = _declare.composed('matrix_rank', lambda x, tol=None, hermitian=False, atol=None, rtol=None: ranks_above(x, atol, rtol, hermitian) if tol is None else ranks_above(x, tol, 0.0, hermitian), dict(tol=optional(NUMBER), hermitian=FLAG, atol=optional(NUMBER), rtol=optional(NUMBER)), tensors=('x',), summary='number of singular values above tol, or above the larger of atol and rtol times the largest singular value')
+_declare.python('solve_triangular', ('A', 'B', 'upper', 'left', 'unitriangular'), parameters=('A', 'B', 'upper', 'left', 'unitriangular'), defaults=(True, True, False, ), tensors=('A', 'B'), kinds={'A': TENSOR, 'B': TENSOR, 'upper': FLAG, 'left': FLAG, 'unitriangular': FLAG}, summary='the solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored', domain='the diagonal of A has no zeros', samples=(([[2.0, 0.5], [0.0, 1.5]], [[1.0], [2.0]]), ([[2.0, 0.0], [0.5, 1.5]], [[1.0, 2.0]], False, False),), methods=())
+_declare.python('cholesky_solve', ('B', 'L', 'upper'), parameters=('B', 'L', 'upper'), defaults=(False, ), tensors=('B', 'L'), kinds={'B': TENSOR, 'L': TENSOR, 'upper': FLAG}, summary='the solution X of A @ X = B for a matrix A with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[1.0], [2.0]], [[2.0, 0.0], [0.5, 1.5]]), ([[1.0], [2.0]], [[2.0, 0.5], [0.0, 1.5]], True),))
+_declare.python('cholesky_inverse', ('upper',), parameters=('L', 'upper'), defaults=(False, ), tensors=('L',), kinds={'upper': FLAG}, summary='the inverse of a matrix with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[2.0, 0.0], [0.5, 1.5]],), ([[2.0, 0.5], [0.0, 1.5]], True),))
+vecdot: TensorFunction = _declare.composed('vecdot', lambda x, y, dim=-1: sum(x * y, dim), dict(x=TENSOR, y=TENSOR, dim=DIMENSION), tensors=('x', 'y'), summary='the dot products of the vectors along dim', formula='y, x', samples=(([1.0, -2.0], [0.5, 3.0]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], 0),), methods=())
+_declare.python('cdist', ('x1', 'x2', 'p', 'compute_mode'), parameters=('x1', 'x2', 'p', 'compute_mode'), defaults=(2.0, None, ), tensors=('x1', 'x2'), kinds={'x1': TENSOR, 'x2': TENSOR, 'p': NUMBER, 'compute_mode': optional(TEXT)}, summary='the p-norm distances between each row of x1 and each row of x2', convention='the derivative is 0 where a distance is 0 (PyTorch)', samples=(([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25], [4.0, 1.0]]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25]], 1.0),), methods=())
+dist: TensorFunction = _declare.composed('dist', lambda x, y, p=2: vector_norm(x - y, p), dict(x=TENSOR, y=TENSOR, p=NUMBER), tensors=('x', 'y'), summary='the p-norm of x - y', convention='the derivative is 0 where the distance is 0 (PyTorch)', samples=(([1.0, -2.0], [0.5, 3.0]), ([1.0, -2.0], [0.5, 3.0], 3.0),))
+addmv: TensorFunction = _declare.composed('addmv', lambda x, mat, vec, beta=1, alpha=1: scaled(x, beta) + scaled(matmul(mat, vec), alpha), dict(x=TENSOR, mat=TENSOR, vec=TENSOR, beta=NUMBER, alpha=NUMBER), tensors=('x', 'mat', 'vec'), summary='beta*x + alpha*(mat @ vec)', samples=(([1.0, -2.0], [[1.0, 2.0], [3.0, 4.0]], [0.5, 3.0]),))
+addr: TensorFunction = _declare.composed('addr', lambda x, vec1, vec2, beta=1, alpha=1: scaled(x, beta) + scaled(outer(vec1, vec2), alpha), dict(x=TENSOR, vec1=TENSOR, vec2=TENSOR, beta=NUMBER, alpha=NUMBER), tensors=('x', 'vec1', 'vec2'), summary='beta*x + alpha*outer(vec1, vec2)', samples=(([[1.0, 2.0], [3.0, 4.0]], [1.0, -2.0], [0.5, 3.0], 2.0, 0.5),))
+_declare.python('addbmm', ('x', 'batch1', 'batch2', 'beta', 'alpha'), parameters=('x', 'batch1', 'batch2', 'beta', 'alpha'), defaults=(1, 1, ), tensors=('x', 'batch1', 'batch2'), kinds={'x': TENSOR, 'batch1': TENSOR, 'batch2': TENSOR, 'beta': NUMBER, 'alpha': NUMBER}, summary='beta*x + alpha times the sum of the products of the matrices in two batches', samples=(([[1.0, 2.0], [3.0, 4.0]], [[[2.0, 0.0], [0.5, 1.5]], [[2.0, 0.5], [0.0, 1.5]]], [[[2.0, 0.5], [0.0, 1.5]], [[2.0, 0.0], [0.5, 1.5]]]),))
 ranks_above: TensorFunction = _declare('matrix_rank', arrays.ranks, {'x': None}, statics={'atol': None, 'rtol': None, 'hermitian': False}, public=False)
