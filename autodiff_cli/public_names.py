@@ -90,17 +90,16 @@ from autodiff_cli.ops.rules.loss import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.norms import *  # noqa: F403
+from autodiff_cli.ops.rules.numerical import *  # noqa: F403
 from autodiff_cli.ops.rules.pieces import *  # noqa: F403
 from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
-from autodiff_cli.ops.rules.summaries import *  # noqa: F403
 from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.views import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403
-from autodiff_cli.ops.summaries import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 
 if _TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Ranks of quantiles."""
+"""Polynomials, integrals, interpolation, quantiles and other statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.types import Value
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value
+from autodiff_cli.numerics.extremes import as_lanes, with_positions
+from autodiff_cli.numerics.reduce import mean, std, var
 
 
 def quantile_ranks(x: Value, q: Value, dim: int | None) -> Any:
@@ -20,3 +24,46 @@ def some_whole(x: Value, q: Value, dim: int | None) -> Any:
     """Return whether a quantile is an element."""
     places = quantile_ranks(x, q, dim)
     return np.any(places == np.round(places))
+
+
+# Statistics of arrays: several reductions at once, and reductions without nan.
+
+
+def numbers_for(x: Array, nan: Number | None, posinf: Number | None, neginf: Number | None) -> Any:
+    numbers: Any = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
+    return np.nan_to_num(x, **numbers)
+
+
+def middle_known(rows: Array, at: int) -> Any:
+    """Return the position of the lower median of the elements that are not nan."""
+    order = np.argsort(rows, axis=at, kind="stable")  # nan is last
+    known = np.maximum(np.sum(~np.isnan(rows), axis=at, keepdims=True) - 1, 0)
+    return np.take_along_axis(order, known // 2, at)
+
+
+def nanmedian_along(x: Array, dim: int, keepdim: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    return with_positions(x, at, middle_known(as_lanes(x), at), keepdim)
+
+
+def nanmedian(x: Array) -> Any:
+    every = x.reshape(-1)
+    return every[middle_known(every, 0)[0]] if x.size else x.dtype.type(np.nan)
+
+
+def most_frequent(x: Array, dim: int, keepdim: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    rows = np.sort(as_lanes(x), axis=at)
+    same = np.sum(np.expand_dims(rows, at) == np.expand_dims(rows, at + 1), axis=at + 1)
+    best = np.take_along_axis(rows, np.argmax(same, axis=at, keepdims=True), at)  # the smallest of the most frequent elements
+    length = rows.shape[at]
+    last = length - 1 - np.argmax(np.flip(as_lanes(x) == best, at), axis=at, keepdims=True)
+    return with_positions(x, at, last, keepdim)
+
+
+def variance_and_mean(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
+    return var(x, dim, correction, keepdim), mean(x, dim, keepdim)
+
+
+def deviation_and_mean(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
+    return std(x, dim, correction, keepdim), mean(x, dim, keepdim)

@@ -24,7 +24,7 @@ SECTIONS = (
     *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
     *("numerical", "trigonometry"),
     *("gates", "normalization", "attention", "random_numbers", "batching", "stop_gradient"),
-    *("pieces", "counting", "summaries", "representation"),
+    *("pieces", "counting", "representation"),
 )
 """The subjects in the order of the reference."""
 
