@@ -57,7 +57,6 @@ from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
-from autodiff_cli.ops.gates import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
@@ -82,7 +81,6 @@ from autodiff_cli.ops.rules.density import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
-from autodiff_cli.ops.rules.gates import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
 from autodiff_cli.ops.rules.linalg import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403

@@ -13,7 +13,7 @@ from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_p
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
 from autodiff_cli.ops import attention as _attention
-from autodiff_cli.ops import gates as _gates
+from autodiff_cli.ops import attention as _gates
 from autodiff_cli.ops import loss as _loss
 from autodiff_cli.ops import loss as _margin_losses
 from autodiff_cli.ops import normalization as _normalization
@@ -21,7 +21,7 @@ from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.rules import activation as _activation
 from autodiff_cli.ops.rules import attention as _attention_rules
-from autodiff_cli.ops.rules import gates as _gate_rules
+from autodiff_cli.ops.rules import attention as _gate_rules
 from autodiff_cli.ops.rules import loss as _loss_rules
 from autodiff_cli.ops.rules import loss as _margin_rules
 from autodiff_cli.ops.rules import normalization as _normalization_rules

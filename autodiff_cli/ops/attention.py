@@ -1,4 +1,4 @@
-"""Attention, embeddings, bilinear forms, and the similarity and distance of vectors."""
+"""Attention, gates, embeddings, bilinear forms, and the similarity and distance of vectors."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
+from autodiff_cli.numerics.activation import half_along
 from autodiff_cli.ops.arrange import repeat_interleave
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select
-from autodiff_cli.ops.rules.activation import softmax
-from autodiff_cli.ops.rules.attention import described, embedding_rows
+from autodiff_cli.ops.rules.activation import prelu_kernel, sigmoid, softmax
+from autodiff_cli.ops.rules.attention import described, embedding_rows, gated
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.shape import transpose
+from autodiff_cli.ops.shape import reshape
+from autodiff_cli.ops.views import narrow
 
-__all__ = [
-    "bilinear",
-    "embedding",
-    "one_hot",
-    "pdist",
-    "scaled_dot_product_attention",
-]
+__all__ = ["bilinear", "embedding", "glu", "one_hot", "pdist", "prelu", "scaled_dot_product_attention"]
 
 
 @described
@@ -146,3 +143,32 @@ def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> 
             raise ShapeError(f"bilinear(): input{i} size does not match weight size: got {got} but expected {weight.shape[i]}")
     result = einsum("...i,kij,...j->...k", x1, weight, x2)
     return result if bias is None else result + bias
+
+
+# Gates, and functions with a learned slope.
+
+
+@described
+def prelu(x: Value, weight: Value) -> Any:
+    count = int(np.prod(weight.shape, dtype=np.int64))
+    if len(weight.shape) > 1:
+        raise ShapeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight.shape)}")
+    if count != 1:
+        channels = x.shape[1] if len(x.shape) > 1 else 1
+        if channels != count:
+            raise ShapeError(
+                "Mismatch of parameter numbers and input channel size. "
+                f"Found parameter numbers = {count} and channel size = {channels}."
+            )
+        weight = reshape(weight, (1, -1, *[1] * (len(x.shape) - 2)))
+    elif len(x.shape) != len(weight.shape):
+        weight = reshape(weight, [1] * len(x.shape))
+    return prelu_kernel(x, weight)
+
+
+@described
+def glu(x: Value, dim: int = -1) -> Any:
+    if type(x) is Tensor:
+        return gated(x, dim)
+    half = half_along(x.shape, dim)
+    return narrow(x, dim, 0, half) * sigmoid(narrow(x, dim, half, half))

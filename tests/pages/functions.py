@@ -23,7 +23,7 @@ SECTIONS = (
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
     *("numerical", "trigonometry"),
-    *("gates", "normalization", "attention", "random_numbers", "batching", "stop_gradient"),
+    *("normalization", "attention", "random_numbers", "batching", "stop_gradient"),
     *("pieces", "counting", "representation"),
 )
 """The subjects in the order of the reference."""

@@ -1,4 +1,4 @@
-"""Attention, embeddings, bilinear forms, and the similarity and distance of vectors."""
+"""Attention, gates, embeddings, bilinear forms, and the similarity and distance of vectors."""
 # Made from grammar/rules/attention.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, NUM
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import unindexed, where
-from autodiff_cli.numerics import attention as arrays
+from autodiff_cli.numerics import activation as activation_arrays, attention as arrays
 from autodiff_cli.ops.comparison import clamp
+from autodiff_cli.ops.rules.activation import sigmoid, sigmoid_slope, softmax
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import cat
+from autodiff_cli.ops.views import narrow
 
-__all__ = ['cosine_similarity', 'pairwise_distance']
+__all__ = ['cosine_similarity', 'pairwise_distance', 'softmin']
 
 _declare = Declarations(__name__)
 described = _declare.described
 
+_declare.python('prelu', ('x', 'weight'), parameters=('x', 'weight'), defaults=(), tensors=('x', 'weight'), kinds={'x': TENSOR, 'weight': TENSOR}, summary='x where x > 0, else weight*x, with one weight or one for each channel, which is the second dimension of x', formula='1 where x > 0 else weight, and 0 where x > 0 else x', smooth='x != 0, or weight = 1', kink=lambda x, weight: (x == 0) & np.any(weight != 1), convention='the derivative with respect to x at 0 is weight (PyTorch)', samples=(([0.7, -0.4], 0.25), ([[0.7, -0.4], [-1.2, -2.0]], [0.25, 0.1]), (-1.5, 0.2),), edges=((0.0, 0.25),))
+_declare.python('glu', ('x', 'dim'), parameters=('x', 'dim'), defaults=(-1, ), tensors=('x',), kinds={'x': TENSOR, 'dim': DIMENSION}, summary='the first half of x along dim, multiplied by the sigmoid of the second half', formula='sigmoid(b), a*sigmoid(b)*sigmoid(-b) for the halves a and b of x', samples=(([0.3, -1.0, 2.0, 0.5],), ([[0.5, -1.0], [2.0, 0.1]], 0),), methods=())
+softmin: TensorFunction = _declare.composed('softmin', lambda x, dim=-1: softmax(-x, dim), dict(x=TENSOR, dim=DIMENSION), tensors=('x',), summary='softmax(-x) along dim', formula='s*(sum(g*s) - g) with s = softmin(x)', samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0),), methods=())
 _declare.python('embedding', ('x', 'weight', 'padding_idx'), parameters=('x', 'weight', 'padding_idx'), defaults=(None, ), tensors=('weight',), kinds={'x': POSITIONS, 'weight': TENSOR, 'padding_idx': optional(WHOLE)}, summary='rows of the matrix weight at the positions x; the row padding_idx has the derivative 0', formula='the number of times that each row is taken', samples=(([1, 0, 1], [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]), ([[0, 1], [1, 1]], [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]), (1, [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]),), methods=())
 _declare.python('one_hot', ('x', 'num_classes'), parameters=('x', 'num_classes'), defaults=(-1, ), tensors=(), kinds={'x': POSITIONS, 'num_classes': WHOLE}, summary='rows with a 1 at each position of x and 0 elsewhere; by default, the last class is the largest position', methods=())
 _declare.python('scaled_dot_product_attention', ('query', 'key', 'value', 'attn_mask', 'is_causal', 'scale', 'enable_gqa'), parameters=('query', 'key', 'value', 'attn_mask', 'is_causal', 'scale', 'enable_gqa'), defaults=(None, False, None, False, ), tensors=('query', 'key', 'value', 'attn_mask'), kinds={'query': TENSOR, 'key': TENSOR, 'value': TENSOR, 'attn_mask': optional(TENSOR), 'is_causal': FLAG, 'scale': optional(NUMBER), 'enable_gqa': FLAG}, summary='softmax(scale*query @ key.mT + attn_mask) @ value; scale is 1/sqrt(d) for rows of length d', formula='weights.mT @ g for value; through softmax for query and key', samples=(([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], [[1.0, 2.0], [0.5, -1.0], [0.2, 0.3]]), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], None, True), ([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], [[0.0, -1.0], [0.5, 0.2]]), ([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], None, False, 0.3),), methods=())
@@ -36,3 +42,10 @@ def _embedding_rows_by_weight(g: Any, weight_shape: Any, x: Any, padding_idx: An
     kept = g if padding_idx is None else where((x == padding_idx)[..., np.newaxis], 0.0, g)
     return unindexed(kept, weight_shape, (x,))
 embedding_rows: TensorFunction = _declare('embedding', arrays.rows, {'weight': _embedding_rows_by_weight}, statics={'x': None, 'padding_idx': None}, series='linear', public=False)
+def _gated_by_x(g: Any, x: Any, dim: Any) -> Any:
+    half = g.shape[dim]
+    a = narrow(x, dim, 0, half)
+    b = narrow(x, dim, half, half)
+    gate = sigmoid(b)
+    return cat((g * gate, (g * a) * sigmoid_slope(b, gate)), dim)
+gated: TensorFunction = _declare('glu', activation_arrays.glu, {'x': _gated_by_x}, statics={'dim': -1}, public=False)
