@@ -77,7 +77,6 @@ from autodiff_cli.ops.rules.comparison import *  # noqa: F403
 from autodiff_cli.ops.rules.contract import *  # noqa: F403
 from autodiff_cli.ops.rules.counting import *  # noqa: F403
 from autodiff_cli.ops.rules.decompose import *  # noqa: F403
-from autodiff_cli.ops.rules.density import *  # noqa: F403
 from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403

@@ -20,8 +20,8 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.numerics.decompositions import BERNOULLI
-from autodiff_cli.numerics.density import binomial_values, poisson_values
 from autodiff_cli.numerics.factorials import betaln, polygamma_gap
+from autodiff_cli.numerics.logarithms import binomial_values, poisson_values
 from autodiff_cli.numerics.parameter_series import Series
 
 _polygamma = from_scipy("polygamma")

@@ -21,7 +21,7 @@ but the derivative does not, and whether it is PyTorch's convention; a note repo
 SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "decompose"),
-    *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
+    *("factorials", "special", "logarithms", "bessel", "incomplete", "activation", "loss"),
     *("numerical", "trigonometry"),
     *("normalization", "attention", "random_numbers", "batching", "stop_gradient"),
     *("pieces", "counting", "representation"),
