@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.rules.reduce import described, deviation, variance
-from autodiff_cli.ops.shape import reshape
 
 __all__ = ["std", "var"]
-
-
-def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
-    """Apply ``operation`` along a dimension; treat a number as a vector of length 1."""
-    at = dimension(dim, len(x.shape))
-    return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
 def correction_of(name: str, unbiased: bool | None, correction: Number | None) -> Number:

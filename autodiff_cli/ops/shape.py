@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, whole_numbers
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import dimension, expanded, reshaped, stack
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
@@ -27,6 +28,12 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
+
+
+def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
+    """Apply ``operation`` along a dimension; treat a number as a vector of length 1."""
+    at = dimension(dim, len(x.shape))
+    return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
 def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Value]]) -> list[Any]:

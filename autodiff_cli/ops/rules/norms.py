@@ -13,10 +13,10 @@ from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import norms as arrays
 from autodiff_cli.numerics.norms import corner, order_of
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.reduce import lanes
 from autodiff_cli.ops.rules.elementary import abs, exp, sign
 from autodiff_cli.ops.rules.extremes import equal_shares
 from autodiff_cli.ops.rules.reduce import of_type, over_size, recurrence, spread
+from autodiff_cli.ops.shape import lanes
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ['logcumsumexp', 'logsumexp', 'norm', 'vector_norm']

@@ -7,7 +7,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, PAR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.numerics import pieces as arrays
-from autodiff_cli.ops.arrange import diag
+from autodiff_cli.ops.rules.arrange import diag_embed
 from autodiff_cli.ops.shape import reshape
 
 __all__ = ['diagflat', 'unfold']
@@ -30,6 +30,6 @@ _declare.python('column_stack', None, parameters=('tensors',), defaults=(), tens
 _declare.python('block_diag', None, parameters=('tensors',), defaults=(), tensors=('tensors',), kinds={}, variadic=True, summary='matrices along the diagonal of a larger matrix, with zeros elsewhere', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[7.0]]),))
 _declare.python('cartesian_prod', None, parameters=('tensors',), defaults=(), tensors=('tensors',), kinds={}, variadic=True, summary='all combinations of one element from each vector, one combination in each row', samples=(([1.0, -2.0, 3.0], [4.0, 5.0]),))
 _declare.python('combinations', ('r', 'with_replacement'), parameters=('x', 'r', 'with_replacement'), defaults=(2, False, ), tensors=('x',), kinds={'r': WHOLE, 'with_replacement': FLAG}, summary='all combinations of r elements of a vector, one combination in each row', samples=(([1.0, -2.0, 3.0],), ([1.0, -2.0, 3.0], 2, True),))
-diagflat: TensorFunction = _declare.composed('diagflat', lambda x, offset=0: diag(reshape(x, (-1,)), offset), dict(offset=WHOLE), tensors=('x',), summary='A matrix with the elements of x on a diagonal and zeros elsewhere', formula='diagonal of g', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1),))
+diagflat: TensorFunction = _declare.composed('diagflat', lambda x, offset=0: diag_embed(reshape(x, (-1,)), offset), dict(offset=WHOLE), tensors=('x',), summary='A matrix with the elements of x on a diagonal and zeros elsewhere', formula='diagonal of g', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1),))
 _declare.python('vander', ('N', 'increasing'), parameters=('x', 'N', 'increasing'), defaults=(None, False, ), tensors=('x',), kinds={'N': optional(WHOLE), 'increasing': FLAG}, summary='the matrix whose columns are powers of a vector; the number of columns is N, or the length of x', formula='k*x**(k - 1) in each column', samples=(([1.0, -2.0, 3.0],), ([1.0, -2.0, 3.0], 4, True),))
 unfold_backward: TensorFunction = _declare('unfold_backward', arrays.folded, {'x': lambda g, dim, size, step: unfold(g, dim, size, step)}, statics={'shape': (), 'dim': 0, 'size': 1, 'step': 1}, series='linear', public=False)
