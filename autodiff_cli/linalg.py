@@ -1,5 +1,6 @@
 """The functions of ``torch.linalg``."""
 
+from autodiff_cli.ops.arrange import vander as vander
 from autodiff_cli.ops.contract import chain_matmul as multi_dot
 from autodiff_cli.ops.contract import cross_along as cross
 from autodiff_cli.ops.decompose import *  # noqa: F403
@@ -8,7 +9,6 @@ from autodiff_cli.ops.decompose import lstsq as lstsq
 from autodiff_cli.ops.decompose import norm_of as norm
 from autodiff_cli.ops.linalg import matmul as matmul
 from autodiff_cli.ops.matrices import *  # noqa: F403
-from autodiff_cli.ops.pieces import vander as vander
 from autodiff_cli.ops.rules.decompose import *  # noqa: F403
 from autodiff_cli.ops.rules.decompose import vecdot as vecdot
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403

@@ -63,7 +63,6 @@ from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.normalization import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
-from autodiff_cli.ops.pieces import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
@@ -88,7 +87,6 @@ from autodiff_cli.ops.rules.matrices import *  # noqa: F403
 from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.norms import *  # noqa: F403
 from autodiff_cli.ops.rules.numerical import *  # noqa: F403
-from autodiff_cli.ops.rules.pieces import *  # noqa: F403
 from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403

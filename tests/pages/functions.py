@@ -24,7 +24,7 @@ SECTIONS = (
     *("factorials", "special", "logarithms", "bessel", "incomplete", "activation", "loss"),
     *("numerical", "trigonometry"),
     *("normalization", "attention", "random_numbers", "batching", "stop_gradient"),
-    *("pieces", "counting", "representation"),
+    *("counting", "representation"),
 )
 """The subjects in the order of the reference."""
 
