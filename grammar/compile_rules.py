@@ -573,10 +573,11 @@ class Compiler:
         module, _, name = text.partition(".")
         if module != "decompositions" or not _DOTTED.fullmatch(text):
             return repr(text)
-        name, call, given = name.partition("(")
-        parameters = "" if call else ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
+        name, called, given = name.partition("(")
+        parameters = "" if called else ", ".join(_parameters(NUMERICS / "decompositions.py").get(name, ()))
         operands = given.removesuffix(")") or parameters
-        return f"lambda {parameters}: decomposition({', '.join(filter(None, (repr(name), operands)))})".replace("lambda :", "lambda:")
+        call = f"decomposition({', '.join(filter(None, (repr(name), operands)))})"
+        return f"lambda {parameters}: {call}" if parameters else f"lambda: {call}"
 
     def _taylor(self, row: Row, text: str) -> str:
         """Return the name of a kind of Taylor rule, or a function that computes the series with other functions."""

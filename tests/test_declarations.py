@@ -198,7 +198,7 @@ def missing(op: FunctionInfo) -> list[str]:
     everywhere = ("", "everywhere")
     lacks = []
     # A matrix as a whole has a domain: outside of it there is an error, and no value to be noted.
-    of_matrices = op.section in ("matrices", "determinants", "decompose", "systems")
+    of_matrices = op.section in ("matrices", "decompose")
     if op.inside is not None and op.domain in everywhere:
         lacks.append("domain=: it has inside=, so say in words where the value exists")
     if op.inside is None and op.domain not in everywhere and not of_matrices:

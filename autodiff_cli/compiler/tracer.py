@@ -159,12 +159,9 @@ def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
         raise refusal from None
 
 
-_SECTIONS = (
-    *("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants"),
-    *("margin_losses", "normalization", "attention"),
-)
+_SECTIONS = (*("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose", "normalization"),)
 """The modules whose functions take arrays; most of these functions return a scalar unchanged."""
-_MIXED_SECTIONS = ("activation", "gates", "comparison", "numerical", "summaries")
+_MIXED_SECTIONS = ("activation", "attention", "comparison", "numerical")
 """The modules some of whose functions take arrays."""
 
 

@@ -31,7 +31,7 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
-_MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "comparison", "creation")
+_MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
 """The sections whose functions move or compare elements without arithmetic."""
 
 

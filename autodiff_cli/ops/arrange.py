@@ -296,17 +296,13 @@ def adjoint(x: Value) -> Any:
     return transpose(x, -2, -1) if x.shape else x
 
 
-def _at_least_of_pieces(x: Value, ndim: int) -> Any:
-    if not isinstance(x, (Tensor, np.ndarray)):
-        x = np.asarray(operand(x, f"atleast_{ndim}d"))
-    while len(x.shape) < ndim:
-        x = unsqueeze(x, 0 if len(x.shape) < 2 else -1)
-    return x
+def _as_operand(x: Any, ndim: int) -> Any:
+    return x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(operand(x, f"atleast_{ndim}d"))
 
 
 def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     given = x if isinstance(x, (list, tuple)) else (x, *more)
-    result = tuple(_at_least_of_pieces(one, ndim) for one in given)
+    result = tuple(_at_least(_as_operand(one, ndim), ndim) for one in given)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
 
@@ -333,7 +329,7 @@ def column_stack(*tensors: Value) -> Any:
 
 @described
 def block_diag(*tensors: Value) -> Any:
-    given = [_at_least_of_pieces(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
+    given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
     for i, x in enumerate(given):
         if len(x.shape) > 2:
             raise GraphError(

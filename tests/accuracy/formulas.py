@@ -83,11 +83,9 @@ SECTIONS = (
     "trigonometry",
     "activation",
     "special",
-    "faddeeva",
     "bessel",
     "factorials",
     "logarithms",
-    "density",
 )
 """Where the functions of numbers are declared."""
 ONLY_IN_RULES = (

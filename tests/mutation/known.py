@@ -7,7 +7,7 @@ from tests.mutation.changes import Change
 KNOWN = {
     "contexts end in the order in which they began": ("script/blocks.py", "reversed(entered)", "entered"),
     "Stirling's formula where it does not hold": (
-        "ops/rules/margin_losses.py",
+        "ops/rules/loss.py",
         "where(target > 1, (",
         "where(target > 2, (",
     ),
@@ -37,7 +37,7 @@ KNOWN = {
     "a run goes on with another form of rows": ("data/parts/job.py", '"" if same else', '"" if True else'),
     "an aligned matrix without room": ("report/table.py", "0 < width < max(map(len, lines))", "False"),
     "a choice between numbers of no type": ("code_generation/codegen.py", "if of_numbers else", "if False else"),
-    "a median along the last dimension": ("numerics/summaries.py", 'np.argsort(rows, axis=at, kind="stable")', "np.argsort(rows)"),
+    "a median along the last dimension": ("numerics/numerical.py", 'np.argsort(rows, axis=at, kind="stable")', "np.argsort(rows)"),
     "small brackets around a fraction": (
         "language/latex.py",
         '" - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall or b.tall',
