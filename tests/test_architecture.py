@@ -54,7 +54,7 @@ BUDGETS = {
     "nn": 530,
     "notes": 2300,
     "numerics": 4395,
-    "ops": 6410,
+    "ops": 6435,
     "optim": 360,
     "plotting": 2255,
     "precise": 2210,
