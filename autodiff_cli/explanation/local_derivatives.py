@@ -20,10 +20,11 @@ import numpy as np
 from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.simplify import exact, pattern
 from autodiff_cli.errors import AutodiffError, ParseError
+from autodiff_cli.evaluation import lowering
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.trace import raw
@@ -162,12 +163,7 @@ def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax |
         primitive: the primitive.
         statics: the arguments that are not tensors.
     """
-    text = primitive.decomposition
-    if callable(text):
-        parameters = argument_names(text)
-        text = text(
-            *[value for name, value in zip(primitive.parameters[primitive.arity :], statics, strict=True) if name in parameters]
-        )
+    text = lowering.decomposition(primitive, statics)
     try:
         trees = parse(text).children if text else []
     except ParseError:

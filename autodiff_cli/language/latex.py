@@ -96,31 +96,23 @@ def _joined(text: Text) -> str:
 
 
 def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
-    kind = node.kind
-    if kind in _BUILD:
-        return _BUILD[kind](*parts)
-    if not node.children:
-        return _TOKENS[kind](node.text) if kind in _TOKENS else _Piece(rf"\mathrm{{{kind}}}", begins="name")
-    if kind in ("call", "method"):
-        method = kind == "method"
-        given = parts[2 if method else 1 :]
-        arguments = (given[0].items or []) if given else []
-        return _call(node.children[1 if method else 0].text, [parts[0], *arguments] if method else arguments)
-    if kind == "attribute":
+    """Return the LaTeX of a node from that of its children."""
+    if node.kind in _BUILD:
+        return _BUILD[node.kind](*parts)
+    if node.kind == "call":
+        return _call(node.children[0].text, _items(parts[1:]))
+    if node.kind == "method":
+        return _call(node.children[1].text, [parts[0], *_items(parts[2:])])
+    if node.kind == "attribute":
         return _attribute(parts[0], node.children[1].text)
-    if kind == "comparison":
-        return _Piece([p.text if i % 2 else p.at_least(SUM).text for i, p in enumerate(parts)], COMPARISON, tall=_tall(parts))
-    if kind in ("arguments", "subscripts"):
-        return _Piece("", items=parts)
-    if kind == "list":
-        return _list(parts)
-    if kind == "slice":
-        return _Piece([p.text for p in parts])
-    if kind == "unpack":
-        return _Piece((_commas(parts[:-1]), " = ", parts[-1].text))
-    if kind == "start":
-        return parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad "))
-    return parts[0]  # a name, a number or a slice bound, which has a single token
+    if node.children:
+        return parts[0]  # a name, a number or a slice bound, which has a single token
+    return _TOKENS[node.kind](node.text) if node.kind in _TOKENS else _Piece(rf"\mathrm{{{node.kind}}}", begins="name")
+
+
+def _items(arguments: Sequence[_Piece]) -> list[_Piece]:
+    """Return the arguments of a call, whose node is missing if there are none."""
+    return [item for piece in arguments for item in piece.items or []]
 
 
 # Brackets
@@ -238,13 +230,18 @@ def _attribute(thing: _Piece, name: str) -> _Piece:
     return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
 
 
-def _list(items: list[_Piece]) -> _Piece:
+def _comparison(*parts: _Piece) -> _Piece:
+    """Return a chain of comparisons from operands with signs between them."""
+    return _Piece([part.text if i % 2 else part.at_least(SUM).text for i, part in enumerate(parts)], COMPARISON, tall=_tall(parts))
+
+
+def _list(*items: _Piece) -> _Piece:
     lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}
     if len(lengths) == 1 and min(lengths) > 0:
         rows = tuple((r" \\ " if i else "", _commas(item.items or [], " & ")) for i, item in enumerate(items))
         return _Piece((r"\begin{bmatrix} ", rows, r" \end{bmatrix}"), tall=True)
     left, right = (r"\left[", r"\right]") if _tall(items) else ("[", "]")
-    return _Piece((left, _commas(items), right), begins="list", tall=_tall(items), items=items)
+    return _Piece((left, _commas(items), right), begins="list", tall=_tall(items), items=[*items])
 
 
 # Calls
@@ -325,14 +322,20 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "logical_or": _between(r" \lor ", OR),
     "logical_and": _between(r" \land ", AND),
     "logical_not": lambda x: _Piece((r"\lnot ", x.at_least(COMPARISON + 1).text), NOT, tall=x.tall),
+    "comparison": _comparison,
     "conditional": _conditional,
     "index": _index,
+    **dict.fromkeys(("arguments", "subscripts"), lambda *parts: _Piece("", items=[*parts])),
+    "list": _list,
+    "slice": lambda *parts: _Piece([part.text for part in parts]),
     "ellipsis": lambda _: _Piece(r"\ldots"),
     "keyword": lambda name, value: _Piece((name.text, " = ", value.text), begins="keyword", tall=value.tall),
     "index_range": lambda *parts: _Piece(
         (parts[0].text, " = ", parts[1].text, r", \ldots, ", parts[2].text), begins="range", items=[*parts]
     ),
     "assignment": lambda name, value: _Piece((name.text, " = ", value.text)),
+    "unpack": lambda *parts: _Piece((_commas(parts[:-1]), " = ", parts[-1].text)),
+    "start": lambda *parts: parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad ")),
     "definition": lambda call, value: _Piece((call.text, " = ", value.text)),
     "definition_with_grad": lambda call, value, _, partials: _Piece(
         (call.text, " = ", value.text, r" \quad \text{with gradient } ", _in_brackets(partials.items or []))
