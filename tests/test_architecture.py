@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10875,
     "cli": 4610,
     "code_generation": 1080,
-    "compiler": 3120,
+    "compiler": 3090,
     "data": 6345,
     "derivatives": 1030,
     "evaluation": 3410,

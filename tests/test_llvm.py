@@ -12,7 +12,6 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.compiler.llvm import plan
-from autodiff_cli.compiler.llvm.elementary import library
 from autodiff_cli.compiler.llvm.kernel import uncomputable
 from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
@@ -131,7 +130,7 @@ def test_functions_without_machine_code_are_called_between_kernels() -> None:
 def test_compositions_of_functions_have_machine_code(expression: str) -> None:
     program = ad.compile(expression, order=0)
     assert isinstance(program, Program)
-    assert not uncomputable(library(inline=True), partition(program.instructions, frozenset()).rows)
+    assert not uncomputable(partition(program.instructions, frozenset()).rows)
 
 
 def test_a_settled_program_keeps_its_engine() -> None:

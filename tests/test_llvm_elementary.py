@@ -13,10 +13,7 @@ import pytest
 pytest.importorskip("llvmlite")
 import autodiff_cli as ad
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS
-from autodiff_cli.compiler.llvm.machine import machine
 from tests.vector_functions import BINARY, call, compiled, widths
-
-pytestmark = pytest.mark.skipif(not machine().fused, reason="a processor without fused multiply-add")
 
 EDGES = np.array(
     [

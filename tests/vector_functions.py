@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.compiler.llvm.elementary import library
 from autodiff_cli.compiler.llvm.kernel import kernel
 from autodiff_cli.compiler.llvm.machine import compiled as loaded
 from autodiff_cli.compiler.llvm.machine import machine
@@ -36,7 +35,7 @@ def compiled(name: str, width: int, inline: bool = True) -> Callable[..., np.nda
     program = ad.compile(call(name), order=0)
     assert isinstance(program, Program)
     parts = partition(program.instructions, frozenset())
-    function = loaded(kernel(width, library(inline), parts.columns, [], parts.rows, program.results), width)
+    function = loaded(kernel(width, inline, parts.columns, [], parts.rows, program.results), width)
 
     def run(*operands: np.ndarray) -> np.ndarray:
         found = np.empty(len(operands[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "i1": "i1"}
 """The type of an element in the IR, by kind."""
@@ -115,7 +115,8 @@ class Builder:
 
     Args:
         width: the number of lanes of every vector.
-        library: the functions of vectors in double precision.
+        inline: whether the instructions of elementary functions take the place of each call.  Calls can then share work, such as
+            the reduction of the argument of sin and cos, but many calls take long to compile.
 
     Attributes:
         lines: the instructions so far.
@@ -123,12 +124,12 @@ class Builder:
         definitions: the functions of vectors that are called, as definitions by name.
     """
 
-    def __init__(self, width: int, library: Library | None = None) -> None:
+    def __init__(self, width: int, inline: bool = True) -> None:
         self.width = width
+        self.inline = inline
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
-        self._library = library
         self._known: dict[str, Value] = {}
         self._constants: dict[str, float] = {}
         self._replaced: dict[tuple[str, ...], list[Value]] = {}
@@ -154,10 +155,6 @@ class Builder:
             self.lines.append(f"{name} = {instruction}")
             self._known[instruction] = Value(self, name, kind)
         return self._known[instruction]
-
-    def of_vectors(self, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
-        """Append a call of a function of vectors in double precision; return ``None`` if the library does not have it."""
-        return None if self._library is None else self._library(self, name, operands, *constants)
 
     def truth(self, value: Value) -> Value:
         """Append the condition that a value is not 0; nan is not 0."""
@@ -283,13 +280,6 @@ _CONVERSIONS: Final = {
     ("f64", "f32"): "fptrunc",
     ("f64", "i64"): "fptosi",
 }
-
-
-class Library(Protocol):
-    """Functions of vectors."""
-
-    def __call__(self, builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
-        """Append a call of a function, given its name, operands and constants; return ``None`` if the library does not have it."""
 
 
 def literal(number: float, kind: str) -> str:

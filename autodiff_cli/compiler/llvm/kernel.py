@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.llvm import elementary
 from autodiff_cli.compiler.llvm.column import KINDS, KernelColumn, Unknown, vector
-from autodiff_cli.compiler.llvm.ir import Builder, Library, Value
+from autodiff_cli.compiler.llvm.ir import Builder, Value
 from autodiff_cli.compiler.partition import computing, resolved
 from autodiff_cli.compiler.schedule import UFUNCS
 from autodiff_cli.errors import FOREIGN
@@ -22,7 +23,7 @@ _MEMORY: Final = {"f64": "double", "f32": "float", "i64": "i64", "i1": "i8"}
 
 def kernel(
     width: int,
-    library: Library | None,
+    inline: bool,
     columns: Sequence[Instruction],
     scalars: Sequence[Instruction],
     instructions: Iterable[Instruction],
@@ -35,7 +36,7 @@ def kernel(
 
     Args:
         width: the number of rows of a group.
-        library: see ``ir.Builder``.
+        inline: see ``ir.Builder``.
         columns: the instructions whose values are in memory.
         scalars: the instructions whose values are the same for all rows.
         instructions: the instructions to compute, in tape order.
@@ -44,7 +45,7 @@ def kernel(
     Raises:
         Unknown: if a kernel cannot compute one of the instructions; see ``uncomputable``.
     """
-    builder = Builder(width, library)
+    builder = Builder(width, inline)
     known = {
         one: KernelColumn(Value(builder, f"%{name}{i}", _kind(one)), one.dtype)
         for name, given in (("in", columns), ("same", scalars))
@@ -56,9 +57,9 @@ def kernel(
     return _module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
 
 
-def uncomputable(library: Library | None, instructions: Iterable[Instruction]) -> set[Instruction]:
+def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
     """Return the instructions that a kernel cannot compute, because they depend on values or have no machine code."""
-    builder = Builder(1, library)
+    builder = Builder(1)
     refused = set()
     for instruction in instructions:
         operands = {one: KernelColumn(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}
@@ -81,7 +82,7 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
         argument = known[computing(instruction.operands)[0]].value
         called = None
         if argument.kind in ("f64", "f32"):
-            called = builder.of_vectors(primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
+            called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return KernelColumn(builder.convert(called, argument.kind), dtype)
     operands: list[Any] = [known[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]

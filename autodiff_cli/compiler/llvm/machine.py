@@ -61,7 +61,6 @@ class HostCompiler(NamedTuple):
         target: the target machine of LLVM.
         linker: LLVM's linker of machine code in memory.
         width: the number of doubles in a vector register.
-        fused: whether the processor multiplies and adds with one rounding.
         name: the processor, its features and the version of LLVM.
     """
 
@@ -69,7 +68,6 @@ class HostCompiler(NamedTuple):
     target: Any
     linker: Any
     width: int
-    fused: bool
     name: str
 
 
@@ -85,11 +83,10 @@ def machine() -> HostCompiler:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
     wide = features.get("avx512f") and features.get("avx512dq") and features.get("avx512vl")
-    fused = bool(features.get("fma") or features.get("neon"))
-    width = 8 if wide else 4 if features.get("avx2") and fused else 2
+    width = 8 if wide else 4 if features.get("avx2") and features.get("fma") else 2
     processor, text = llvm.get_host_cpu_name(), features.flatten()
     target = llvm.Target.from_default_triple().create_target_machine(cpu=processor, features=text, opt=2)
-    return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, fused, f"{llvm.llvm_version_info} {processor} {text}")
+    return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, f"{llvm.llvm_version_info} {processor} {text}")
 
 
 _loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from autodiff_cli.compiler.llvm import elementary
 from autodiff_cli.compiler.llvm.ir import Builder, Value
 
 Rule = Callable[..., Value]
@@ -76,7 +77,7 @@ def _elementary(name: str) -> Rule:
 
     @_in_double
     def call(builder: Builder, *operands: Value) -> Value:
-        result = builder.of_vectors(name, operands)
+        result = elementary.call(builder, name, operands)
         if result is None:
             raise UnknownFunction(name)
         return result

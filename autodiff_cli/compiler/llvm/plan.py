@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm import elementary
 from autodiff_cli.compiler.llvm.column import KINDS
-from autodiff_cli.compiler.llvm.ir import Library
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
 from autodiff_cli.compiler.partition import ProgramPartition, computing, resolved
@@ -81,7 +79,7 @@ class Plan:
 
     def _planned(self) -> list[Stage]:
         rows = self._parts.rows
-        refused = uncomputable(_library(LARGEST), rows)
+        refused = uncomputable(rows)
         if refused or len(rows) > LARGEST:
             return self._divided(refused)
         return [self._stage([], rows, self._parts.columns, list(self._first))]
@@ -113,7 +111,7 @@ class Plan:
     ) -> Stage:
         if not results:
             return Stage(calls, None, [], [])
-        built = kernel(machine().width, _library(len(rows)), columns, self._scalars, rows, results)
+        built = kernel(machine().width, len(rows) <= INLINED, columns, self._scalars, rows, results)
         return Stage(calls, compiled(built, machine().width), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
@@ -159,11 +157,6 @@ class Plan:
             function.run([values[one] for one in columns], scalars, [values[one] for one in results])
         for i, one in self._copied:
             out[i][rows] = values[one]
-
-
-def _library(calls: int) -> Library | None:
-    """Return the elementary functions of a kernel with a number of instructions; ``None`` if the processor does not fit."""
-    return elementary.library(calls <= INLINED) if machine().fused else None
 
 
 def _called(instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int) -> Array:
