@@ -120,7 +120,7 @@ _SAVES = 4
 
 
 class _Row(NamedTuple):
-    """The cells of a row; ``leaf``, the name of a leaf, may be inserted before the last piece of the first cell."""
+    """The cells of a row."""
 
     head: Text
     expression: str = ""
@@ -128,7 +128,6 @@ class _Row(NamedTuple):
     grad: str = ""
     saves: str = ""
     memory: str = ""
-    leaf: str = ""
 
 
 def pages(graph: Graph, precision: int) -> list[Renderable]:
@@ -143,8 +142,7 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     Args:
         graph: the graph.
         precision: the number of significant digits.
-        columns: the width of the terminal.  Expressions are shortened to fit; on a narrow terminal only the names of leaves
-            are shown, or of all tensors if the graph shows saved values.
+        columns: the width of the terminal, for which expressions are shortened.
         ascii_only: whether the terminal supports only ASCII characters.
     """
     rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
@@ -152,16 +150,10 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     widths = [max(len(title), *(columns_of(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
     used = [k for k in range(len(titles)) if k == 0 or any(row[k] for row in rows)]
     longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
-    if longest < min(_NARROWEST_EXPRESSION, widths[1]) and graph.memory is not None:
-        rows = [row._replace(expression=row.expression.partition(" = ")[0]) for row in rows]  # saved values refer to these names
-        longest = WIDEST_EXPRESSION
-    elif longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
-        used.remove(1)
-        rows = [_with_leaf(row) if row.leaf else row for row in rows]
     kinds = {0: WORD, 1: WORD, _SAVES: TEXT}
     lines = []
     for row in rows:
-        expression = Text(fitted(row.expression, max(longest, 4)), "dim")
+        expression = Text(fitted(row.expression, max(longest, _NARROWEST_EXPRESSION)), "dim")
         cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
         lines.append([cells[k] for k in used])
     return Table([Column(titles[k], kinds.get(k, NUMBER)) for k in used], lines)
@@ -196,13 +188,7 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
             "" if node.grad is None else brief(node.grad, precision),
             saves,
             memory,
-            node.name if backward and node.kind == "variable" else "",
         )
-
-
-def _with_leaf(row: _Row) -> _Row:
-    row.head.pieces.insert(-1, (f"{row.leaf} ", _STYLES["variable"]))
-    return row
 
 
 def _title(node: GraphNode, precision: int) -> str:
