@@ -58,11 +58,7 @@ _inputs = options.together(
 @_inputs
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @options.order("2 adds the terms of second order.")
-@click.option(
-    "--monte-carlo",
-    metavar="N|auto",
-    help="Number of random trials that check the result; auto adds trials until the result is stable.",
-)
+@click.option("--monte-carlo", metavar="N", help="Number of random trials that check the result, such as 1e6.")
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
 @input_options.reading
 @row_options.rows

@@ -99,7 +99,7 @@ def propagate(
         cov: a covariance matrix with names: a file, an object, or the result of a fit, which also gives the values.
         level: the probability of the interval, 0.95 by default.
         order: 1 for the law of propagation of uncertainty (first order), 2 to add the terms of second order.
-        monte_carlo: the number of trials of the Monte Carlo method, or ``"auto"``; ``None`` to leave it out.
+        monte_carlo: the number of trials of the Monte Carlo method; ``None`` to leave it out.
         seed: the seed of the random numbers.
         data: columns of numbers, or the name of a file: every row is computed. A column ``x`` contains values, a column ``u_x``
             their uncertainties.
@@ -138,13 +138,11 @@ def propagate(
     return result
 
 
-def _count(given: int | str) -> int | None:
-    """Return the number of trials; ``None`` for the adaptive method."""
-    if given == "auto":
-        return None
+def _count(given: int | str) -> int:
+    """Return the number of trials."""
     number = float(constant(given, "monte_carlo")) if isinstance(given, str) else float(given)
     if not number.is_integer():
-        raise UsageError(f"{setting('monte_carlo')} must be a whole number or auto, not {given}", hint="use 1e6, for example")
+        raise UsageError(f"{setting('monte_carlo')} must be a whole number, not {given}", hint="use 1e6, for example")
     return int(number)
 
 
@@ -211,19 +209,19 @@ class _Calculation:
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
         return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
-    def check(self, result: Propagation, count: int | None, seed: int) -> None:
+    def check(self, result: Propagation, count: int, seed: int) -> None:
         """Add the results of the Monte Carlo method to a result.
 
         Args:
             result: the result of ``run``.
-            count: the number of trials; ``None`` for the adaptive method.
+            count: the number of trials.
             seed: the seed of the random numbers.
         """
         for group in self.joint.groups:
             for label, kind in [(self.joint.labels[j], self.joint.distributions[j].kind) for j in group if len(group) > 1]:
                 if kind not in ("normal", "t"):
                     self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
-        found = samples(self.system, self.joint, count, seed, self.level, [outcome.u for outcome in result.outputs])
+        found = samples(self.system, self.joint, count, seed)
         for outcome, sample in zip(result.outputs, found, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
             result.evaluations = self.system.evaluations + sample.trials
@@ -345,7 +343,7 @@ class _Calculation:
         if math.isnan(more):
             message = f"the uncertainties{of} are too large for a series: with the terms of second order, its variance is negative"
             if self.order == 2:
-                raise NotSolved(message, hint=f"use {setting('monte_carlo', 'auto')} without {setting('order', '2')}")
+                raise NotSolved(message, hint=f"use {setting('monte_carlo', '1e6')} without {setting('order', '2')}")
             self._note("second_order", message)
         elif changes and self.order == 1:
             self._note("second_order", f"first order is not enough: terms of second order{of} {' and '.join(changes)}")

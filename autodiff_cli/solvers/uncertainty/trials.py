@@ -1,7 +1,7 @@
 """The Monte Carlo method: distributions are propagated by random trials.
 
-Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals), 7.9 (number of
-trials) and 8 (validation of the law of propagation of uncertainty). Correlated quantities are normal; with common degrees of
+Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals) and
+8 (validation of the law of propagation of uncertainty). Correlated quantities are normal; with common degrees of
 freedom they have a multivariate t distribution (JCGM 102:2011, 5.3.2).
 
 Each block of trials has its own generator, so that the random numbers depend only on the seed.
@@ -10,7 +10,7 @@ Each block of trials has its own generator, so that the random numbers depend on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.uncertainty.joint import Joint
 
 _BLOCK = 10_000
-"""The minimum number of trials of a block: JCGM 101:2008, 7.9.4."""
-MOST_ADAPTIVE = 10_000_000
-"""The maximum number of trials of the adaptive method; a heavy tail may need more than any number."""
-MOST_EAGER = 20_000
-"""The maximum for programs that cannot be traced: the results of each trial are then computed alone, in about 0.1 ms."""
+"""The number of trials of a block."""
 FEWEST = 100
 """The minimum number of trials."""
 
@@ -69,44 +65,30 @@ class Sample(NamedTuple):
         return float(self.values[high] - self.values[low]) / 2
 
 
-def samples(system: System, joint: Joint, count: int | None, seed: int, level: float, sizes: Sequence[float]) -> list[Sample]:
+def samples(system: System, joint: Joint, count: int, seed: int) -> list[Sample]:
     """Return the trials of each element of the results of a system.
 
     Args:
         system: the functions.
         joint: the distribution of the variables.
-        count: the number of trials; ``None`` for the adaptive method, which stops when the standard errors of the mean, the
-            standard uncertainty and the ends of the interval do not affect the second digit of the uncertainty.
+        count: the number of trials.
         seed: the seed of the random numbers.
-        level: the probability of the interval.
-        sizes: the standard uncertainty of each element by the law of propagation, which sets the tolerance.
 
     Raises:
-        NotSolved: if fewer than two trials of an output have a finite value.
+        UsageError: if there are too few trials.
+        NotSolved: if too few trials of an output have a finite value.
         LimitError: if the trials need too much memory.
     """
-    if count is not None and count < FEWEST:
+    if count < FEWEST:
         message = f"the number of trials must be at least {FEWEST}, not {count}"
-        raise UsageError(message, hint=f"write {setting('monte_carlo', '1000000')} or {setting('monte_carlo', 'auto')}")
-    size = max(_BLOCK, math.ceil(100 / (1 - level)))
-    check_bytes(8 * system.count * (count or size))
-    kept: list[Matrix] = []
-    facts: list[Matrix] = []
-    done = 0
-    most = MOST_EAGER if system.tape is None else MOST_ADAPTIVE
-    for points in _blocks(joint, seed, size, count or most):
-        kept.append(system.columns(points))
-        done += points.shape[1]
-        if count is None:
-            facts.append(_facts(kept[-1], level))
-            if _settled(facts, sizes):
-                break
-    values = np.concatenate(kept, axis=1)
+        raise UsageError(message, hint=f"write {setting('monte_carlo', '1000000')}")
+    check_bytes(8 * system.count * count)
+    values = np.concatenate([system.columns(points) for points in _blocks(joint, seed, count)], axis=1)
     values.sort(axis=1)  # nan and inf are last, -inf is first
-    result = [Sample(row[np.isfinite(row)], done) for row in values]
+    result = [Sample(row[np.isfinite(row)], count) for row in values]
     if any(len(sample.values) < FEWEST for sample in result):
         raise NotSolved(
-            f"fewer than {FEWEST} of {done:,} trials have a finite value",
+            f"fewer than {FEWEST} of {count:,} trials have a finite value",
             hint="check the domain of the expression around the estimates",
         )
     return result
@@ -143,11 +125,11 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     }
 
 
-def _blocks(joint: Joint, seed: int, size: int, count: int) -> Iterator[Matrix]:
+def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
     """Yield the points of each block of trials, as columns."""
-    for block, first in enumerate(range(0, count, size)):
+    for block, first in enumerate(range(0, count, _BLOCK)):
         generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,))))
-        points = np.empty((len(joint.x), min(size, count - first)))
+        points = np.empty((len(joint.x), min(_BLOCK, count - first)))
         for group in joint.groups:
             points[group] = joint.x[group, None] + _draws(joint, group, generator, points.shape[1])
         yield points
@@ -165,25 +147,3 @@ def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count
     if len(freedoms) == 1 and math.isfinite(dof := freedoms.pop()):
         result *= np.sqrt(dof / generator.chisquare(dof, count))
     return result
-
-
-def _facts(values: Matrix, level: float) -> Matrix:
-    """Return the mean, the standard deviation and the ends of the interval of each output, of shape (m, 4)."""
-    result = np.full((len(values), 4), np.nan)
-    for i, row in enumerate(values):
-        finite = np.sort(row[np.isfinite(row)])
-        if len(finite) >= FEWEST:
-            summary = Sample(finite, len(row)).summary(level)
-            result[i] = [summary["mean"], summary["u"], *summary["interval"]]
-    return result
-
-
-def _settled(facts: list[Matrix], sizes: Sequence[float]) -> bool:
-    """Return whether twice the standard error of every fact is less than a fifth of its tolerance: JCGM 101:2008, 7.9.4 and 8.2."""
-    if len(facts) < 2:
-        return False
-    blocks = np.stack(facts)
-    errors = np.std(blocks, axis=0, ddof=1) / math.sqrt(len(blocks))
-    result = np.mean(blocks[:, :, 1], axis=0).tolist()
-    allowed = [tolerance(size or other) / 5 for size, other in zip(sizes, result, strict=True)]
-    return bool(np.all(2 * errors < np.array(allowed)[:, None]))
