@@ -84,25 +84,26 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
         UsageError: if the model is not an equation, or the rows do not have a column of its right side.
         DataError: if a cell is not a number.
     """
-    equation = fit.problem.statements.equations[0]
-    if equation.right is None:
-        raise UsageError(
-            f"{setting('predict')} needs a model with a left side",
-            span=equation.span,
-            source=fit.problem.statements.source,
-            hint="write the model as y = EXPRESSION",
-        )
-    tree = fit.problem.statements.program(equation.right)
-    known = {*fit.problem.free, *fit.problem.fixed, *fit.problem.constants}
-    needed = list(free_names(tree, known, fit.problem.data.columns))
+    left, right, needed = _sides(fit.problem, "predict")
     rows = _rows(fit.problem, where, needed)
-    model = fit.problem.computing(equation.right, {name: rows.columns[name] for name in needed})
+    model = fit.problem.computing(right, {name: rows.columns[name] for name in needed})
     value, slopes = model.values(fit.point), model.jacobian(fit.point)
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
     shown = {name: rows.columns[name] for name in needed}
     noise = _noise(fit, rows)
     new = None if noise is None else fit.k * np.hypot(error, noise)
-    return Prediction(shown, unparse(equation.left), value, error, fit.k * error, new)
+    return Prediction(shown, unparse(left), value, error, fit.k * error, new)
+
+
+def _sides(problem: FitProblem, name: str) -> tuple[Syntax, Syntax, list[str]]:
+    """Return the sides of the equation of a model, and the columns of the right side; ``name`` is the setting that needs them."""
+    equation = problem.statements.equations[0]
+    if equation.right is None:
+        hint = "write the model as y = EXPRESSION"
+        message = f"{setting(name)} needs a model with a left side"
+        raise UsageError(message, span=equation.span, source=problem.statements.source, hint=hint)
+    known = {*problem.free, *problem.fixed, *problem.constants}
+    return equation.left, equation.right, [*free_names(problem.statements.program(equation.right), known, problem.data.columns)]
 
 
 def is_range(text: str) -> bool:
@@ -156,18 +157,11 @@ def drawing(fit: Fit) -> FittedPlot:
         UsageError: if the model is not an equation.
     """
     problem = fit.problem
-    equation = problem.statements.equations[0]
-    if equation.right is None:
-        raise UsageError(f"{setting('plot')} needs a model with a left side", hint="write the model as y = EXPRESSION")
-    known = {*problem.free, *problem.fixed, *problem.constants}
-    needed = list(free_names(problem.statements.program(equation.right), known, problem.data.columns))
-    observed = problem.computing(equation.left).values(fit.point)
-    value = problem.computing(equation.right).values(fit.point)
-    unit = fit.noise or 1.0
+    left, right, needed = _sides(problem, "plot")
+    observed, value = (problem.computing(side).values(fit.point) for side in (left, right))
     scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
-    left = unparse(equation.left)
     error = 1 / scale if problem.absolute else None
-    residuals = (observed - value) * scale / unit
+    residuals = (observed - value) * scale / (fit.noise or 1.0)
     if len(needed) == 1:
         x = problem.data.columns[needed[0]]
         result = predict_with_bands(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
@@ -175,9 +169,9 @@ def drawing(fit: Fit) -> FittedPlot:
         across, mean, new = needed[0], result.mean, result.new
     else:
         ends = np.array([value.min(), value.max()])
-        across, x, curve, mean, new = f"predicted {left}", value, np.stack([ends, ends]), None, None
+        across, x, curve, mean, new = f"predicted {unparse(left)}", value, np.stack([ends, ends]), None, None
     parameters = tuple(_stated(name, fit.values[name], fit.errors[name]) for name in fit.parameters)
-    return FittedPlot(fit.expression, across, left, x, observed, error, residuals, curve, mean, new, fit.level, parameters)
+    return FittedPlot(fit.expression, across, unparse(left), x, observed, error, residuals, curve, mean, new, fit.level, parameters)
 
 
 def _stated(name: str, value: float, error: float) -> str:

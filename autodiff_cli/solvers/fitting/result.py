@@ -12,11 +12,9 @@ import numpy as np
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.descriptions import Note, note
-from autodiff_cli.numerics.backend import from_scipy
-from autodiff_cli.solvers.fitting.engine.minimize import Optimality, determined, optimality
+from autodiff_cli.solvers.fitting.engine.minimize import determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.statistics import (
-    Curvature,
     covariances,
     curvature,
     noisy,
@@ -98,7 +96,7 @@ class Fit(Solution):
         self.covariance = by_names(names, part)
         with np.errstate(all="ignore"):
             self.correlation = by_names(names, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
-        self.curvature = _curvature(problem, point, facts)
+        self.curvature = curvature(problem, point, facts)
         self.notes = notes_on_problem(problem)
         self.outliers = _outliers(problem, point, self.noise)
 
@@ -180,8 +178,6 @@ def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:
     return {a: dict(zip(names, row, strict=True)) for a, row in zip(names, matrix.tolist(), strict=True)}
 
 
-MOST_CURVED = 50_000_000
-"""The maximum number of operations for the curvature; for longer data, it is small."""
 FEW_DIGITS = 4.0
 """The number of certain digits below which a parameter has not converged."""
 PATTERNS = 3
@@ -239,20 +235,6 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.reason = f"the steps end before the minimum: the relative offset is {facts.offset[0]:.1g}"
     if not result.converged and result.problem.statements.equations[0].right is None:
         result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
-
-
-def _curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvature | None:
-    """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
-    n = int(facts.free.sum())
-    dof = problem.data.rows - n
-    plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
-    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
-        return None
-    if problem.absolute:
-        radius = math.sqrt(float(from_scipy("chdtri")(n, 0.05)))
-    else:
-        radius = float(facts.linear.rest[0]) / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
-    return curvature(problem.objective.second(point[None]), facts.linear.factor[0], radius)
 
 
 def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Record]:

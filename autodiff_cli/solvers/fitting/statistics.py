@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -134,6 +133,8 @@ def _total(problem: FitProblem) -> float | None:
     return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
 
 
+MOST_CURVED = 50_000_000
+"""The maximum number of operations for the curvature; for longer data, it is small."""
 SMALL = 0.3
 """The largest curvature, times the radius of the 95 % region, at which a linear approximation is adequate."""
 
@@ -155,28 +156,29 @@ class Curvature(NamedTuple):
         return max(self.parameters, self.intrinsic) <= SMALL
 
 
-def curvature(blocks: Iterable[Matrix], factor: Matrix, radius: float) -> Curvature:
-    """Return the curvatures of the residuals as a function of n parameters.
-
-    Args:
-        blocks: for blocks of m rows, arrays of shape (n + 1 + n*(n+1)/2, m): the first derivatives, the residuals, and the lower
-            triangle of the second derivatives, row by row.
-        factor: the triangular factor of the Jacobian, of shape (n, n).
-        radius: the radius of the confidence region in the space of the residuals.
-    """
-    n = len(factor)
-    inverse = np.linalg.inv(factor)
+def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvature | None:
+    """Return the curvatures at a solution; ``None`` if they are not defined, or take too long for long data."""
+    n = int(facts.free.sum())
+    dof = problem.data.rows - n
+    plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
+    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
+        return None
+    if problem.absolute:
+        square = float(from_scipy("chdtri")(n, 0.05))
+    else:
+        square = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
+    inverse = np.linalg.inv(facts.linear.factor[0])
     whole = 0.0
     tangent = np.zeros((n, n, n))
     rows, columns = np.tril_indices(n)
-    for block in blocks:
+    for block in problem.objective.blocks("second", point[None]):
         second = np.empty((n, n, block.shape[1]))
         second[rows, columns] = second[columns, rows] = block[n + 1 :]
         second = np.einsum("ja,jkm,kb->abm", inverse, second, inverse, optimize=True)
         whole += _squares(second.transpose(2, 0, 1))
         tangent += np.einsum("ji,jm,abm->iab", inverse, block[:n], second, optimize=True)
     inside = _squares(tangent)
-    unit = radius / math.sqrt(n * (n + 2))
+    unit = math.sqrt(square / (n * (n + 2)))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
 
 

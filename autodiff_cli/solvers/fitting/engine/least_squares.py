@@ -57,14 +57,14 @@ class SumOfSquares:
 
     def value(self, p: Matrix) -> Vector:
         """Return the sums: B numbers."""
-        return np.asarray(sum(self._sums(self.loss.value(block[0])) for block in self._blocks("values", p)))
+        return np.asarray(sum(self._sums(self.loss.value(block[0])) for block in self.blocks("values", p)))
 
     def linear(self, p: Matrix) -> Linear:
         """Return the linear problems at a point of shape (B, n)."""
         value: Vector = np.zeros(len(p))
 
         def weighted() -> Iterator[Matrix]:
-            for block in self._blocks("jacobian", p):
+            for block in self.blocks("jacobian", p):
                 value[:] += self._sums(self.loss.value(block[-1]))
                 yield block if self.loss.plain else block * np.sqrt(self.loss.weight(block[-1]))
 
@@ -76,7 +76,7 @@ class SumOfSquares:
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
         """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem."""
         total = np.zeros_like(p)
-        for block in self._blocks("along", p, direction):
+        for block in self.blocks("along", p, direction):
             second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(block[-2])
             total += self._sums(block[:-2] * second).T
         return total
@@ -85,7 +85,7 @@ class SumOfSquares:
         """Return the sums at a point of shape (B, n) with their exact derivatives."""
         n = p.shape[1]
         value, gradient, hessian = np.zeros(len(p)), np.zeros_like(p), np.zeros((len(p), n, n))
-        for block in self._blocks("second", p):
+        for block in self.blocks("second", p):
             slopes, u = block[:n], block[n]
             first = self.loss.first(u)
             value += self._sums(self.loss.value(u))
@@ -99,7 +99,7 @@ class SumOfSquares:
 
     def residuals(self, p: Matrix) -> Vector:
         """Return the weighted residuals: N numbers."""
-        return np.concatenate([np.zeros(0), *(block[0] for block in self._blocks("values", p))])
+        return np.concatenate([np.zeros(0), *(block[0] for block in self.blocks("values", p))])
 
     def rows(self, p: Matrix) -> Indices:
         """Return the numbers of residuals less those of the parameters that are eliminated: B numbers."""
@@ -107,23 +107,19 @@ class SumOfSquares:
 
     def squares(self, p: Matrix) -> Vector:
         """Return the sums of the squares of the weighted residuals: B numbers."""
-        return np.asarray(sum(self._sums(block[0] ** 2) for block in self._blocks("values", p)))
+        return np.asarray(sum(self._sums(block[0] ** 2) for block in self.blocks("values", p)))
 
     def scores(self, p: Matrix) -> Stack:
         """Return the sums of the products of the derivatives of the loss with respect to the parameters, of shape (B, n, n)."""
         n = p.shape[1]
         total = np.zeros((len(p), n, n))
-        for block in self._blocks("jacobian", p):
+        for block in self.blocks("jacobian", p):
             first = block[:-1] * self.loss.first(block[-1])
             total += np.stack([self._sums(row * first).T for row in first], axis=1)
         return total
 
-    def second(self, p: Matrix) -> Iterator[Matrix]:
-        """Yield the first derivatives, the residuals and the second derivatives for ranges of rows; see ``Model.blocks``."""
-        return self._blocks("second", p)
-
-    def _blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield the results of the model, multiplied by the scale of each row, for ranges of rows, or for all rows of a batch."""
+    def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
+        """Yield the results of the model times the scale of each row, for ranges of rows or all rows of a batch; see ``Model.blocks``."""
         self.evaluations += 1
         point, along = (
             None if each is None else each[0] if self._single else np.repeat(each.T, self.sizes, axis=1) for each in (p, direction)
