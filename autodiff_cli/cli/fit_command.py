@@ -14,7 +14,6 @@ from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 
 if TYPE_CHECKING:
-    from autodiff_cli.plotting.fitted import FittedPlot
     from autodiff_cli.solvers.fitting.result import Fit
 
 _PICTURES = formats.for_use("fit picture")
@@ -104,7 +103,8 @@ def command(
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
-    drawn_as = None if picture is None else _drawn_as(picture, out)
+    if picture is not None:
+        _check_picture(picture, out)
     source = inputs.named(files, input_style.style(files), options.names(columns))
     settings["const"] = bindings(settings["const"], "const")
     settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
@@ -118,46 +118,32 @@ def command(
     views = solver_options.latex(result, out.precision, settings["trace"])
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
-        views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
+        views, out = {out.style: partial(_drawn, result, out.style, out)}, out._replace(quiet=False)
     solver_options.emit(out, result, views)
-    if drawn_as == "table":
-        from autodiff_cli.plotting import fitted
-
-        out.write("\n" + fitted.on_terminal(_shown(result), out.color))
-    elif picture is not None and drawn_as is not None:
+    if picture == "-":
+        out.write(_drawn(result, "table", out))
+    elif picture is not None:
         from autodiff_cli.data.output import write
 
-        drawn = _drawn(result, drawn_as, out.precision)
+        drawn = _drawn(result, options.style_of(picture, _PICTURES), out)
         write(picture, drawn.encode() if isinstance(drawn, str) else drawn)
 
 
-def _drawn_as(target: str, out: Output) -> str:
-    """Return the format of a plot: that of a picture, ``html``, or ``table`` for the terminal.
-
-    Raises:
-        UsageError: if the name of the file does not determine a format, or the output is not for a terminal.
-    """
-    from autodiff_cli.errors import UsageError
-
+def _check_picture(target: str, out: Output) -> None:
+    """Raise an error if the name of a picture does not determine a format, or the output is not for a terminal."""
     if target != "-":
-        return options.style_of(target, _PICTURES)
-    if out.quiet or out.style != "table" or out.path is not None:
-        raise UsageError("--plot - draws on the terminal, after the tables", hint="name a file: --plot fit.svg")
-    return "table"
+        options.style_of(target, _PICTURES)
+    elif out.quiet or out.style != "table" or out.path is not None:
+        raise click.UsageError("--plot - draws on the terminal, after the tables\n  hint: name a file: --plot fit.svg")
 
 
-def _shown(result: Fit) -> FittedPlot:
+def _drawn(result: Fit, style: str, out: Output) -> str | bytes:
+    """Return the contents of a picture file or a page of a fit, or with the style ``table`` a plot for the terminal."""
+    from autodiff_cli.plotting import fitted
     from autodiff_cli.solvers.fitting.inference import drawing
 
-    return drawing(result)
-
-
-def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
-    """Return the contents of a picture file or a page of a fit."""
     if style == "html":
         from autodiff_cli.lesson.plot import fit_to_html
 
-        return fit_to_html(_shown(result), precision)
-    from autodiff_cli.plotting.fitted import picture
-
-    return picture(_shown(result), style)
+        return fit_to_html(drawing(result), out.precision)
+    return "\n" + fitted.on_terminal(drawing(result), out.color) if style == "table" else fitted.picture(drawing(result), style)

@@ -198,13 +198,9 @@ def _loss(text: str | None) -> Loss:
     if name not in LOSSES:
         raise UsageError(f"unknown loss '{name}'", hint=suggestion(name, LOSSES) or f"use {listed(LOSSES[1:], 'or')}")
     value = float(constant(scale, "loss")) if colon else 1.0
-    if not value > 0 or not np.isfinite(value):
-        raise UsageError(
-            f"the scale of {setting('loss')} must be positive, not {scale}", hint=f"write {setting('loss', f'{name}:1.5')}"
-        )
-    if not 1 / _LARGEST_SCALE <= value <= _LARGEST_SCALE:
-        message = f"the scale {scale} of {setting('loss')} is outside 1e-100 to 1e100, where its square can overflow"
-        raise UsageError(message, hint="use a scale near the size of usual residuals")
+    if not 1 / _LARGEST_SCALE <= value <= _LARGEST_SCALE:  # the square of others may overflow
+        message = f"the scale {scale} of {setting('loss')} is outside 1e-100 to 1e100"
+        raise UsageError(message, hint=f"write {setting('loss', f'{name}:1.5')}")
     return Loss(name, value)
 
 

@@ -119,7 +119,10 @@ class Fit(Solution):
         return result
 
     def answer(self) -> Record:
-        result: Record = {
+        profile = {name: list(ends) for name, ends in self.profiles.items()}
+        prediction = None if self.prediction is None else self.prediction.records()
+        extra = {"profile": profile or None, "derived": self.derived or None, "prediction": prediction, "trace": self.trace}
+        return {
             "parameters": self.parameters,
             "covariance": self.covariance,
             "correlation": self.correlation,
@@ -133,13 +136,8 @@ class Fit(Solution):
             "condition": self.optimality.condition,
             "curvature": None if self.curvature is None else {**self.curvature._asdict(), "linear": self.curvature.linear},
             "outliers": self.outliers,
-            **({"profile": {name: list(ends) for name, ends in self.profiles.items()}} if self.profiles else {}),
-            **({"derived": self.derived} if self.derived else {}),
-            **({"prediction": self.prediction.records()} if self.prediction is not None else {}),
+            **{key: value for key, value in extra.items() if value is not None},
         }
-        if self.trace is not None:
-            result["trace"] = self.trace
-        return result
 
     def numbers(self) -> list[Named]:
         if not self.converged:
@@ -154,23 +152,19 @@ class Fit(Solution):
             return self.prediction.records()
         if self.trace is not None:
             return self.trace
+        estimates = {**self.parameters, **{one["expression"]: one for one in self.derived}}
         return [
             {
                 "name": name,
                 "value": record["value"],
                 "std_error": record["std_error"],
-                "low": None if record["interval"] is None else record["interval"][0],
-                "high": None if record["interval"] is None else record["interval"][1],
-                "start": record["start"],
-                "fixed": record["fixed"],
-                "at_bound": record["at_bound"],
+                **dict(zip(("low", "high"), record["interval"] or (None, None), strict=True)),
+                "start": record.get("start"),
+                "fixed": record.get("fixed", False),
+                "at_bound": record.get("at_bound"),
             }
-            for name, record in [*self.parameters.items(), *((one["expression"], _no_start(one)) for one in self.derived)]
+            for name, record in estimates.items()
         ]
-
-
-def _no_start(derived: Record) -> Record:
-    return {**derived, "start": None, "fixed": False, "at_bound": None}
 
 
 def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:

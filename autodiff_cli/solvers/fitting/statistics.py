@@ -246,11 +246,8 @@ def precise_residuals(problem: FitProblem, point: Vector) -> Vector:
     fixed |= {name: precise(arithmetic, np.array(value)) for name, value in zip(model.parameters, point, strict=True)}
     result = np.empty(model.rows)
     for row in range(model.rows):
-        data = {}
-        for name, column in model.columns.items():
-            cell = np.empty((), object)
-            cell[()] = arithmetic.mp.mpf(repr(float(column[row])))
-            data[name] = precise(arithmetic, cell)
+        cells = {name: arithmetic.mp.mpf(repr(float(column[row]))) for name, column in model.columns.items()}
+        data = {name: precise(arithmetic, np.array(cell, object)) for name, cell in cells.items()}
         try:
             output = PreciseEvaluator(model.source, model.tree, arithmetic, {**fixed, **data}).output()
             result[row] = float(numbers(output)[0])

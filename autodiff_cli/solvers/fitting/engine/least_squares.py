@@ -119,7 +119,7 @@ class SumOfSquares:
         return total
 
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield the results of the model times the scale of each row, for ranges of rows or all rows of a batch; see ``Model.blocks``."""
+        """Yield the results of the model times the scale of each row, for ranges of rows, or for all rows of a batch."""
         self.evaluations += 1
         point, along = (
             None if each is None else each[0] if self._single else np.repeat(each.T, self.sizes, axis=1) for each in (p, direction)

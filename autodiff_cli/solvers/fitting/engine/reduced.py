@@ -10,7 +10,7 @@ applications" (2003); Boggs, Byrd and Schnabel, "A stable and efficient algorith
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, SINGULAR, Box, Minimizer
-from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle, upper_solve
+from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle
 from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:
@@ -118,12 +118,7 @@ class Reduced(SumOfSquares):
         return split(triangle([below.reshape(-1, below.shape[2])], below.shape[2])[None], self.value(p))
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
-        parts = self.eliminated(p)
-        k = parts.own.shape[1]
-        own = -_solve(upper_solve, parts.own, np.einsum("bks,s->bk", parts.across, direction[0]))
-        sums = self._all.along(_joined(self.own(p), p), _joined(own, direction))
-        half = _solve(lower_solve, np.swapaxes(parts.own, 1, 2), sums[:, :k])
-        return np.asarray(sums[:, k:].sum(0) - np.einsum("bks,bk->s", parts.across, half))[None]
+        return np.zeros_like(p)  # the steps of the shared parameters are not accelerated
 
     def quadratic(self, p: Matrix) -> Quadratic:
         own = self.own(p)
@@ -222,10 +217,3 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
 
 def _joined(own: Matrix, shared: Matrix) -> Matrix:
     return np.hstack([own, np.tile(shared, (len(own), 1))])
-
-
-def _solve(method: Callable[[Stack, Matrix], Matrix], matrices: Stack, right: Matrix) -> Matrix:
-    """Return the solutions of triangular systems; a singular one has the solution 0."""
-    singular = ~(np.abs(np.einsum("bii->bi", matrices)) > 0).all(1)
-    safe = np.where(singular[:, None, None], np.eye(matrices.shape[1]), matrices)
-    return method(safe, np.where(singular[:, None], 0.0, right))
