@@ -106,43 +106,31 @@ def _sides(problem: FitProblem, name: str) -> tuple[Syntax, Syntax, list[str]]:
     return equation.left, equation.right, [*free_names(problem.statements.program(equation.right), known, problem.data.columns)]
 
 
-def is_range(text: str) -> bool:
-    """Return whether a text is a range such as ``x=0:10``, and not the name of a file."""
-    name, equals, rest = text.partition("=")
-    return bool(equals) and name.strip().isidentifier() and ":" in rest
-
-
 def _rows(problem: FitProblem, where: Data, needed: list[str]) -> Dataset:
     """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
-    if isinstance(where, str) and is_range(where):
-        (each,) = ranges([where], "predict")
+    name, equals, ends = where.partition("=") if isinstance(where, str) else ("", "", "")
+    if equals and name.strip().isidentifier() and ":" in ends:  # a range, and not the name of a file
+        (each,) = ranges([f"{name}={ends}"], "predict")
         if needed != [each.name]:
             raise UsageError(
                 f"{setting('predict')} gives a range of '{each.name}', but the right side of the model needs "
                 f"{listed(map(repr, needed)) if needed else 'no column'}",
                 hint=f"name a file with the columns: {setting('predict', 'FILE')}",
             )
-        points = np.linspace(each.low, each.high, each.samples or SAMPLES)
-        return Dataset({each.name: points}, [("row", range(1, len(points) + 1))])
+        where = {each.name: np.linspace(each.low, each.high, each.samples or SAMPLES)}
+    spread = [] if problem.spread is None else free_names(parse(problem.spread))
     with closing(Source(where)) as source:
-        wanted = dict.fromkeys(needed)
-        if problem.spread is not None:
-            wanted.update(dict.fromkeys(name for name in free_names(parse(problem.spread)) if name in source.names))
-        return source.read({name: name for name in wanted}, "stop")
+        return source.read({name: name for name in (*needed, *spread) if name in needed or name in source.names}, "stop")
 
 
 def _noise(fit: Fit, rows: Dataset) -> Vector | None:
     """Return the standard deviation of one observation in each row; ``None`` if it is not known."""
-    problem = fit.problem
-    s = fit.noise
-    if s is None:
+    problem, s = fit.problem, fit.noise
+    if s is None or problem.spread is None:
+        return None if s is None else np.full(rows.rows, s)
+    if {*free_names(parse(problem.spread), problem.constants)} - rows.columns.keys():
         return None
-    if problem.spread is None:
-        return np.full(rows.rows, s)
-    if set(free_names(parse(problem.spread), problem.constants)) - rows.columns.keys():
-        return None
-    result: Vector = s / scale_of(problem.spread, problem.absolute, rows, problem.constants)
-    return result
+    return np.asarray(s / scale_of(problem.spread, problem.absolute, rows, problem.constants))
 
 
 CURVE_SAMPLES = 401
