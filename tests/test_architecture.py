@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1580,
     "root": 1740,
     "script": 1610,
-    "solvers": 12120,
+    "solvers": 11996,
     "symbolic": 2130,
     "utils": 300,
 }
