@@ -112,15 +112,16 @@ class _Explainer:
             result.hessian = {a: {b: np.zeros(x + y, dtype) for b, (y, dtype) in shapes.items()} for a, (x, _) in shapes.items()}
         if not evaluation.differentiable or not self.leaves:
             return result
-        recorded = self.recorded() if order == 2 else {}
-        visits: list[Visit] = []
-        with observing(visits.append):
-            output.backward(evaluation.gradient, retain_graph=True)
-        result.grad = {n: self.zeros[n] if leaf.grad is None else leaf.grad._data for n, leaf in self.leaves.items()}
+        if order == 2:
+            self.check_elements()
+        visits, gradients = self.differentiated(output, evaluation.gradient, create_graph=order == 2)
+        result.grad = {n: gradient._data for n, gradient in gradients.items()}
         ones = np.ones(output.shape, output.dtype)[()]
         start = ones if evaluation.gradient is None else evaluation.gradient._data
         result.sweep = self.followed(Sweep(symbol, start), output, visits, result.grad)
-        result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in recorded.items()]
+        if order == 2:
+            self.learn_meanings(visits)
+            result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in gradients.items()]
         return result
 
     def known(self, text: str) -> bool:
@@ -128,15 +129,20 @@ class _Explainer:
         evaluator = self.evaluation.evaluator
         return text in evaluator.names or text in evaluator.functions or text in self.evaluation.leaves
 
+    def differentiated(
+        self, output: Tensor, start: Tensor | None, create_graph: bool = False
+    ) -> tuple[list[Visit], dict[str, Tensor]]:
+        """Run a backward pass, and return its visits of nodes and the gradient with respect to each variable."""
+        visits: list[Visit] = []
+        leaves = list(self.leaves.values())
+        with observing(visits.append):
+            gradients = grad(output, leaves, start, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        return visits, {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, gradients, strict=True)}
+
     # Order 2: a recorded backward pass, and the backward passes through its operations
 
-    def recorded(self) -> dict[str, Tensor]:
-        """Return the gradient with respect to each variable, recorded so that it can be differentiated again.
-
-        Raises:
-            LimitError: if the gradient has more than ``MOST_SWEEPS`` elements, unless the limits are lifted.
-        """
-        evaluation = self.evaluation
+    def check_elements(self) -> None:
+        """Raise an error if the gradient has more than ``MOST_SWEEPS`` elements, unless the limits are lifted."""
         elements = sum(leaf.numel() for leaf in self.leaves.values())
         if elements > MOST_SWEEPS and not lifted():
             raise LimitError(
@@ -144,18 +150,15 @@ class _Explainer:
                 f"{MOST_SWEEPS}",
                 hint=f"select fewer variables with {setting('wrt')}, or lift the limit with {setting('no_limits')}",
             )
-        visits: list[Visit] = []
-        with observing(visits.append):
-            gradients = grad(
-                evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True
-            )
+
+    def learn_meanings(self, visits: Sequence[Visit]) -> None:
+        """Remember what the recorded operations of a backward pass compute."""
         for visit in visits:
             for i, gradient in enumerate(visit.gradients):
                 if gradient is not None and gradient._edge is not None:
                     self.meanings.setdefault(gradient._edge, self.names.of_edge((visit.node, i)))
             for tensor in (*visit.gradients, *visit.parts):
                 self.names.keep_tensor(tensor)
-        return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, gradients, strict=True)}
 
     def second(self, variable: str, gradient: Tensor, hessian: dict[str, Array]) -> SecondDerivatives:
         """Return the derivatives of one gradient with respect to each variable.
@@ -184,11 +187,8 @@ class _Explainer:
         for element in np.ndindex(*gradient.shape):
             start = np.zeros(gradient.shape, gradient.dtype)
             start[element] = 1
-            visits: list[Visit] = []
-            with observing(visits.append):
-                unit = tensor_on(start[()], None)
-                gradients = grad(gradient, list(self.leaves.values()), unit, retain_graph=True, allow_unused=True)
-            row = {n: self.zeros[n] if g is None else g._data for n, g in zip(self.leaves, gradients, strict=True)}
+            visits, gradients = self.differentiated(gradient, tensor_on(start[()], None))
+            row = {n: each._data for n, each in gradients.items()}
             for other, value in row.items():
                 hessian[other][element] = value
             second.sweeps.append(self.followed(Sweep(symbol, start[()], element), gradient, visits, row))
