@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10875,
     "cli": 4610,
     "code_generation": 1080,
-    "compiler": 3090,
+    "compiler": 3075,
     "data": 6345,
     "derivatives": 1030,
     "evaluation": 3410,
@@ -63,7 +63,7 @@ BUDGETS = {
     "script": 1610,
     "solvers": 11996,
     "symbolic": 2130,
-    "utils": 300,
+    "utils": 285,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {

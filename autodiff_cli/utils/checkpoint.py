@@ -16,19 +16,12 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, CheckpointError
 from autodiff_cli.framework import missing
 from autodiff_cli.ops.generators import get_rng_state, set_rng_state
-from autodiff_cli.utils.recomputation import Properties, Region
+from autodiff_cli.utils.recomputation import Region
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
 
 Step = Callable[[Any], Any]
 """One function of ``checkpoint_sequential``."""
-
-
-def _shape_and_type(tensor: Tensor) -> dict[str, object]:
-    return {"shape": tensor.shape, "dtype": tensor.dtype}
-
-
-_CHECKS: dict[str, Properties | None] = {"default": _shape_and_type, "none": None}
 
 
 @checks(function=FUNCTION)
@@ -61,8 +54,8 @@ def checkpoint(
     for name in ("context_fn", "debug"):
         if kwargs.pop(name, False):
             raise ArgumentError(f"checkpoint: {name} is not supported", hint=f"call checkpoint without {name}")
-    if determinism_check not in _CHECKS:
-        raise ArgumentError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
+    if determinism_check not in ("default", "none"):
+        raise ArgumentError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if not is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
@@ -71,11 +64,8 @@ def checkpoint(
         with _random_state(state):
             function(*inputs, **kwargs)
 
-    region = Region(recompute, args, early_stop, _CHECKS[determinism_check])
-    with region.hooks():
-        result = function(*args, **kwargs)
-    region.end()
-    return result
+    with Region(recompute, args, early_stop, determinism_check == "default").first_call():
+        return function(*args, **kwargs)
 
 
 @contextmanager

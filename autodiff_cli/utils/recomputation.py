@@ -11,18 +11,16 @@ the recomputation of the inner function first recomputes the outer one.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from autodiff_cli.autograd.modes import enable_grad, no_grad
+from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.packing import SavedInput, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import CheckpointError
-
-Properties = Callable[[Tensor], object]
-"""A function that returns the properties of a tensor in which a recomputed tensor must be equal."""
 
 _HINT = "the function must run the same operations when it is called again"
 
@@ -53,36 +51,31 @@ class Region:
         recompute: a function that calls the checkpointed function again, in the state in which it was called first.
         args: the positional arguments.
         early_stop: whether the recomputation stops after the last value that is needed.
-        properties: the properties that are compared; ``None`` to compare only the number of saved tensors.
+        compares: whether the shapes and the types of saved tensors are compared, and not only their number.
     """
 
-    def __init__(
-        self, recompute: Callable[..., object], args: Sequence[object], early_stop: bool, properties: Properties | None
-    ) -> None:
+    def __init__(self, recompute: Callable[..., object], args: Sequence[object], early_stop: bool, compares: bool) -> None:
         self._recompute = recompute
         self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self._early_stop = early_stop
-        self._properties = properties
+        self._compares = compares
         self._slots: list[weakref.ref[Slot]] = []
         self._expected: list[object] = []
         self._done: WeakSet[Any] = WeakSet()
         self._ended = False
         self._lenient = False
 
-    def hooks(self) -> saved_tensors_hooks:
-        """Return the hooks for the first call of the function."""
-        return saved_tensors_hooks(self._pack, self._unpack)
-
-    def end(self) -> None:
-        """Note that the first call of the function has returned."""
+    @contextmanager
+    def first_call(self) -> Iterator[None]:
+        """Return a ``with`` block for the first call of the function."""
+        with saved_tensors_hooks(self._pack, self._unpack):
+            yield
         self._ended = True
 
     def _pack(self, tensor: Tensor) -> Slot:
         slot = Slot()
         self._slots.append(weakref.ref(slot))
-        if self._properties is not None:
-            with no_grad():
-                self._expected.append(self._properties(tensor))
+        self._expected.append(_properties(tensor))
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
@@ -143,19 +136,21 @@ class Region:
                 f"Number of tensors saved during recomputation: {count}.",
                 hint=_HINT,
             )
-        if self._properties is None:
+        if not self._compares:
             return
         different = []
         for i, reference in enumerate(self._slots):
             slot = reference()
             value = None if slot is None else slot.values.get(running)
-            if value is not None and self._properties(value) != self._expected[i]:
-                different.append(
-                    f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {self._properties(value)}"
-                )
+            if value is not None and (found := _properties(value)) != self._expected[i]:
+                different.append(f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {found}")
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
                 "forward pass.\n" + "\n".join(different),
                 hint=_HINT,
             )
+
+
+def _properties(tensor: Tensor) -> dict[str, object]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype}

@@ -169,21 +169,11 @@ def _rounded(x: KernelColumn, decimals: int = 0) -> Any:
     return np.rint(x)
 
 
-def _any(condition: KernelColumn) -> bool:
-    return condition.any()
-
-
-def _is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
-    close = (np.abs(x - y) <= atol + rtol * np.abs(y)) & np.isfinite(y) | (x == y)
-    return close | np.isnan(x) & np.isnan(y) if equal_nan else close
-
-
 _FUNCTIONS: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     np.where: _where,
     np.clip: _clip,
     np.round: _rounded,
-    np.any: _any,
-    np.isclose: _is_close,
+    np.any: lambda condition: condition.any(),
     np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, KernelColumn) else one for one in given]),
     np.ndim: lambda _: 1,
     np.copy: lambda x: x,

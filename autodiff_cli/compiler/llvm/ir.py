@@ -101,10 +101,6 @@ class Value(NamedTuple):
     def __lshift__(self, other: Value | int) -> Value:
         return self._with("shl", other)
 
-    def __rshift__(self, other: Value | int) -> Value:
-        """Shift right; the sign is kept."""
-        return self._with("ashr", other)
-
     def unsigned_shift(self, count: int) -> Value:
         """Shift right without a sign."""
         return self._with("lshr", count)
