@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import input_options, options, solver_options
+from autodiff_cli.cli import input_options, options, row_options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 
@@ -94,10 +93,7 @@ def command(
     from autodiff_cli.solvers.fitting.fit import fit
     from autodiff_cli.solvers.fitting.groups import GroupFit
 
-    if os.path.isfile(expr) and files:
-        raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
-    if expr == "-" and (not files or "-" in files):
-        raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
+    row_options.check_order(expr, files)
     by = settings["by"]
     if by is not None and (picture is not None or out.style in _PICTURES):
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")

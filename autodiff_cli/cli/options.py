@@ -1,4 +1,4 @@
-"""The options that several commands share; those of all commands are in ``parsing``.
+"""The options that several commands share; ``parsing`` has their order in help texts.
 
 A command receives each group of options as one argument: the expression and its values as ``PointOptions``, and the output options
 as ``Output``.

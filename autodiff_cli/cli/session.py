@@ -211,8 +211,7 @@ class Session:
     def _describe(self, name: str) -> bool:
         """Print the descriptions of everything with a name; return whether there is something."""
         from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-        from autodiff_cli.report.function_tables import tables
-        from autodiff_cli.report.functions import FunctionList
+        from autodiff_cli.report.functions import FunctionList, tables
 
         last = name.rpartition(".")[2].removeprefix(":")
         texts = [f"{name}: {text}" for text in self._texts(name, last)]

@@ -1,4 +1,4 @@
-"""The result of the command ``functions``."""
+"""The result of the command ``functions``, and its tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.command_result import CommandResult, Record
+from autodiff_cli.report.styled_text import Text
+from autodiff_cli.report.table import Column, Renderable, Table, title
 
 
 def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo]:
@@ -32,7 +34,7 @@ class FunctionList(CommandResult):
     """
 
     command = "functions"
-    tables = "autodiff_cli.report.function_tables:tables"
+    tables = "autodiff_cli.report.functions:tables"
 
     def __init__(self, functions: Sequence[FunctionInfo], one: bool = False) -> None:
         self.functions = [function.to_dict() for function in functions]
@@ -49,3 +51,39 @@ class FunctionList(CommandResult):
 
     def records(self) -> list[Record]:
         return [{**function, "aliases": " ".join(function["aliases"])} for function in self.functions]
+
+
+_LABELS = (
+    ("signature", "signature"),
+    ("description", "summary"),
+    ("also", "aliases"),
+    ("derivative", "derivative"),
+    ("domain", "domain"),
+    ("differentiable where", "smooth"),
+    ("at kinks", "convention"),
+)
+
+_WIDEST = 120
+"""The maximum width of a table of descriptions."""
+
+
+def tables(result: FunctionList, _: int) -> list[Renderable]:
+    """Return one table of functions for each subject, or the complete description of a single function."""
+    if result.one:
+        return [_card(result.functions[0])]
+    parts: list[Renderable] = []
+    for section in dict.fromkeys(function["section"] for function in result.functions):
+        rows = [
+            (Text(function["signature"], "bold green"), function["summary"], Text(function["derivative"], "cyan"))
+            for function in result.functions
+            if function["section"] == section
+        ]
+        parts += [title(section), Table(["function", "description", "derivative"], rows, most=_WIDEST)]
+    return parts
+
+
+def _card(function: Record) -> Table:
+    texts = [(label, key, ", ".join(function[key]) if key == "aliases" else function[key]) for label, key in _LABELS]
+    styles = {"signature": "bold green", "derivative": "cyan"}
+    rows = [(label, Text(text, styles.get(key, ""))) for label, key, text in texts if text]
+    return Table([Column("", style="dim"), ""], rows, most=_WIDEST, has_header=False)
