@@ -48,7 +48,7 @@ BUDGETS = {
     "evaluation": 3410,
     "explanation": 2150,
     "gradient_checking": 880,
-    "graph_drawing": 1905,
+    "graph_drawing": 1900,
     "language": 1450,
     "lesson": 2000,
     "nn": 530,

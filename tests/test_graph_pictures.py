@@ -23,7 +23,7 @@ from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.graph_drawing import dot
 from autodiff_cli.graph_drawing.dot import run_graphviz, to_dot
 from autodiff_cli.graph_drawing.forward import graph_of_text
-from autodiff_cli.graph_drawing.labels import flow, width
+from autodiff_cli.graph_drawing.labels import flow
 from autodiff_cli.graph_drawing.layers import Layers, layers_of
 from autodiff_cli.graph_drawing.layout import relaxed
 from autodiff_cli.graph_drawing.mermaid import to_mermaid
@@ -31,6 +31,7 @@ from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import smooth, spread
 from autodiff_cli.graph_drawing.svg import to_svg
 from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
+from autodiff_cli.report.styled_text import columns
 from tests.drawn import dressed, faults, random_graph, read, sampled
 from tests.fuzz import layout as fuzz
 from tests.shell import ROOT, run
@@ -135,7 +136,7 @@ def test_texts_fit_into_their_boxes(i: int) -> None:
         for line in group.findall("{http://www.w3.org/2000/svg}text"):
             assert line.text
             size = 13 if line.attrib["class"] == "title" else 11.5
-            half = width(line.text) * size * 0.61 / 2  # the widest of the fonts that are asked for
+            half = columns(line.text) * size * 0.61 / 2  # the widest of the fonts that are asked for
             assert x < float(line.attrib["x"]) - half
             assert float(line.attrib["x"]) + half < x + w
             assert y + size * 0.7 < float(line.attrib["y"]) < y + h - size * 0.2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,11 +42,6 @@ def brief(value: Value | None, precision: int) -> str:
 def fitted(text: str, most: int = WIDEST) -> str:
     """Return a text with its control characters made visible; the middle of a long text is omitted."""
     return shortened(visible(text), most, "...")
-
-
-def width(text: str) -> int:
-    """Return the width of a text in columns of a monospaced font."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def literal(node: GraphNode) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from autodiff_cli.errors import LimitError, setting
-from autodiff_cli.graph_drawing.labels import LONGEST_TIP, LabelLine, fitted, flow, lines, printable, width
+from autodiff_cli.graph_drawing.labels import LONGEST_TIP, LabelLine, fitted, flow, lines, printable
 from autodiff_cli.graph_drawing.layout import Layout, place
 from autodiff_cli.graph_drawing.model import LONGEST, Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import Point
 from autodiff_cli.graph_drawing.theme import DARK, LIGHT, GraphTheme
+from autodiff_cli.report.styled_text import columns
 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
@@ -78,7 +79,7 @@ def _drawn(
 
 
 def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
-    longest = max(width(line.text) * _font_size(line) for line in label) * _CHARACTER
+    longest = max(columns(line.text) * _font_size(line) for line in label) * _CHARACTER
     round_ends = 8.0 if node.kind == "variable" else _INSET if node.kind == "output" else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
     high = len(label) * _LINE + 2 * (_PAD_Y + (_INSET if node.kind == "output" else 0))
