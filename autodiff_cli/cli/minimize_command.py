@@ -21,8 +21,6 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 )
 @click.option("--maximize", is_flag=True, help="Find a maximum.")
 @click.option("--sensitivity", metavar="a,b", help="Constants of --const with respect to which the solution is differentiated.")
-@click.option("--stationary", is_flag=True, help="Find a stationary point, which may be a saddle point or a maximum.")
-@solver_options.max_steps(1_000)
 @solver_options.trace
 @options.no_limits
 @options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula", files=("formula file",))

@@ -12,7 +12,7 @@ _SECTIONS = {
     "Uncertainty": "u dof corr cov level monte_carlo seed",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile picture
-        stationary sensitivity max_steps trace thread_count""",
+        sensitivity trace thread_count""",
     "Input": "lets where python columns input_format delimiter decimal comment skip_lines na_values on_error",
     "Totals": "sum mean groups",
     "Picture": "depth y_range log levels steps theme",

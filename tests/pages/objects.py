@@ -29,7 +29,7 @@ EXAMPLES = {
     "graph": 'autodiff graph "3*x" --at x=2 --json',
     "map": 'autodiff map "x*y" data.csv --json',
     "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --monte-carlo 1e4 --json',
-    "minimize": 'autodiff minimize "x**2 - y**2 + a*y" --at x=1,y=3 --const a=2 --sensitivity a --stationary --json',
+    "minimize": 'autodiff minimize "(x*y - a)**2" --at x=2,y=3 --const a=2 --sensitivity a --json',
     "root": 'autodiff root "x**2 = a" --over x=-2:2 --all --const a=2 --sensitivity a --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }

@@ -284,17 +284,26 @@ def _kind(
         return "unknown", direction
     values, vectors = np.linalg.eigh(curvatures)
     direction[inner] = basis @ vectors[:, 0] / scale[inner]
-    error = 32 * EPS * len(values)
-    if values[0] < -error:
-        return ("negative" if values[-1] < -error else "indefinite"), direction
-    if values[0] <= error:
-        return "semidefinite", direction
+    kind = definiteness(values, 32 * EPS * len(values))
+    if kind != "positive":
+        return kind, direction
     for sign in (-2, 2):
         moved = problem.hessian(x + sign * step, multipliers) / np.outer(scale, scale)
         change = basis.T @ moved[np.ix_(inner, inner)] @ basis - curvatures
         if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * values[0]:
             return "semidefinite", direction
     return "positive", direction
+
+
+def definiteness(eigenvalues: Vector, error: float) -> str:
+    """Return the definiteness of a matrix, see ``Certificate.curvature``, from its eigenvalues and their error."""
+    if np.isnan(eigenvalues).any():
+        return "unknown"
+    if eigenvalues[0] > error:
+        return "positive"
+    if eigenvalues[0] >= -error:
+        return "semidefinite"
+    return "negative" if eigenvalues[-1] < -error else "indefinite"
 
 
 def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -> Vector:
@@ -322,7 +331,7 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         scale = np.maximum(scale, 1e-5 * np.max(scale))
         sizes = np.maximum(np.linalg.norm(jacobian / scale, axis=1), 1e-300)
         reduced = (gradient - jacobian.T @ multipliers) / scale
-        normal = (jacobian / scale / sizes[:, None])[np.ix_(rows, free)]
+        normal = jacobian / scale / sizes[:, None]
         residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm((c / sizes)[rows])))
         if residual >= best * 0.9:
             if normal_only is kept:
@@ -333,15 +342,11 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         best, kept = residual, x
         if residual == 0:
             break
-        scaled = (hessian / np.outer(scale, scale))[np.ix_(free, free)]
+        scaled = hessian / np.outer(scale, scale)
         step = np.zeros(len(x))
-        down = np.linalg.lstsq(normal, -(c / sizes)[rows], rcond=None)[0] if rows.any() else np.zeros(int(free.sum()))
-        step[free] = down
-        normal_only = np.clip(x + step / scale, problem.low, problem.high) if rows.any() else x
-        basis = _tangents(normal)
-        if basis.size:
-            right = -(basis.T @ (reduced[free] + scaled @ down))
-            down = down + basis @ np.linalg.lstsq(basis.T @ scaled @ basis, right, rcond=EPS * len(basis))[0]
-        step[free] = down
+        if rows.any():
+            step[free] = np.linalg.lstsq(normal[np.ix_(rows, free)], -(c / sizes)[rows], rcond=None)[0]
+        normal_only = np.clip(x + step / scale, problem.low, problem.high)
+        step += _newton(scaled, normal, reduced + scaled @ step, active)
         x = np.clip(x + step / scale, problem.low, problem.high)
     return kept

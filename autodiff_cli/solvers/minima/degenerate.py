@@ -54,7 +54,7 @@ def probe(problem: MinimumProblem, found: Certificate, typical: Vector) -> Probe
     nothing = np.zeros(len(x))
     order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
     order = order if order % 2 == 0 and sign > 0 else 0
-    scaled = problem.hessian(x, np.zeros(len(problem.constraints))) * np.outer(size, size)
+    scaled = problem.hessian(x) * np.outer(size, size)
     if not np.isfinite(scaled).all():
         return Probe(None, False, order, nothing)
     values, vectors = np.linalg.eigh(scaled)
@@ -89,7 +89,7 @@ def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
     """
     from autodiff_cli.precise.reference import Reference, in_time
 
-    hessian = np.abs(problem.hessian(x, np.zeros(len(problem.constraints))))
+    hessian = np.abs(problem.hessian(x))
     slopes = problem.system.slopes
     if slopes is not None:
         hidden = [not one.low == one.high == 0 for one in slopes(x, x)[: len(x)]]
@@ -128,9 +128,8 @@ def is_curved(problem: MinimumProblem, x: Vector) -> bool:
 def _settled(problem: MinimumProblem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:
     """Return a point that is moved along the null space and then minimized across it, because a valley may be curved."""
     point = np.clip(x + moved, problem.low, problem.high)
-    none = np.zeros(len(problem.constraints))
     for _ in range(4 if across.size else 0):
-        gradient, hessian = problem.slopes(point)[0] * size, problem.hessian(point, none) * np.outer(size, size)
+        gradient, hessian = problem.slopes(point)[0] * size, problem.hessian(point) * np.outer(size, size)
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             break
         step = np.linalg.lstsq(across.T @ hessian @ across, -(across.T @ gradient), rcond=None)[0]
@@ -282,7 +281,7 @@ def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.rando
         along = np.vstack([rows[~across], directions[len(across) :]])
         # The directions contain errors, so the slope along them is that of the combination of gradients without a slope across.
         slope, _ = _shortest(problem, x, size, _NEAREST, random)
-        hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x)), np.zeros(0)) * np.outer(size, size)
+        hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x))) * np.outer(size, size)
         if slope is None or not len(along) or not np.isfinite(hessian).all():
             return x
         step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ slope), rcond=1e-12)[0]

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask, Matrix, Vector
+    from autodiff_cli.arrays import Mask, Vector
 
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
-    from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.multipliers import Augmented
-    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
@@ -66,7 +63,7 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def descend(
-    function: Objective | Augmented,
+    function: Augmented,
     x: Vector,
     most: int,
     tolerance: float = 0.0,
@@ -93,7 +90,7 @@ def descend(
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Objective | Augmented, x: Vector, report: Report | None, typical: Vector) -> None:
+    def __init__(self, function: Augmented, x: Vector, report: Report | None, typical: Vector) -> None:
         self.function = function
         self.report = report
         self.low, self.high = function.low, function.high
@@ -270,37 +267,3 @@ class _Descender:
 
     def _norm(self) -> float:
         return float(np.linalg.norm(projected(self.x, self.gradient, self.low, self.high)))
-
-
-class Objective:
-    """The objective of a problem as a function between bounds."""
-
-    def __init__(self, problem: MinimumProblem) -> None:
-        self.problem, self.low, self.high = problem, problem.low, problem.high
-        self._none = np.zeros(len(problem.constraints))
-
-    def value(self, x: Vector) -> float:
-        return self.problem.values(x)[0]
-
-    def gradient(self, x: Vector) -> Vector:
-        return self.problem.slopes(x)[0]
-
-    def hessian(self, x: Vector) -> Matrix:
-        return self.problem.hessian(x, self._none)
-
-    def product(self, x: Vector, direction: Vector) -> Vector:
-        return self.problem.product(x, direction, self._none)
-
-
-def least_slope(problem: MinimumProblem, x: Vector, most: int) -> tuple[Vector, int]:
-    """Return a point near x at which the norm of the gradient is least, and the number of steps to it."""
-    end = library("scipy.optimize", "minimize").least_squares(
-        lambda x: problem.slopes(x)[0],
-        x,
-        lambda x: problem.hessian(x, np.zeros(0)),
-        bounds=(problem.low, problem.high),
-        x_scale="jac",
-        max_nfev=most,
-        **{"xtol": 3e-16, "ftol": None, "gtol": None},
-    )
-    return np.clip(end.x, problem.low, problem.high), int(end.nfev) - 1

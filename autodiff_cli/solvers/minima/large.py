@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.minima.certificate import Active, Certificate
+from autodiff_cli.solvers.minima.certificate import Active, Certificate, definiteness
 from autodiff_cli.solvers.minima.descent import Descent, descend, outward, projected
 from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Vector
-    from autodiff_cli.solvers.minima.descent import Objective, Report
+    from autodiff_cli.solvers.minima.descent import Report
+    from autodiff_cli.solvers.minima.multipliers import Augmented
     from autodiff_cli.solvers.minima.problem import MinimumProblem
     from autodiff_cli.solvers.minima.steps import Product
 
@@ -22,7 +23,7 @@ _TRIALS = 3
 _MOST_RESTARTS = 100
 
 
-def descend_large(function: Objective, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
+def descend_large(function: Augmented, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
     """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients.
 
     The arguments and the result are those of ``descend``.
@@ -50,13 +51,12 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
         x: the point.
         typical: the size of each variable.
     """
-    none = np.zeros(0)
     gradient = problem.slopes(x)[0]
     fixed = outward(x, gradient, problem.low, problem.high)
     free = ~fixed
 
     def product(direction: Vector) -> Vector:
-        return np.where(free, problem.product(x, np.where(free, direction, 0.0), none), 0.0)
+        return np.where(free, problem.product(x, np.where(free, direction, 0.0)), 0.0)
 
     slope = projected(x, gradient, problem.low, problem.high)
     step = conjugate_step(product, slope, np.inf, 1e-6)
@@ -67,21 +67,10 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
     stationary = bool((np.abs(slope) <= rounding).all()) or small
     ends, vector = _extremes(product, free)
     error = 1e-6 * float(np.max(np.abs(ends)))
-    kind = _definiteness(ends, error)
+    kind = definiteness(ends, error)
     value = problem.values(x)[0]
     active = Active(np.zeros(0, bool), fixed)
-    return Certificate(x, value, none, gradient, active, 0.0, stationary, True, ends, error, kind, vector)
-
-
-def _definiteness(ends: Vector, error: float) -> str:
-    """Return the kind of curvature from the lowest and the highest eigenvalue."""
-    if np.isnan(ends).any():
-        return "unknown"
-    if ends[0] > error:
-        return "positive"
-    if ends[0] >= -error:
-        return "semidefinite"
-    return "negative" if ends[1] < -error else "indefinite"
+    return Certificate(x, value, np.zeros(0), gradient, active, 0.0, stationary, True, ends, error, kind, vector)
 
 
 def _extremes(product: Product, free: Mask) -> tuple[Vector, Vector]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli import limits
 from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
-from autodiff_cli.solvers.equations import names_in
 from autodiff_cli.solvers.minima.descent import DENSE
-from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start, no_variables
+from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start
 from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.solvers.system import System
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _MOST_NAMED = 5
-MOST_STEPS = 1_000
-"""The default of the largest number of trial steps."""
 MOST_SECONDS = 4.0
-"""The time for the evaluations of so many trial steps."""
+"""The time for the evaluations of a search of up to ``DENSE`` variables."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -112,7 +110,6 @@ def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
     bounds=VALUES_OR_TEXTS,
     subject=NAMES,
     sensitivity=NAMES,
-    max_steps=COUNT,
 )
 def minimize(
     expression: str,
@@ -123,8 +120,6 @@ def minimize(
     subject: str | Sequence[str] = (),
     maximize: bool = False,
     sensitivity: Sequence[str] = (),
-    stationary: bool = False,
-    max_steps: int = MOST_STEPS,
     trace: bool = False,
 ) -> Minimum:
     """Find a local minimum of an expression, and verify it.
@@ -137,8 +132,6 @@ def minimize(
         subject: the constraints: texts with ``==``, ``<=`` or ``>=``, such as ``x + y == 1``.
         maximize: whether to find a maximum.
         sensitivity: the constants with respect to which the solution is differentiated.
-        stationary: whether to stop at a saddle point.
-        max_steps: the largest number of trial steps.
         trace: whether to record every step.
 
     Returns:
@@ -149,21 +142,12 @@ def minimize(
         AutodiffError: if a text is invalid.
     """
     subject = [subject] if isinstance(subject, str) else list(subject)
-    if max_steps < 1:
-        raise UsageError(f"{setting('max_steps')} must be at least 1, not {max_steps}", hint="leave it out for the default")
-    whole = MinimumProblem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
-    used = names_in(*whole.system.programs)
-    idle = [name for name in whole.system.names if name not in used]
-    problem = whole
-    if idle:
-        kept = {name: value for name, value in at.items() if name not in idle}
-        ends = {name: ends for name, ends in intervals(bounds, "bounds").items() if name not in idle}
-        problem = MinimumProblem(expression, kept, const, subject, ends, maximize)
-    if not problem.size:
-        raise no_variables()
-    unread = [name for name in (const or {}) if name not in used]
-    notes = [note("unused", f"'{name}' does not occur in the expression") for name in [*idle, *unread]]
-    check(sensitivity, const or {})
+    problem = MinimumProblem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
+    notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
+    check_names(sensitivity, const or {}, "sensitivity", "constant")
+    for name in sensitivity:
+        if np.ndim((const or {})[name]):
+            raise UsageError(f"{setting('sensitivity')} needs a number, but '{name}' is an array", hint="name scalar constants")
     check_start(problem)
     moved = [
         label for label, one, two in zip(problem.system.labels, problem.start, problem.system.start, strict=True) if one != two
@@ -171,14 +155,12 @@ def minimize(
     if moved:
         message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
         notes.append(note("bounds", message))
-    if problem.size <= DENSE:
-        problem.seconds = MOST_SECONDS * max(1.0, max_steps / MOST_STEPS)
-    search = Search(problem, stationary, max_steps)
+    if problem.size <= DENSE and not limits.lifted():
+        problem.seconds = MOST_SECONDS
+    search = Search(problem)
     search.run()
     point = search.x
-    unchanged = {name: value for name, value in whole.system.named(whole.system.start).items() if name in idle}
-    solution = {**problem.system.named(point), **unchanged}
-    direction = search.direction is not None and search.direction.any()
+    direction = search.direction if search.direction is not None and search.direction.any() else None
     result = Minimum(
         expression=expression,
         converged=search.converged,
@@ -188,14 +170,14 @@ def minimize(
         steps=search.steps,
         evaluations=problem.system.evaluations,
         notes=notes,
-        solution={name: solution[name] for name in whole.system.names},
-        start={**problem.system.named(problem.system.start), **unchanged},
+        solution=problem.named(point),
+        start=problem.named(problem.system.start),
         at_bound=_at_bound(problem, point),
         value=problem.sign * problem.values(point)[0],
         gradient_norm=search.gradient_norm,
         eigenvalues=search.eigenvalues,
         multipliers=_multipliers(problem, search.certificate),
-        direction=problem.system.named(search.direction) if search.direction is not None and direction else {},
+        direction={} if direction is None else problem.system.named(direction),
         sentence=search.sentence,
         trace=search.trace if trace else None,
     )
@@ -226,19 +208,6 @@ def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> di
 
 VALUE = "value"
 """The name of the minimal value among the derivatives."""
-
-
-def check(names: Sequence[str], const: Mapping[str, Value]) -> None:
-    """Raise an error if a name is not a constant that is a number.
-
-    Raises:
-        UnknownName: if a name is not a constant.
-        UsageError: if a constant is an array.
-    """
-    check_names(names, const, "sensitivity", "constant")
-    for name in names:
-        if np.ndim(const[name]):
-            raise UsageError(f"{setting('sensitivity')} needs a number, but '{name}' is an array", hint="name scalar constants")
 
 
 def sensitivities(

@@ -43,16 +43,16 @@ class _Budget:
 
 
 class Augmented:
-    """The augmented Lagrangian f - multipliers @ r + penalty/2 * r @ r with r = c - s, as a function of x and the slacks s.
+    """The augmented Lagrangian factor*f - multipliers @ r + penalty/2 * r @ r with r = c - s, as a function of x and the slacks s.
 
-    With ``feasibility``, only r @ r / 2.
+    Without constraints, it is the objective f; with the factor 0, the violation of the constraints.
     """
 
     def __init__(
-        self, problem: MinimumProblem, scale: Vector, multipliers: Vector, penalty: float, feasibility: bool = False
+        self, problem: MinimumProblem, scale: Vector, multipliers: Vector, penalty: float = 1.0, factor: float = 1.0
     ) -> None:
         self.problem, self.scale, self.multipliers, self.penalty = problem, scale, multipliers, penalty
-        self.weight = 0.0 if feasibility else 1.0
+        self.factor = factor
         self.slack = np.flatnonzero(~problem.equality)
         none = np.zeros(len(self.slack))
         self.low = np.concatenate([problem.low, none])
@@ -75,19 +75,14 @@ class Augmented:
 
     def value(self, z: Vector) -> float:
         x, residual = self.split(z)
-        value = self.problem.values(x)[0] if self.weight else 0.0
+        value = self.problem.values(x)[0] if self.factor else 0.0
         return float(value - self.multipliers @ residual + self.penalty / 2 * (residual @ residual))
 
     def gradient(self, z: Vector) -> Vector:
         x, residual = self.split(z)
         gradient, jacobian = self.problem.slopes(x)
         pull = self._pull(residual)
-        return np.concatenate([self.weight * gradient - jacobian.T @ (pull * self.scale), pull[self.slack]])
-
-    def _lagrangian(self, residual: Vector) -> Vector:
-        weights = self.problem.weights(self._pull(residual) * self.scale)
-        weights[0] *= self.weight
-        return weights
+        return np.concatenate([self.factor * gradient - jacobian.T @ (pull * self.scale), pull[self.slack]])
 
     def _jacobian(self, x: Vector) -> Matrix:
         """Return the Jacobian matrix of the residuals with respect to x and the slacks."""
@@ -100,14 +95,14 @@ class Augmented:
         x, residual = self.split(z)
         jacobian = self._jacobian(x)
         hessian = self.penalty * jacobian.T @ jacobian
-        hessian[: len(x), : len(x)] += self.problem.system.hessian(x, self._lagrangian(residual))
+        hessian[: len(x), : len(x)] += self.problem.hessian(x, self._pull(residual) * self.scale, self.factor)
         return np.asarray(hessian)
 
     def product(self, z: Vector, direction: Vector) -> Vector:
         x, residual = self.split(z)
         jacobian = self._jacobian(x)
         result = self.penalty * jacobian.T @ (jacobian @ direction)
-        result[: len(x)] += self.problem.system.product(x, direction[: len(x)], self._lagrangian(residual))
+        result[: len(x)] += self.problem.product(x, direction[: len(x)], self._pull(residual) * self.scale, self.factor)
         return np.asarray(result)
 
 
@@ -118,16 +113,13 @@ class Unbounded(Exception):
         self.x = x
 
 
-def minimize_constrained(
-    problem: MinimumProblem, most: int, report: Report | None, leaves: bool = True
-) -> tuple[Certificate | None, Vector, int]:
+def minimize_constrained(problem: MinimumProblem, most: int, report: Report | None) -> tuple[Certificate | None, Vector, int]:
     """Find a minimum of a problem with constraints.
 
     Args:
         problem: the problem.
         most: the largest number of trials of each minimization.
         report: the function that receives each accepted step.
-        leaves: whether to go on from a saddle point.
 
     Returns:
         The certificate of the minimum, or ``None``; the last point; and the number of steps.
@@ -148,7 +140,7 @@ def minimize_constrained(
         steps += more
         start = None
         if result is not None and result.is_critical:
-            if result.curvature not in ("negative", "indefinite") or not leaves or factor == _FACTORS[-1]:
+            if result.curvature not in ("negative", "indefinite") or factor == _FACTORS[-1]:
                 return result, x, steps
             start = _beside(problem, result)
             continue
@@ -180,7 +172,7 @@ def _scales(problem: MinimumProblem, x: Vector) -> Vector:
 def _restored(problem: MinimumProblem, x: Vector, budget: _Budget) -> tuple[Vector, int]:
     """Return the nearest point that a minimization of the violation reaches, and the number of its steps."""
     scale = _scales(problem, x)
-    function = Augmented(problem, scale, np.zeros(len(scale)), 1.0, feasibility=True)
+    function = Augmented(problem, scale, np.zeros(len(scale)), factor=0.0)
     done = budget.spent(descend(function, function.with_slacks(x), budget.share))
     return done.x[: problem.size], done.steps
 
@@ -261,7 +253,7 @@ def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typi
         point = refine(problem, x, active)
         if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
             return result
-        if not np.isfinite(problem.hessian(point, np.zeros(len(rows)))).all():
+        if not np.isfinite(problem.hessian(point)).all():
             return result
         result = certify(problem, point, active, typical)
         x = point

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, ShapeError, UsageError, setting
+from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes import notes_on
 from autodiff_cli.solvers.bounds import Interval, check_names
-from autodiff_cli.solvers.equations import Equation, Equations, equations
+from autodiff_cli.solvers.equations import Equation, Equations, equations, names_in
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class MinimumProblem:
         maximize: whether to find a maximum; f is then minus the objective.
 
     Attributes:
-        system: the objective and the constraints as one system.
+        system: the objective and the constraints as one system of the variables that occur in them.
+        unused: the given names that do not occur in the functions.
         constraints: the constraints, one for each element.
         low, high: the bounds, of length n; infinite where a variable has none.
         start: the start, moved into the bounds.
@@ -82,9 +84,15 @@ class MinimumProblem:
         self.sign = -1.0 if maximize else 1.0
         source = "\n".join([expression, *subject])
         known = {*at, *(const or {})}
+        given, constants = given_values(at, const, "float64")
         try:
             objective, parsed = _statements(expression, source, subject, known)
-            self.system = System(source, [objective, *(each.function for each in parsed)], at, const)
+            programs = [objective, *(each.function for each in parsed)]
+            used = names_in(*programs)
+            self.unused = [name for name in (*given, *constants) if name not in used]
+            self._unchanged = {name: np.asarray(given[name], float)[()] for name in given if name not in used}
+            self._names = tuple(given)
+            self.system = System(source, programs, {name: given[name] for name in given if name in used}, constants)
             values = [int(np.prod(shape)) for shape in self.system.result_shapes]
         except AutodiffError as error:
             raise self.local(error) from None
@@ -102,13 +110,15 @@ class MinimumProblem:
         ]
         self._programs = [i for i, size in enumerate(values) for _ in range(size)]
         self.equality = np.array([each.equality for each in self.constraints], bool)
+        check_names(bounds or {}, self._names, "bounds", "variable")
         self._bound(bounds or {})
+        if not self.size:
+            raise UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
         self.seconds = np.inf
         self._last: dict[str, tuple[bytes, Vector]] = {}
 
     def _bound(self, bounds: Mapping[str, Interval]) -> None:
         system = self.system
-        check_names(bounds, system.names, "bounds", "variable")
         ends = {name: bounds.get(name, (-np.inf, np.inf)) for name in system.names}
         self.low = system.flat({name: np.full(system.shapes[name], low) for name, (low, _) in ends.items()})
         self.high = system.flat({name: np.full(system.shapes[name], high) for name, (_, high) in ends.items()})
@@ -125,6 +135,11 @@ class MinimumProblem:
             first, last = first - len(text) - 1, last - len(text) - 1
         error.span, error.source = (first, min(last, len(text))), text
         return error
+
+    def named(self, x: Vector) -> dict[str, Vector]:
+        """Return a point as values by name, with the variables that do not occur in the functions at their starts."""
+        values = {**self._unchanged, **self.system.named(x)}
+        return {name: values[name] for name in self._names}
 
     @property
     def size(self) -> int:
@@ -145,15 +160,15 @@ class MinimumProblem:
         result = self._at("jacobian", x)
         return self.sign * result[0], result[1:]
 
-    def hessian(self, x: Vector, multipliers: Vector) -> Matrix:
-        """Return the Hessian matrix of the Lagrangian f - multipliers @ c."""
+    def hessian(self, x: Vector, multipliers: Vector | None = None, factor: float = 1.0) -> Matrix:
+        """Return the Hessian matrix of the Lagrangian factor*f - multipliers @ c; the multipliers are 0 by default."""
         self._check_time()
-        return self.system.hessian(x, self.weights(multipliers))
+        return self.system.hessian(x, self.weights(multipliers, factor))
 
-    def product(self, x: Vector, direction: Vector, multipliers: Vector) -> Vector:
-        """Return the Hessian matrix of the Lagrangian times a direction."""
+    def product(self, x: Vector, direction: Vector, multipliers: Vector | None = None, factor: float = 1.0) -> Vector:
+        """Return the Hessian matrix of the Lagrangian, see ``hessian``, times a direction."""
         self._check_time()
-        return self.system.product(x, direction, self.weights(multipliers))
+        return self.system.product(x, direction, self.weights(multipliers, factor))
 
     def _at(self, kind: str, x: Vector) -> Vector:
         """Return the values or the Jacobian matrix at a point; the last ones are kept."""
@@ -168,9 +183,9 @@ class MinimumProblem:
         if self.system.seconds > self.seconds:
             raise OutOfTime
 
-    def weights(self, multipliers: Vector) -> Vector:
-        """Return the weights of the functions of the system in the Lagrangian f - multipliers @ c."""
-        return np.concatenate([[self.sign], -multipliers])
+    def weights(self, multipliers: Vector | None, factor: float = 1.0) -> Vector:
+        """Return the weights of the functions of the system in the Lagrangian factor*f - multipliers @ c."""
+        return np.concatenate([[factor * self.sign], np.zeros(len(self.constraints)) if multipliers is None else -multipliers])
 
 
 def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[_Parsed]]:
@@ -226,11 +241,6 @@ def _constraints(found: Equations, one: Equation) -> list[_Parsed]:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-def no_variables() -> UsageError:
-    """Return the error for a problem without variables."""
-    return UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
 
 
 def check_start(problem: MinimumProblem) -> None:

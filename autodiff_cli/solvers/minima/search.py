@@ -11,9 +11,9 @@ from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
-from autodiff_cli.solvers.minima.descent import DENSE, Descent, Objective, descend, least_slope
+from autodiff_cli.solvers.minima.descent import DENSE, Descent, descend
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
-from autodiff_cli.solvers.minima.multipliers import Unbounded, minimize_constrained, solve_active_set
+from autodiff_cli.solvers.minima.multipliers import Augmented, Unbounded, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
+_MOST_STEPS = 1_000
+"""The largest number of trial steps of a descent."""
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""
 _SUBNORMAL = float(np.finfo(float).tiny) / EPS
@@ -36,8 +38,6 @@ class Search:
 
     Args:
         problem: the problem.
-        stationary: whether a saddle point ends the search.
-        most: the largest number of trial steps of a descent.
 
     Attributes:
         x: the last point.
@@ -48,8 +48,8 @@ class Search:
         trace: one record for each step.
     """
 
-    def __init__(self, problem: MinimumProblem, stationary: bool, most: int) -> None:
-        self.problem, self.stationary, self.most = problem, stationary, most
+    def __init__(self, problem: MinimumProblem) -> None:
+        self.problem = problem
         self.x = problem.start
         self.typical = np.abs(self.x)
         self.certificate: Certificate | None = None
@@ -78,10 +78,9 @@ class Search:
         except OutOfTime:
             seconds, self.problem.seconds = self.problem.seconds, np.inf
             self.x, self.certificate, self.steps = self._reached, None, len(self.trace) - 1
-            more = setting("max_steps", str(10 * self.most))
             self._failed(
                 f"not converged after evaluations of {seconds:g} s",
-                f"allow more with {more}, or use another start with {setting('at')}",
+                f"lift the limit with {setting('no_limits')}, or use another start with {setting('at')}",
             )
 
     @property
@@ -137,14 +136,10 @@ class Search:
     # Searches
 
     def _between_bounds(self) -> None:
-        objective = Objective(self.problem)
-        if self.stationary and self.problem.size <= DENSE:
-            self.x, self.steps = least_slope(self.problem, self.x, self.most)
+        objective = Augmented(self.problem, np.zeros(0), np.zeros(0))
+        method = descend_large if self.problem.size > DENSE else descend
         for _ in range(_MOST_ESCAPES):
-            method = descend_large if self.problem.size > DENSE else descend
-            done = Descent(self.x, "stationary", 0, [], 0)
-            if not self.stationary:
-                done = method(objective, self.x, self.most, report=self._report)
+            done = method(objective, self.x, _MOST_STEPS, report=self._report)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
             if done.ending == "unbounded" or self._leaves(done):
@@ -181,14 +176,12 @@ class Search:
             self._flat(result.direction)
             return None
         around = probe(self.problem, result, self.typical)
-        if around.lower is not None and not self.stationary:
+        if around.lower is not None:
             return around.lower
         if result.active.fixed.any():
             self._flat(result.direction)
             return None
-        if around.lower is not None:
-            self._saddle(result)
-        elif around.rises and not around.order and kink_near(self.problem, self.x, self.typical, moves=False) is not None:
+        if around.rises and not around.order and kink_near(self.problem, self.x, self.typical, moves=False) is not None:
             self._kink(done)
         elif around.rises and around.order:
             self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
@@ -221,7 +214,7 @@ class Search:
         if problem.size > DENSE:
             return certify_large(problem, self.x, self.typical)
         none = np.zeros(0, bool)
-        if not np.isfinite(problem.hessian(self.x, np.zeros(0))).all():
+        if not np.isfinite(problem.hessian(self.x)).all():
             return None
         value = problem.values(self.x)[0]
         result = solve_active_set(problem, self.x, none, self.typical)
@@ -233,7 +226,7 @@ class Search:
 
     def _constrained(self) -> None:
         try:
-            result, self.x, self.steps = minimize_constrained(self.problem, self.most, self._report, not self.stationary)
+            result, self.x, self.steps = minimize_constrained(self.problem, _MOST_STEPS, self._report)
         except Unbounded as error:
             self.x = error.x
             self._unbounded()
@@ -254,7 +247,6 @@ class Search:
                         f"use another start with {setting('at')}",
                         "saddle",
                     )
-                    self.converged = self.stationary
                 return
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
@@ -291,19 +283,13 @@ class Search:
         self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
 
     def _saddle(self, found: Certificate) -> Vector | None:
-        """Return a lower point beside a saddle point or a maximum, unless the search ends there."""
-        if not self.stationary:
-            lower = self._below(found.direction)
-            if lower is not None:
-                return lower
-        self.direction = found.direction
-        opposite = "minimum" if self._kind == "maximum" else "maximum"
-        self.verdict = opposite if found.curvature == "negative" else "saddle"
-        kind = f"a {self.verdict}" if self.verdict != "saddle" else "a saddle point"
-        self.sentence = f"{kind}: the gradient is zero within rounding; the value {self._falls} along a direction"
-        self.converged = self.stationary
-        self.advice = f"use another start with {setting('at')}"
-        return None
+        """Return a lower point beside a saddle point; rounding errors may hide it."""
+        lower = self._below(found.direction)
+        if lower is None:
+            self.direction = found.direction
+            sentence = f"a saddle point: the gradient is zero within rounding; the value {self._falls} along a direction"
+            self._failed(sentence, f"use another start with {setting('at')}", "saddle")
+        return lower
 
     def _below(self, direction: Vector) -> Vector | None:
         """Return the lowest of some points along a direction, if one is lower."""
@@ -343,9 +329,7 @@ class Search:
             self.sentence = f"{self._kind} at a kink: {kink.reason}"
             return
         if done.ending == "limit":
-            self._failed(
-                f"not converged after {self.most:,} trial steps", f"allow more with {setting('max_steps', str(10 * self.most))}"
-            )
+            self._failed(f"not converged after {_MOST_STEPS:,} trial steps", f"use another start with {setting('at')}")
         else:
             self._failed(
                 "the search stopped at a point where the gradient is not zero",
