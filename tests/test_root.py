@@ -74,7 +74,7 @@ def test_a_multiple_root_is_recognised(expression: str, start: float, expected: 
     ],
 )
 def test_a_point_that_is_not_a_root_is_not_called_one(expression: str, at: dict, verdict: str) -> None:
-    result = ad.root(expression, at, max_steps=100)
+    result = ad.root(expression, at)
     assert not result.converged
     assert result.verdict == verdict
     assert result.to_dict()["solution"] is None
@@ -112,7 +112,6 @@ def test_the_sensitivity_is_the_derivative_of_the_root() -> None:
         (lambda: ad.root("cos(x) = y", {"x": 1}), MissingValue, "no value for 'y'"),
         (lambda: ad.root("x = a", {"x": 1}, const={"a": 1}, sensitivity=["b"]), UnknownName, "'b', which is not a constant"),
         (lambda: ad.root("x = 1"), UsageError, "unknowns are not given"),
-        (lambda: ad.root("x = 1", {"x": 1}, max_steps=0), UsageError, "max_steps"),
     ],
 )
 def test_messages(call: object, error: type[Exception], words: str) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import click
 
 from autodiff_cli.cli import input_options, options, row_options, solver_options
@@ -13,27 +10,10 @@ from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
 
 
-class EquationOptions(NamedTuple):
-    """The equations and the values of their names, as texts from the command line."""
-
-    expr: str
-    at: tuple[str, ...]
-    const: tuple[str, ...]
-    max_steps: int
-
-
-_equations = options.together(
-    "equations",
-    EquationOptions,
-    options.expression,
-    solver_options.starts("Start of an unknown; x=2,y=0.5 sets several."),
-    options.const,
-    solver_options.max_steps(200),
-)
-
-
 @click.command("root", cls=RowsCommand)
-@_equations
+@options.expression
+@solver_options.starts("Start of an unknown; x=2,y=0.5 sets several.")
+@options.const
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
@@ -45,7 +25,9 @@ _equations = options.together(
 @options.quiet_notes
 @options.no_limits
 def command(
-    equations: EquationOptions,
+    expr: str,
+    at: tuple[str, ...],
+    const: tuple[str, ...],
     files: tuple[str, ...],
     over: tuple[str, ...],
     all_roots: bool,
@@ -69,61 +51,39 @@ def command(
     autodiff root "x = a*exp(-x)" --at x=1 --const a=2 --sensitivity a
     autodiff root "tan(x) = x" --over x=-10:10 --all
     """
+    from autodiff_cli.evaluation.bindings import bindings
+
+    starts, constants, names = bindings(at, "at"), bindings(const, "const"), options.names(sensitivity) or ()
     if files:
         for name, value in {"--over": over, "--all": all_roots, "--trace": trace}.items():
             if value:
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
-        _over_rows(equations, files, options.names(sensitivity) or (), reading, input_style, rows, selection, quiet_notes)
+        from autodiff_cli.command_result import head
+        from autodiff_cli.solvers.roots.rows import RootTask
+
+        opened = row_options.opened(expr, files, rows, input_style, reading.columns)
+        task = RootTask(
+            "",
+            const=constants,
+            lets=dict(map(input_options.as_let, reading.lets)),
+            **selection.keywords(rows.quiet),
+            on_error=reading.on_error,
+            equations=options.read_expression(expr),
+            starts=starts,
+            sensitivity=names,
+        )
+        facts = {**head("root"), "expression": task.equations}
+        summary = row_options.written(task, task.program(), opened, rows, facts)
+        if summary.bad and not quiet_notes:
+            done = "skipped" if task.on_error == "skip" else "set to nan"
+            say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")
         return
-    from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
 
-    result = root(
-        options.read_expression(equations.expr),
-        bindings(equations.at, "at"),
-        const=bindings(equations.const, "const"),
-        over=over,
-        all=all_roots,
-        sensitivity=options.names(sensitivity) or (),
-        max_steps=equations.max_steps,
-        trace=trace,
-    )
+    text = options.read_expression(expr)
+    result = root(text, starts, const=constants, over=over, all=all_roots, sensitivity=names, trace=trace)
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
     out = rows.output(selection, quiet_notes)
-    views = solver_options.latex(result, rows.precision, trace)
-    solver_options.emit(out, result, views)
-
-
-def _over_rows(
-    equations: EquationOptions,
-    files: tuple[str, ...],
-    sensitivity: Sequence[str],
-    reading: input_options.Reading,
-    input_style: input_options.InputStyle,
-    rows: row_options.Rows,
-    selection: row_options.Selection,
-    quiet_notes: bool,
-) -> None:
-    from autodiff_cli.command_result import head
-    from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.solvers.roots.rows import RootTask
-
-    opened = row_options.opened(equations.expr, files, rows, input_style, reading.columns)
-    task = RootTask(
-        "",
-        const=bindings(equations.const, "const"),
-        lets=dict(map(input_options.as_let, reading.lets)),
-        **selection.keywords(rows.quiet),
-        on_error=reading.on_error,
-        equations=options.read_expression(equations.expr),
-        starts=bindings(equations.at, "at"),
-        max_steps=equations.max_steps,
-        sensitivity=sensitivity,
-    )
-    program = task.program()
-    summary = row_options.written(task, program, opened, rows, {**head("root"), "expression": task.equations})
-    if summary.bad and not quiet_notes:
-        done = "skipped" if task.on_error == "skip" else "set to nan"
-        say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")
+    solver_options.emit(out, result, solver_options.latex(result, rows.precision, trace))

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.arrays import Mask, Matrix, Vector
 
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
-    from autodiff_cli.solvers.minima.multipliers import Augmented
+
+    class Smooth(Protocol):
+        """A function of variables with bounds, and its derivatives."""
+
+        low: Vector
+        high: Vector
+
+        def value(self, x: Vector) -> float: ...
+        def gradient(self, x: Vector) -> Vector: ...
+        def hessian(self, x: Vector) -> Matrix: ...
+        def product(self, x: Vector, direction: Vector) -> Vector: ...
+
 
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
@@ -63,7 +74,7 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def descend(
-    function: Augmented,
+    function: Smooth,
     x: Vector,
     most: int,
     tolerance: float = 0.0,
@@ -90,7 +101,7 @@ def descend(
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Augmented, x: Vector, report: Report | None, typical: Vector) -> None:
+    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector) -> None:
         self.function = function
         self.report = report
         self.low, self.high = function.low, function.high

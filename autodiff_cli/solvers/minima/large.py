@@ -13,8 +13,7 @@ from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Vector
-    from autodiff_cli.solvers.minima.descent import Report
-    from autodiff_cli.solvers.minima.multipliers import Augmented
+    from autodiff_cli.solvers.minima.descent import Report, Smooth
     from autodiff_cli.solvers.minima.problem import MinimumProblem
     from autodiff_cli.solvers.minima.steps import Product
 
@@ -23,7 +22,7 @@ _TRIALS = 3
 _MOST_RESTARTS = 100
 
 
-def descend_large(function: Augmented, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
+def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
     """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients.
 
     The arguments and the result are those of ``descend``.

@@ -2,24 +2,26 @@
 
 Damped Newton is the error-oriented algorithm NLEQ-ERR (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
 section 2.2 and 3.3): a step is accepted if the next simplified Newton step is shorter, which does not depend on the scale of
-the equations.  The trust region is that of Levenberg and Marquardt with the scaling of Moré (1978) and the damping of Nielsen
-(1999).
+the equations.  The trust region is that of ``minimize``, with Gauss-Newton steps for the norm of the residuals.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm, slope
+from autodiff_cli.solvers.minima.descent import descend
+from autodiff_cli.solvers.minima.problem import OutOfTime
+from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm
 from autodiff_cli.solvers.roots.verification import Verification, verify
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Vector
-    from autodiff_cli.solvers.roots.problem import Point
+    from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.command_result import Record
 
 SMALLEST_FACTOR = 1e-9
 """The smallest part of a Newton step."""
@@ -32,40 +34,22 @@ _VANISHING = 1e-20
 """A part of the magnitude of the unknowns below which they are 0 to rounding: steps to a multiple root at 0 do not end."""
 
 
-class RootStep(NamedTuple):
-    """A step of an iteration.
-
-    Attributes:
-        x: the point that was reached.
-        residual: the norm of the residuals.
-        length: the length of the step.
-        done: the kind of the step.
-    """
-
-    x: Vector
-    residual: float
-    length: float
-    done: str
-
-
 class Walk:
     """The steps that are taken from one or several starts.
 
     Args:
         problem: the equations.
-        most: the maximum number of steps from one start.
         seconds: the maximum processor time of all steps.
 
     Attributes:
-        steps: the accepted steps.
+        steps: one record for each accepted step from the last start: the point, the norm of the residuals, the length of the
+            step and what was done.
     """
 
-    def __init__(self, problem: RootProblem, most: int, seconds: float) -> None:
+    def __init__(self, problem: RootProblem, seconds: float) -> None:
         self.problem = problem
-        self.steps: list[RootStep] = []
-        self.most = most
+        self.steps: list[Record] = []
         self._end = time.thread_time() + seconds
-        self._left = most
 
     @property
     def expired(self) -> bool:
@@ -74,16 +58,16 @@ class Walk:
 
     def begin(self, x: Vector) -> Point:
         """Begin at a start, and return its point."""
-        self._left = self.most
+        self.steps = []
         point = self.problem.at(x)
-        self.steps.append(RootStep(x, norm(point.f), 0.0, "start"))
+        self.take(point, 0.0, "start")
         return point
 
     def take(self, point: Point, length: float, done: str) -> bool:
         """Record an accepted step; return whether more steps are allowed."""
-        self.steps.append(RootStep(point.x, norm(point.f), length, done))
-        self._left -= 1
-        return self._left > 0 and not self.expired
+        x = dict(zip(self.problem.labels, map(float, point.x), strict=True))
+        self.steps.append({"step": len(self.steps), **x, "residual": norm(point.f), "length": length, "done": done})
+        return len(self.steps) <= MOST_STEPS and not self.expired
 
     def settled(self, point: Point) -> bool:
         """Return whether the residuals are as small as their rounding errors."""
@@ -171,50 +155,51 @@ def _multiplicity(lengths: list[float], factors: list[float]) -> int:
     return round(last) if abs(last - first) < 0.2 * last and last < 100 else 1
 
 
-def trust_region(walk: Walk, point: Point) -> Point:
-    """Decrease the norm of the residuals until they are rounding errors, or a minimum of the norm is reached."""
-    problem = walk.problem
-    if not point.finite or not point.f.any():
-        return point
-    scale = np.full(len(point.x), 1e-300)
-    size = norm(point.f)
-    damping, growth = 1e-3, 2.0
-    while True:
-        sizes = np.linalg.norm(point.jacobian, axis=0)
-        scale = np.maximum(scale, np.where(sizes > 0, sizes, 1e-300))
-        scale = np.where(scale > 1e-300, scale, 1.0)
-        step = damped(point, scale, damping)
-        length = norm(step)
-        if not np.isfinite(length) or length <= 1e-16 * norm(point.x):
-            return point
-        reached = problem.at(point.x + step)
-        # The parts of the square of the norm that remain: the square itself may be too large for a floating-point number.
-        expected = 1 - (norm(point.f + point.jacobian @ step) / size) ** 2
-        result = norm(reached.f) / size
-        gain = (1 - result) * (1 + result) / expected if expected > 0 and reached.finite else -1.0
-        if gain > 1e-4:
-            point, size = reached, norm(reached.f)
-            damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
-            damping = max(damping, 1e-20)
-            if not walk.take(point, length, "trust region"):
-                return point
-            if length < CLOSE * norm(point.x) and (walk.settled(point) or slope(point) < 1e-12):
-                return point
-            if size == 0:
-                return point
-        else:
-            damping, growth = damping * growth, 2 * growth
-            if damping > 1e30 or walk.expired:
-                return point
+class _SquaredNorm:
+    """Half the square of the norm of the residuals, relative to that at the start, as a function to minimize."""
+
+    def __init__(self, walk: Walk, start: Point) -> None:
+        self._walk, self._point, self._size = walk, start, norm(start.f)
+        self.low, self.high = np.full_like(start.x, -np.inf), np.full_like(start.x, np.inf)
+
+    def _at(self, x: Vector) -> tuple[Vector, Matrix]:
+        if self._walk.expired:
+            raise OutOfTime
+        if not np.array_equal(x, self._point.x):
+            self._point = self._walk.problem.at(x)
+        return self._point.f / self._size, self._point.jacobian / self._size
+
+    def value(self, x: Vector) -> float:
+        return float(np.square(norm(self._at(x)[0])) / 2)
+
+    def gradient(self, x: Vector) -> Vector:
+        f, jacobian = self._at(x)
+        return jacobian.T @ f
+
+    def hessian(self, x: Vector) -> Matrix:
+        """Return the Hessian matrix without the second derivatives of the residuals, which vanish at a root."""
+        jacobian = self._at(x)[1]
+        return jacobian.T @ jacobian
+
+    def product(self, x: Vector, direction: Vector) -> Vector:
+        jacobian = self._at(x)[1]
+        return jacobian.T @ (jacobian @ direction)
 
 
-def damped(point: Point, scale: Vector, damping: float) -> Vector:
-    """Return the Levenberg-Marquardt step: the minimum of ``|f + J p|**2 + damping*|scale*p|**2``."""
-    n = len(point.x)
-    matrix = np.vstack([point.jacobian / scale, np.sqrt(damping) * np.eye(n)])
-    right = np.concatenate([-point.f, np.zeros(n)])
-    step, *_ = np.linalg.lstsq(matrix, right, None)
-    return np.asarray(step / scale)
+def trust_region(walk: Walk, start: Point) -> Point:
+    """Decrease the norm of the residuals until a minimum of the norm is reached."""
+    if not start.f.any():
+        return start
+    last = start
+
+    def taken(x: Vector, value: float, slope: float, length: float, done: str) -> None:
+        nonlocal last
+        last = walk.problem.at(x)
+        walk.take(last, length, "trust region")
+
+    with suppress(OutOfTime):
+        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, report=taken)
+    return last
 
 
 MOST_STEPS = 200
@@ -234,34 +219,32 @@ class SearchResult(NamedTuple):
     """
 
     check: Verification
-    steps: list[RootStep]
+    steps: list[Record]
     starts: int
 
 
-def search(problem: RootProblem, start: Vector, most: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> SearchResult:
+def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -> SearchResult:
     """Look for a root from a start, and from further starts if the iterations end at a minimum of the norm.
 
     Args:
         problem: the equations.
         start: the n starting values.
-        most: the maximum number of steps of an iteration from one start.
         seconds: the time for all starts.
     """
     with np.errstate(all="ignore"):
-        return _search(problem, start, Walk(problem, most, seconds))
+        return _search(problem, start, Walk(problem, seconds))
 
 
 def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
     best: SearchResult | None = None
     for number, x in enumerate(starts(start)):
         for iterate in (newton_iteration, trust_region):
-            first = len(walk.steps)
             point = walk.begin(x)
             if not point.finite:
                 break
             check = verify(problem, _polished(problem, iterate(walk, point)).x)
             if best is None or (_RANK[check.verdict], norm(check.point.f)) < (_RANK[best.check.verdict], norm(best.check.point.f)):
-                best = SearchResult(check, walk.steps[first:], number + 1)
+                best = SearchResult(check, walk.steps, number + 1)
             if check.converged:
                 return best
             if walk.expired:

@@ -55,16 +55,15 @@ class Roots:
     broken: list[Discontinuity] = field(default_factory=list)
 
 
-def roots_over(problem: RootProblem, low: Vector, high: Vector, most: int) -> Roots:
+def roots_over(problem: RootProblem, low: Vector, high: Vector) -> Roots:
     """Find all roots in a box.
 
     Args:
         problem: the equations, at least as many as unknowns.
         low, high: the bounds of the n unknowns.
-        most: the maximum number of steps from one point.
     """
     result = Roots()
-    walk = Walk(problem, most, 1.25 * MOST_SECONDS)
+    walk = Walk(problem, 1.25 * MOST_SECONDS)
     with np.errstate(all="ignore"):
         if problem.system.enclosure is None:
             _sample(problem, walk, low, high, result)

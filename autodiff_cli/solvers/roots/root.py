@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
+from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.solvers.bounds import Interval, intervals
-from autodiff_cli.solvers.roots.iteration import MOST_STEPS, SearchResult, search
+from autodiff_cli.solvers.roots.iteration import SearchResult, search
 from autodiff_cli.solvers.roots.over import Roots, roots_over
 from autodiff_cli.solvers.roots.problem import RootProblem, check_constants, norm, sensitivities
 from autodiff_cli.solvers.roots.verification import PROVEN, Verification
@@ -76,17 +76,8 @@ class Root(Solution):
         self.verdict = check.verdict
         self.steps = max(len(found.steps) - 1, 0)
         self.evaluations = problem.system.evaluations
-        self.convergence_order = _order([step.length for step in found.steps if step.done in ("newton", "start")], check)
-        self.trace: list[Record] = [
-            {
-                "step": i,
-                **dict(zip(problem.labels, map(float, step.x), strict=True)),
-                "residual": step.residual,
-                "length": step.length,
-                "done": step.done,
-            }
-            for i, step in enumerate(found.steps)
-        ]
+        self.convergence_order = _order([step["length"] for step in found.steps if step["done"] in ("newton", "start")], check)
+        self.trace = found.steps
         self.notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
@@ -115,7 +106,7 @@ class Root(Solution):
             self.advice = f"the equations may have no root there; {again}"
         elif self.verdict == "not_converged":
             self.reason = f"no root found: the largest residual at {place} is {size}"
-            self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
+            self.advice = again
         elif self.verdict == "multiple_root":
             left = f", so rounding leaves {self.digits} certain digits" if self.digits < _MANY_DIGITS else ""
             self.notes.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
@@ -211,7 +202,6 @@ def root(
     *,
     data: Data,
     const: Mapping[str, Value] | None = None,
-    max_steps: int = MOST_STEPS,
 ) -> dict[str, Vector | Mask]: ...
 
 
@@ -225,14 +215,11 @@ def root(
     over: Mapping[str, str | Interval] | Sequence[str] | str = (),
     all: bool = False,
     sensitivity: Sequence[str] | str = (),
-    max_steps: int = MOST_STEPS,
     trace: bool = False,
 ) -> Root: ...
 
 
-@checks(
-    expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), over=VALUES_OR_TEXTS, sensitivity=NAMES, max_steps=COUNT
-)
+@checks(expression=EXPRESSION, at=optional(VALUES), const=optional(VALUES), over=VALUES_OR_TEXTS, sensitivity=NAMES)
 def root(
     expression: str,
     at: Mapping[str, Value] | None = None,
@@ -242,7 +229,6 @@ def root(
     over: Mapping[str, str | Interval] | Sequence[str] | str = (),
     all: bool = False,
     sensitivity: Sequence[str] | str = (),
-    max_steps: int = MOST_STEPS,
     trace: bool = False,
 ) -> Root | dict[str, Vector | Mask]:
     """Find where equations hold, and verify it.
@@ -255,7 +241,6 @@ def root(
         over: the range of each unknown, such as ``{"x": (-10, 10)}`` or ``"x=-10:10"``, instead of ``at``.
         all: whether to return all roots in the range, as ``roots``, instead of the one that is nearest to its middle.
         sensitivity: the constants with respect to which the root is differentiated.
-        max_steps: the maximum number of steps from one start.
         trace: whether the JSON object contains the steps.
 
     Returns:
@@ -265,10 +250,6 @@ def root(
     Raises:
         AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
     """
-    if max_steps < 1:
-        raise UsageError(
-            f"{setting('max_steps')} must be 1 or more, not {max_steps}", hint=f"use {setting('max_steps', str(MOST_STEPS))}"
-        )
     ranges = intervals([over] if isinstance(over, str) else over, "over")
     if all and not ranges:
         raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
@@ -277,14 +258,14 @@ def root(
     if data is not None:
         from autodiff_cli.solvers.roots.rows import root_columns
 
-        return root_columns(expression, data, values, constants, max_steps, wanted)
+        return root_columns(expression, data, values, constants, wanted)
     check_constants(wanted, constants)
     if ranges:
-        result = _over(expression, values, constants, ranges, all, max_steps)
+        result = _over(expression, values, constants, ranges, all)
     else:
         problem = RootProblem(expression, values, constants)
         problem.check_finite(problem.start)
-        result = Root(problem, search(problem, problem.start, max_steps))
+        result = Root(problem, search(problem, problem.start))
     result.traced = trace
     if wanted:
         for one in {id(one): one for one in (result, *(result.roots or ())) if one.converged}.values():
@@ -298,7 +279,6 @@ def _over(
     constants: Mapping[str, Value],
     ranges: Mapping[str, Interval],
     all: bool,
-    max_steps: int,
 ) -> Root:
     """Return the root in a range that is nearest to its middle, with all others if they are wanted."""
     if values:
@@ -319,7 +299,7 @@ def _over(
             hint=f"add equations, or find one root with {setting('at')}",
         )
     bounds = np.array([ranges[name] for name in problem.system.names]).T
-    found = roots_over(problem, bounds[0], bounds[1], max_steps)
+    found = roots_over(problem, bounds[0], bounds[1])
     made = [Root(problem, SearchResult(check, [], 1)) for check in found.checks]
     if made:
         result = min(

@@ -52,7 +52,6 @@ class RootProgram(Compiled):
         at: the unknowns with their starts.
         const: the constants that are the same in all rows.
         names: further names that are columns.
-        max_steps: the maximum number of steps of a row that is solved alone.
         sensitivity: the columns and constants with respect to which the unknowns are differentiated.
 
     Attributes:
@@ -69,7 +68,6 @@ class RootProgram(Compiled):
         at: Mapping[str, Value],
         const: Mapping[str, Value],
         names: Sequence[str],
-        max_steps: int,
         sensitivity: Sequence[str] = (),
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
@@ -77,7 +75,7 @@ class RootProgram(Compiled):
         result = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
         check_no_module(result, parsed.source, names)
         self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(result, 1.0)})
-        self._arguments = (expression, dict(at), dict(const), max_steps)
+        self._arguments = (expression, dict(at), dict(const))
         self.labels = self._problem.labels
         check_constants(sensitivity, {**const, **dict.fromkeys(result, 1.0)})
         self._wanted = tuple(sensitivity)
@@ -129,7 +127,7 @@ class RootProgram(Compiled):
 
     def _alone(self, given: Vector) -> RootProblem:
         """Return the equations of one row."""
-        expression, at, const, _ = self._arguments
+        expression, at, const = self._arguments
         return RootProblem(expression, at, {**const, **dict(zip([*self.variables, *self._same], given.tolist(), strict=True))})
 
     def _solved(self, given: Vector) -> tuple[Vector, Vector, Mask]:
@@ -222,14 +220,13 @@ class RootProgram(Compiled):
 
     def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], given: Vector) -> None:
         """Solve rows alone, and set their solutions."""
-        most = self._arguments[3]
         for i in rows.tolist():
             try:
                 problem = self._alone(given[:, i])
-                check = search(problem, problem.start, most, MOST_SECONDS).check
+                check = search(problem, problem.start, MOST_SECONDS).check
                 before = np.flatnonzero(done[:i])
                 if not check.converged and len(before):
-                    check = search(problem, x[:, before[-1]], most, MOST_SECONDS / 2).check
+                    check = search(problem, x[:, before[-1]], MOST_SECONDS / 2).check
             except AutodiffError:
                 continue
             if check.converged:
@@ -273,18 +270,16 @@ class RootTask(Task):
     Attributes:
         equations: the equations as they were written; ``expression`` has them without their equals signs.
         starts: the unknowns with their starts.
-        max_steps: the maximum number of steps of a row that is solved alone.
         sensitivity: the columns and constants with respect to which the unknowns are differentiated.
     """
 
     equations: str = ""
     starts: Mapping[str, Value] = field(default_factory=dict)
-    max_steps: int = 200
     sensitivity: Sequence[str] = ()
 
     def program(self) -> Compiled:
         """Compile the equations."""
-        result = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.max_steps, self.sensitivity)
+        result = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.sensitivity)
         self.expression = result.text
         self.derivative_name = "{}"
         return result
@@ -319,7 +314,6 @@ def root_columns(
     data: Data,
     at: Mapping[str, Value],
     const: Mapping[str, Value],
-    max_steps: int,
     sensitivity: Sequence[str] = (),
 ) -> dict[str, Vector | Mask]:
     """Solve equations for every row of columns in memory or in a file.
@@ -329,14 +323,13 @@ def root_columns(
         data: the columns by name, or files.
         at: the unknowns with their starts.
         const: the constants that are the same in all rows.
-        max_steps: the maximum number of steps of a row that is solved alone.
         sensitivity: the columns and constants with respect to which the unknowns are differentiated.
 
     Returns:
         The unknowns, their derivatives such as ``d_x_a``, ``residual`` and ``converged`` as arrays; a row without a verified root
         has nan.
     """
-    task = RootTask("", const=const, keep=False, equations=expression, starts=at, max_steps=max_steps, sensitivity=sensitivity)
+    task = RootTask("", const=const, keep=False, equations=expression, starts=at, sensitivity=sensitivity)
     source = Source(data)
     try:
         task.lets = {name: name for name in source.names if name.isidentifier() and name not in at}
