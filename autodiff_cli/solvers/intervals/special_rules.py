@@ -34,17 +34,6 @@ def _rising(bounds: Pair) -> Rule:
     return lambda call, x: increasing(x[0], call, _POSITIVE, bounds, _NOWHERE, SPECIAL)
 
 
-def _oscillating(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a Bessel function of the first kind: |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)."""
-    x = operands[0]
-    middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
-    away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
-    value = call(middle)
-    error = away + 1e-14
-    low, high = np.maximum(value - error, -1.0), np.minimum(value + error, 1.0)
-    return Interval(np.where(x.empty, np.nan, low), np.where(x.empty, np.nan, high), x.regular)
-
-
 def _valley(argument: float, value: float) -> Rule:
     """Return the rule of a convex function of positive numbers with its minimum inside."""
 
@@ -97,30 +86,36 @@ def _positive(*operands: Interval) -> Mask:
     return positive
 
 
-def _lipschitz(slope: Callable[[Bounds], Bounds]) -> Rule:
-    """Return the rule of a function, given a bound of its derivative for arguments up to a magnitude, if they are not positive."""
+def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, rounding: float) -> Rule:
+    """Return the rule of a function by the mean value theorem: the value at the middle, plus or minus slope times half-width.
+
+    Args:
+        slope: a bound of the derivative for arguments up to a magnitude.
+        bounds: bounds of the values.
+        last: the largest argument for which the bound of the derivative holds.
+        rounding: the assumed maximum error of a value, relative to 1 plus the slope.
+    """
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
-        middle = x.low / 2 + x.high / 2
-        away = np.maximum(x.high - middle, middle - x.low) * (1 + 1e-15)
-        value = call(middle)
-        error = away * slope(x.magnitude) + 1e-13 * (1 + slope(x.magnitude))
-        known = (x.high <= 0) & np.isfinite(x.low)
-        return chosen(known, Interval(value - error, value + error, x.regular), unbounded(x))
+        middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
+        away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
+        steepest = slope(x.magnitude)
+        value, error = call(middle), away * steepest * (1 + 1e-15) + rounding * (1 + steepest)
+        low, high = (np.where(x.empty, np.nan, np.clip(end, *bounds)) for end in (value - error, value + error))
+        return chosen((x.high <= last) & ~np.isnan(error), Interval(low, high, x.regular), unbounded(x))
 
     return rule
 
 
 def _airy(beyond: Rule, slope: Callable[[Bounds], Bounds]) -> Rule:
     """Return the rule of an Airy function, which oscillates for negative arguments and is monotone for positive ones."""
-    before = _lipschitz(slope)
+    before = _mean_value(slope, (-_INF, _INF), 0.0, 1e-13)
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
-        nothing = np.zeros_like(x.low)
-        left = before(call, (x._replace(low=np.minimum(x.low, nothing), high=np.minimum(x.high, nothing)),))
-        right = beyond(call, (x._replace(low=np.maximum(x.low, nothing), high=np.maximum(x.high, nothing)),))
+        left = before(call, (x._replace(low=np.minimum(x.low, 0.0), high=np.minimum(x.high, 0.0)),))
+        right = beyond(call, (x._replace(low=np.maximum(x.low, 0.0), high=np.maximum(x.high, 0.0)),))
         return chosen(x.high <= 0, left, chosen(x.low >= 0, right, hull(left, right)))
 
     return rule
@@ -144,7 +139,8 @@ SPECIAL_RULES: dict[str, Rule] = {
     ),
     "lgamma": _valley(*_LGAMMA_MINIMUM),
     "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),
-    **dict.fromkeys(("j0", "j1", "bessel_j"), _oscillating),
+    # |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)
+    **dict.fromkeys(("j0", "j1", "bessel_j"), _mean_value(np.ones_like, (-1.0, 1.0), _INF, 5e-15)),
     **dict.fromkeys(("lambertw", "lambertw_rise"), _lambertw),
     "expi": _expi,
     "exp1": _falling,

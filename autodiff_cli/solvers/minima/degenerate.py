@@ -12,6 +12,8 @@ from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.certificate import Certificate
     from autodiff_cli.solvers.minima.problem import MinimumProblem
@@ -152,7 +154,8 @@ def _first_derivative(problem: MinimumProblem, x: Vector, size: float) -> tuple[
 
 
 _MOST_STEPS = 300
-_MOST_BISECTIONS = 120
+_DECADES = tuple(10.0 ** np.arange(-12.0, 0.0))
+"""The distances from a point at which the sides of a kink are looked for, relative to the size of the variable."""
 _MOST_POLISHES = 60
 _MOST_VARIABLES = 50
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -193,30 +196,15 @@ def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) 
 
 
 def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
-    """Enclose the jump of the derivative of a function of one variable between neighbouring floating-point numbers."""
+    """Return the minimum at a jump of the derivative of a function of one variable."""
 
-    def slope(point: float) -> float:
-        return float(problem.slopes(np.array([point]))[0][0])
+    def slope(point: Vector) -> float:
+        return float(problem.slopes(point)[0][0])
 
-    def value(point: float) -> float:
-        return problem.values(np.array([point]))[0]
+    def value(point: Vector) -> float:
+        return problem.values(point)[0]
 
-    middle = float(x[0])
-    for distance in 10.0 ** np.arange(-12.0, 0.0):
-        low, high = middle - distance * size, middle + distance * size
-        if slope(low) < 0 < slope(high):
-            break
-    else:
-        return None
-    for _ in range(_MOST_BISECTIONS):
-        if not low < (center := (low + high) / 2) < high:
-            break
-        result = slope(center)
-        if result == 0 and value(center) <= min(value(low), value(high)):
-            low = high = center
-            break
-        low, high = (center, high) if result < 0 else (low, center)
-    best = min((low, high, middle, *([0.0] if low <= 0 <= high else [])), key=value)
+    best = _crossed(problem, x, np.array([size]), _DECADES)
     step = 1e-9 * size
     left, right = slope(best - step), slope(best + step)
     closer = slope(best - step / 100), slope(best + step / 100)
@@ -226,7 +214,7 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     if not (left < 0 < right and same and rises) or jump > 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best)):
         return None
     left, right = (problem.sign * each for each in closer)
-    return Kink(np.array([best]), f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
+    return Kink(best, f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
 
 
 def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> Kink | None:
@@ -293,13 +281,13 @@ def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.rando
     return x
 
 
-def _crossed(problem: MinimumProblem, x: Vector, direction: Vector) -> Vector:
+def _crossed(problem: MinimumProblem, x: Vector, direction: Vector, reaches: Sequence[float] = (1e-7, 1e-5, 1e-3)) -> Vector:
     """Return the point on a line through x at which the slope changes its sign from minus to plus, if there is one near x."""
 
     def slope(length: float) -> float:
         return float(problem.slopes(x + length * direction)[0] @ direction)
 
-    for high in (1e-7, 1e-5, 1e-3):
+    for high in reaches:
         if slope(-high) < 0 < slope(high):
             break
     else:

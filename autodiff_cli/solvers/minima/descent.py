@@ -80,6 +80,7 @@ def descend(
     tolerance: float = 0.0,
     report: Report | None = None,
     typical: Vector | None = None,
+    is_scaled: bool = True,
 ) -> Descent:
     """Minimize a function from a point at which its value and gradient are finite.
 
@@ -94,15 +95,16 @@ def descend(
         tolerance: the norm of the projected gradient at which the descent ends early.
         report: the function that receives each accepted step.
         typical: the sizes of the variables; by default, those of the start.
+        is_scaled: whether the trust region is scaled by the curvatures; otherwise, it is a ball.
     """
-    return _Descender(function, x, report, np.abs(x) if typical is None else typical).run(most, tolerance)
+    return _Descender(function, x, report, np.abs(x) if typical is None else typical, is_scaled).run(most, tolerance)
 
 
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector) -> None:
-        self.function = function
+    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector, is_scaled: bool) -> None:
+        self.function, self._is_scaled = function, is_scaled
         self.report = report
         self.low, self.high = function.low, function.high
         self.bounded = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
@@ -224,6 +226,7 @@ class _Descender:
         values, vectors = np.linalg.eigh(hessian)
         roots = np.sqrt(vectors**2 @ np.abs(values))
         largest = float(np.max(roots, initial=0.0))
+        roots = roots if self._is_scaled else np.full_like(roots, largest)
         if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 

@@ -1,9 +1,4 @@
-"""The iterations that search for a root: damped Newton steps, and a trust region where these steps stall.
-
-Damped Newton is the error-oriented algorithm NLEQ-ERR (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
-section 2.2 and 3.3): a step is accepted if the next simplified Newton step is shorter, which does not depend on the scale of
-the equations.  The trust region is that of ``minimize``, with Gauss-Newton steps for the norm of the residuals.
-"""
+"""The search for a root: descents of the norm of the residuals in a trust region, from the start and from further starts."""
 
 from __future__ import annotations
 
@@ -22,16 +17,6 @@ from autodiff_cli.solvers.roots.verification import Verification, verify
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.command_result import Record
-
-SMALLEST_FACTOR = 1e-9
-"""The smallest part of a Newton step."""
-FARTHEST = 1.0
-"""The longest step of an unknown, relative to its magnitude plus 1."""
-CLOSE = 1e-7
-"""A relative step below which a point may be a root to rounding."""
-
-_VANISHING = 1e-20
-"""A part of the magnitude of the unknowns below which they are 0 to rounding: steps to a multiple root at 0 do not end."""
 
 
 class Walk:
@@ -63,96 +48,10 @@ class Walk:
         self.take(point, 0.0, "start")
         return point
 
-    def take(self, point: Point, length: float, done: str) -> bool:
-        """Record an accepted step; return whether more steps are allowed."""
+    def take(self, point: Point, length: float, done: str) -> None:
+        """Record an accepted step."""
         x = dict(zip(self.problem.labels, map(float, point.x), strict=True))
         self.steps.append({"step": len(self.steps), **x, "residual": norm(point.f), "length": length, "done": done})
-        return len(self.steps) <= MOST_STEPS and not self.expired
-
-    def settled(self, point: Point) -> bool:
-        """Return whether the residuals are as small as their rounding errors."""
-        return bool(np.all(np.abs(point.f) <= self.problem.noise(point)))
-
-
-def newton_iteration(walk: Walk, point: Point) -> Point:
-    """Take damped Newton steps until the residuals are rounding errors, or no step is accepted; return the last point."""
-    problem = walk.problem
-    scale = _scale(point.x)
-    factor, before = 1.0, None
-    size = norm(point.x)
-    history: list[tuple[Vector, float]] = []
-    while point.finite:
-        step, _ = newton(point.jacobian, point.f)
-        scale = np.maximum(_scale(point.x), 0.1 * scale)
-        length = norm(step / scale)
-        if not np.isfinite(length) or length == 0:
-            return point
-        if length < CLOSE and walk.settled(point):
-            return point
-        if before is not None:
-            factor = min(1.0, factor * before[0] * norm(before[1] / scale) / (norm((before[1] - step) / scale) * length or 1e-300))
-        factor = 1.0 if factor > 0.99 else factor
-        factor = min(factor, FARTHEST / float(np.max(np.abs(step) / (np.abs(point.x) + 1.0))))
-        result = _shortened(problem, point, step, scale, factor)
-        if result is None:
-            return point
-        reached, bar, factor = result
-        before = (length, bar)
-        done = "newton" if factor == 1 else "damped"
-        history = [*history[-2:], (step, factor)]
-        times = _multiplicity([norm(each / scale) for each, _ in history], [part for _, part in history])
-        if times > 1:  # at a multiple root, each step covers the same part of the distance
-            far = problem.at(point.x + times * step)
-            if far.finite and norm(far.f) < 0.5 * norm(reached.f):
-                reached, done, before, history = far, f"newton x{times}", None, []
-        moved = norm(reached.x - point.x)
-        if moved == 0:
-            return reached
-        point = reached
-        size = max(size, norm(point.x))
-        if not walk.take(point, moved, done) or norm(point.x) < _VANISHING * size:
-            return point
-    return point
-
-
-def _scale(x: Vector) -> Vector:
-    """Return the magnitude of each unknown; a small unknown has a part of the magnitude of the largest."""
-    size = np.abs(x)
-    return np.maximum(size, 1e-3 * float(np.max(size, initial=0.0)) or 1e-3)
-
-
-def _shortened(
-    problem: RootProblem, point: Point, step: Vector, scale: Vector, factor: float
-) -> tuple[Point, Vector, float] | None:
-    """Return the first point along a step at which the simplified Newton step is shorter, that step, and the part of the step."""
-    length = norm(step / scale)
-    raised = False
-    while factor >= SMALLEST_FACTOR:
-        reached = problem.at(point.x + factor * step)
-        if not np.isfinite(reached.f).all():
-            factor /= 4
-            raised = True
-            continue
-        bar, _ = newton(point.jacobian, reached.f)
-        ratio = norm(bar / scale) / length
-        curve = norm((bar - (1 - factor) * step) / scale)
-        better = 0.5 * length * factor**2 / curve if curve else 1.0
-        if ratio >= 1 - factor / 8 if factor < 1 else ratio >= 1:
-            factor = min(better, factor / 2)
-            raised = True
-        elif not raised and factor < 1 and better >= 4 * factor:
-            factor, raised = min(1.0, better), True
-        else:
-            return reached, bar, factor
-    return None
-
-
-def _multiplicity(lengths: list[float], factors: list[float]) -> int:
-    """Return the multiplicity m of the root that three Newton steps approach; 1 if they do not agree on one."""
-    if len(lengths) < 3 or not lengths[2] < lengths[1] < lengths[0]:
-        return 1
-    first, last = (factors[i] / (1 - lengths[i + 1] / lengths[i]) for i in range(2))
-    return round(last) if abs(last - first) < 0.2 * last and last < 100 else 1
 
 
 class _SquaredNorm:
@@ -179,7 +78,9 @@ class _SquaredNorm:
     def hessian(self, x: Vector) -> Matrix:
         """Return the Hessian matrix without the second derivatives of the residuals, which vanish at a root."""
         jacobian = self._at(x)[1]
-        return jacobian.T @ jacobian
+        matrix = jacobian.T @ jacobian
+        # With fewer equations than unknowns, a slight curvature in all directions and a ball make the steps the shortest ones.
+        return matrix + _SLIGHT * np.trace(matrix) * np.eye(len(x)) if len(jacobian) < len(x) else matrix
 
     def product(self, x: Vector, direction: Vector) -> Vector:
         jacobian = self._at(x)[1]
@@ -187,18 +88,19 @@ class _SquaredNorm:
 
 
 def trust_region(walk: Walk, start: Point) -> Point:
-    """Decrease the norm of the residuals until a minimum of the norm is reached."""
+    """Return the minimum of the norm of the residuals that Gauss-Newton steps in the trust region of ``minimize`` reach."""
     if not start.f.any():
         return start
     last = start
 
     def taken(x: Vector, value: float, slope: float, length: float, done: str) -> None:
         nonlocal last
+        moved = norm(x - last.x)
         last = walk.problem.at(x)
-        walk.take(last, length, "trust region")
+        walk.take(last, moved, "newton")
 
     with suppress(OutOfTime):
-        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, report=taken)
+        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, report=taken, is_scaled=len(start.f) >= len(start.x))
     return last
 
 
@@ -206,6 +108,10 @@ MOST_STEPS = 200
 MOST_SECONDS = 2.0
 """The time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
+_SLIGHT = 1e-12
+"""A curvature, relative to that of the norm, that only matters in directions without curvature."""
+_MOST_NEWTON = 60
+"""The maximum number of shortened Newton steps."""
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
 
@@ -237,33 +143,33 @@ def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -
 
 def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
     best: SearchResult | None = None
-    for number, x in enumerate(starts(start)):
-        for iterate in (newton_iteration, trust_region):
+    for number, x in enumerate(starts(start), 1):
+        for iterate in (trust_region, _newton):
             point = walk.begin(x)
             if not point.finite:
                 break
-            check = verify(problem, _polished(problem, iterate(walk, point)).x)
+            check = verify(problem, _newton(walk, iterate(walk, point), 1).x)
             if best is None or (_RANK[check.verdict], norm(check.point.f)) < (_RANK[best.check.verdict], norm(best.check.point.f)):
-                best = SearchResult(check, walk.steps, number + 1)
+                best = SearchResult(check, walk.steps, number)
             if check.converged:
                 return best
-            if walk.expired:
-                break
-        if walk.expired or number + 1 >= MOST_STARTS:
+        if walk.expired or number == MOST_STARTS:
             break
-    if best is None:
-        best = SearchResult(verify(problem, start), walk.steps, 1)
-    return best._replace(starts=number + 1)
+    best = best or SearchResult(verify(problem, start), walk.steps, 1)
+    return best._replace(starts=number)
 
 
-def _polished(problem: RootProblem, point: Point) -> Point:
-    """Return the point after further Newton steps, as long as they decrease the residuals."""
-    for _ in range(10):
+def _newton(walk: Walk, point: Point, trials: int = 8) -> Point:
+    """Return the point that Newton steps reach, each shortened until the residuals decrease."""
+    for _ in range(_MOST_NEWTON):
         if not point.finite or not point.f.any():
-            return point
-        reached = problem.at(point.x + newton(point.jacobian, point.f)[0])
-        if not np.isfinite(reached.f).all() or norm(reached.f) >= norm(point.f):
-            return point
+            break
+        step, _ = newton(point.jacobian, point.f)
+        longest = float(np.max(np.abs(step) / (np.abs(point.x) + 1)))
+        parts = (walk.problem.at(point.x + step / max(1.0, longest) / 4**k) for k in range(trials))
+        reached = next((part for part in parts if norm(part.f) < norm(point.f)), None)
+        if reached is None:
+            break
         point = reached
     return point
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.intervals.branch import branch
-from autodiff_cli.solvers.roots.iteration import Walk, newton_iteration
+from autodiff_cli.solvers.roots.iteration import Walk, trust_region
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.roots.verification import Verification, krawczyk, verify
 
@@ -160,7 +160,7 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
     middle = box.mean(axis=0)
     reach = 8 * (box[1] - box[0]) + 1e-13 * (high - low)
     candidates = [middle, *box, np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)]
-    point = newton_iteration(walk, walk.begin(middle))
+    point = trust_region(walk, walk.begin(middle))
     if np.all(np.abs(point.x - middle) <= 1e3 * reach + 1e-4 * (high - low)):
         candidates.insert(0, point.x)
     for x in candidates:
@@ -236,7 +236,7 @@ def _apart(problem: RootProblem, walk: Walk, check: Verification, wide: Vector) 
 def _centered(problem: RootProblem, walk: Walk, check: Verification) -> Verification:
     """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
     if check.multiplicity > 1 and np.isfinite(check.error).all():
-        again = verify(problem, newton_iteration(walk, walk.begin(check.point.x + 30 * check.error)).x)
+        again = verify(problem, trust_region(walk, walk.begin(check.point.x + 30 * check.error)).x)
         if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
             return again
     return check
@@ -325,7 +325,7 @@ def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: 
         begin = walk.begin(start)
         if not begin.finite:
             continue
-        check = verify(problem, newton_iteration(walk, begin).x)
+        check = verify(problem, trust_region(walk, begin).x)
         if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
             _add(found, check)
 

@@ -76,7 +76,7 @@ class Root(Solution):
         self.verdict = check.verdict
         self.steps = max(len(found.steps) - 1, 0)
         self.evaluations = problem.system.evaluations
-        self.convergence_order = _order([step["length"] for step in found.steps if step["done"] in ("newton", "start")], check)
+        self.convergence_order = _order([step["length"] for step in found.steps], check)
         self.trace = found.steps
         self.notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.roots: list[Root] | None = None
