@@ -21,13 +21,6 @@ def starts(text: str) -> Decorator:
     return click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help=text)
 
 
-def max_steps(default: int) -> Decorator:
-    """Return the option for the maximum number of steps."""
-    return click.option(
-        "--max-steps", default=default, show_default=True, metavar="N", type=click.IntRange(1), help="Maximum number of steps."
-    )
-
-
 bounds = click.option(
     "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
 )
