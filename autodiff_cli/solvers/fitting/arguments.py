@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.errors import MissingValue, UsageError, setting
+from autodiff_cli.errors import MissingValue, ParseError, UsageError, setting
 from autodiff_cli.evaluation.bindings import bindings, constant
 from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.evaluation.names import CONSTANTS, free_names
+from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.evaluation.ranges import COLON, interval
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names, intervals, pairs
-from autodiff_cli.solvers.equations import Equations, names_in
+from autodiff_cli.solvers.equations import Equations, equations, names_in
 from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
-from autodiff_cli.solvers.fitting.problem import FitProblem, parse_model, unknown_names
+from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -73,7 +73,7 @@ def problem_of(
                     f"'{name}' is a column of {source.name}, but it is also given a value",
                     hint="give the parameter another name in the model",
                 )
-        statements = parse_model(expression, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
+        statements = _parsed(expression, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         hidden = next(
             (name for name in free_names(model, (), columns) if name in CONSTANTS and name in columns and name not in lets), None
@@ -83,7 +83,7 @@ def problem_of(
             raise constant_or_column(hidden, source.name)
         given = tuple(ranges)
         occurring = names_in(model)
-        parameters = unknown_names(statements, {*columns}, {*constants}, {*starts, *ranges})
+        parameters = _parameters(statements, columns, constants, {*starts, *ranges})
         used = {name: lets.get(name, name) for name in occurring if name in columns}
         spreads = _errors(sigma_x, columns, spread)
         for text in (spread, *spreads.values()):
@@ -121,6 +121,27 @@ def problem_of(
         ranges={name: ranges[name] for name in parameters if name in ranges},
         unused=tuple(name for name in (*starts, *given, *constants) if name not in occurring),
     )
+
+
+def _parsed(expression: str, known: Collection[str]) -> Equations:
+    """Return a parsed model, in which the known names are columns or have a value."""
+    result = equations(expression, known)
+    if len(result.equations) > 1:
+        raise ParseError(
+            "a model is one equation",
+            span=result.equations[1].span,
+            source=expression,
+            hint="write y = EXPRESSION, where y is a column; definitions may come before it",
+        )
+    return result
+
+
+def _parameters(statements: Equations, columns: Collection[str], constants: Collection[str], starts: Collection[str]) -> list[str]:
+    """Return the names that are neither columns nor constants, in order of occurrence; names with a start hide constants."""
+    names = {*columns, *starts}
+    result = free_names(statements.program(statements.equations[0].residual), {*constants}, names)
+    check_no_module(result, statements.source, names)
+    return [name for name in result if name not in columns]
 
 
 def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[str]) -> UsageError:
@@ -218,7 +239,7 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
     name = name or ("sigma" if absolute else "weights")
-    others = unknown_names(parse_model(text, set(table.columns)), set(table.columns), set(constants))
+    others = [each for each in free_names(parse(text), {*constants}, table.columns) if each not in table.columns]
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
     model = Model(text, parse(text), (), table.columns, constants)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.data.columns import Dataset
-from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, setting
-from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
+from autodiff_cli.errors import DataError, NotSolved, UsageError, setting
+from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.solvers.equations import Equations, equations
+from autodiff_cli.solvers.equations import Equations
 from autodiff_cli.solvers.fitting.engine.least_squares import Loss, SumOfSquares
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.model import Model
@@ -208,42 +208,3 @@ class FitProblem:
             hint=f"choose other starting values with {setting('at')}",
         )
         return error if not result or result[0]["span"] is None else error.at(result[0]["span"], self.statements.source)  # type: ignore[return-value]
-
-
-def parse_model(expression: str, known: set[str]) -> Equations:
-    """Parse a model.
-
-    Args:
-        expression: the model: definitions, and one equation or expression.
-        known: the names that are columns or have a value.
-
-    Raises:
-        ParseError: if the model is invalid or does not have exactly one equation.
-    """
-    result = equations(expression, known)
-    if len(result.equations) > 1:
-        raise ParseError(
-            "a model is one equation",
-            span=result.equations[1].span,
-            source=expression,
-            hint="write y = EXPRESSION, where y is a column; definitions may come before it",
-        )
-    return result
-
-
-def unknown_names(statements: Equations, columns: set[str], given: set[str], variables: Collection[str] = ()) -> list[str]:
-    """Return the names of a model that are neither columns nor have a value, in order of occurrence: the parameters.
-
-    Args:
-        statements: the parsed model.
-        columns: the names of the columns.
-        given: the names that have a value.
-        variables: names that are parameters even if the language has a constant with that name, such as ``e``.
-
-    Raises:
-        MissingValue: if the model contains a Python module.
-    """
-    tree = statements.program(statements.equations[0].residual)
-    result = free_names(tree, given, {*columns, *variables})
-    check_no_module(result, statements.source, {*columns, *variables})
-    return [name for name in result if name not in columns]

@@ -26,8 +26,6 @@ from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
     from autodiff_cli.solvers.fitting.inference import Ends, Prediction
@@ -203,7 +201,7 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.converged, result.verdict = True, "minimum"
     elif len(facts.null):
         result.verdict = "singular"
-        result.reason = undetermined(result.problem.objective, result.point, result.problem.unknowns, facts.null)
+        result.reason = _undetermined(result.problem.objective, result.point, result.problem.unknowns, facts.null)
         result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
         others = (result.problem.first, result.problem.box.inside(np.ones_like(result.point)))
         if any(all_determined(result.problem.objective, other) for other in others):
@@ -258,18 +256,8 @@ _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], 
 """Combinations of two parameters, each with a movement that does not change the combination."""
 
 
-def undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...], null: NDArray[np.float64]) -> str:
-    """Return a sentence that names what the data do not determine.
-
-    A pair of parameters that occurs only as a product, quotient, sum or difference is recognised by moving along it: the
-    objective must not change.
-
-    Args:
-        objective: the objective.
-        point: the parameters.
-        names: their names.
-        null: the directions in which the residuals do not change, as rows of changes of the parameters.
-    """
+def _undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...], null: Matrix) -> str:
+    """Return a sentence that names what the data do not determine, from the directions in which the residuals do not change."""
     sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
     moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
     involved = [i for i in range(len(names)) if moving[i]] or list(range(len(names)))

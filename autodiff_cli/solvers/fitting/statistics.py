@@ -67,13 +67,8 @@ def quantile(level: float, dof: int, absolute: bool) -> float:
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
 
-def robust_scale(residuals: Vector, dof: int) -> float:
-    """Return the standard deviation of normal errors with the median of the absolute residuals, for ``dof`` degrees of freedom.
-
-    Outliers do not increase it, as they increase the sum of squares.
-
-    Source: Huber, "Robust Statistics" (1981), sections 5.1 and 7.
-    """
+def _robust_scale(residuals: Vector, dof: int) -> float:
+    """Return the standard deviation of normal errors from the median residual (Huber, "Robust Statistics", 5.1 and 7)."""
     spread = float(np.median(np.abs(residuals))) / float(from_scipy("ndtri")(0.75))
     return spread * math.sqrt(len(residuals) / dof)
 
@@ -120,7 +115,7 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     residual: Record = {"rss": rss, "std": std, "dof": dof, "rows": rows}
     if not problem.loss.plain:
-        residual["robust_std"] = robust_scale(problem.objective.residuals(point[None]), dof) if dof > 0 else None
+        residual["robust_std"] = _robust_scale(problem.objective.residuals(point[None]), dof) if dof > 0 else None
     return residual, known
 
 
@@ -221,7 +216,7 @@ def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Ve
         with in_time(3.0):
             for last in (False, True):
                 jacobian = problem.model.jacobian(point)
-                residuals = precise_residuals(problem, point)
+                residuals = _precise_residuals(problem, point)
                 columns = np.column_stack([jacobian, residuals]) * scale[:, None]
                 value = 0.5 * np.sum(columns[:, -1:] ** 2, axis=0)
                 linear = split(triangle([columns], len(point) + 1)[None], value).restricted(free[None])
@@ -232,20 +227,15 @@ def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Ve
     return (point, linear) if linear.finite[0] and determined(linear)[0] else None
 
 
-def precise_residuals(problem: FitProblem, point: Vector) -> Vector:
-    """Return the residuals at a point, computed with ``DIGITS`` digits and rounded at the end.
-
-    A number of the data is the shortest decimal number that rounds to its float64, which is the number in a text file.
-
-    Raises:
-        AutodiffError: if a function of the model cannot be computed with more digits.
-    """
+def _precise_residuals(problem: FitProblem, point: Vector) -> Vector:
+    """Return the residuals at a point, computed with ``DIGITS`` digits and rounded at the end."""
     arithmetic = Arithmetic(DIGITS)
     model = problem.model
     fixed = {name: precise(arithmetic, np.asarray(value)) for name, value in model.constants.items()}
     fixed |= {name: precise(arithmetic, np.array(value)) for name, value in zip(model.parameters, point, strict=True)}
     result = np.empty(model.rows)
     for row in range(model.rows):
+        # The number in a file is the shortest decimal number that rounds to its float64.
         cells = {name: arithmetic.mp.mpf(repr(float(column[row]))) for name, column in model.columns.items()}
         data = {name: precise(arithmetic, np.array(cell, object)) for name, cell in cells.items()}
         try:

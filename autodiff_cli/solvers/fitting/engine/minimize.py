@@ -319,18 +319,13 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
         inexact = np.linalg.norm(np.column_stack([d * error, np.sqrt(2 * quadratic.value)]), axis=1)
         exact = inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)
         certain = np.where(free, digits >= ENOUGH_DIGITS, True).all(1) | exact
-        singular, directions = singular_directions(linear)
+        singular, directions = _singular_directions(linear)
     digits = np.where(free & (finite & positive)[:, None], digits, np.nan)
     return Optimality(linear, quadratic, free, step, digits, offset, certain, finite, positive, singular, directions)
 
 
-def singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
-    """Return the singular values of the column-scaled Jacobian matrices, and the directions that belong to them.
-
-    Returns:
-        the values in descending order, 0 if a number is not finite; and the directions as rows of changes of the parameters, in
-        units of the column scaling.
-    """
+def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
+    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and their directions as rows of changes."""
     norms = linear.norms
     scaled = np.where(linear.finite[:, None, None], linear.scaled, 0.0)
     _, singular, vectors = np.linalg.svd(scaled)
@@ -339,5 +334,5 @@ def singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
 
 def determined(linear: Linear) -> Mask:
     """Return of which problems the data determine all parameters."""
-    singular, _ = singular_directions(linear)
+    singular, _ = _singular_directions(linear)
     return singular[:, -1] > SINGULAR * np.maximum(singular[:, 0], 1.0)
