@@ -194,6 +194,17 @@ def _order(value: Argument) -> int:
     return result
 
 
+def instance(*types: Any) -> Callable[[Argument], Any]:
+    """Return a function that returns an instance of one of the types unchanged, and refuses other values."""
+
+    def take(value: Argument) -> Any:
+        if not isinstance(value, types) or isinstance(value, bytes):
+            raise Unfit
+        return value
+
+    return take
+
+
 def _wholes(value: Argument) -> Any:
     return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
 
@@ -211,12 +222,6 @@ def _flag(value: Argument) -> bool:
     if value not in (0, 1) if isinstance(value, (int, float)) else True:
         raise Unfit
     return bool(value)
-
-
-def _text(value: Argument) -> str:
-    if not isinstance(value, str):
-        raise Unfit
-    return value
 
 
 def _type(value: Argument) -> Any:
@@ -280,8 +285,8 @@ PARTS = Kind(
 )
 NUMBER = Kind("a number", number)
 FLAG = Kind("true or false", _flag)
-TEXT = Kind("a string in quotes", _text)
-SIDE = Kind("'left' or 'right'", _text)
+TEXT = Kind("a string in quotes", instance(str))
+SIDE = Kind("'left' or 'right'", instance(str))
 TYPE = Kind("the name of a type such as 'float64'", _type)
 MASK = Kind("a tensor of booleans, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
@@ -350,40 +355,36 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         code = function.__code__
-        checks = checks_of(code.co_varnames[: code.co_argcount], function.__defaults__ or (), kinds)
-        first = checks[0][0] if checks else code.co_argcount
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        # A parameter without a kind takes a tensor.
-        tensor = names[0] if code.co_argcount and names[0] not in kinds else None
-        kinds_of_names: dict[str, Any] = kinds if tensor is None else {tensor: operand, **kinds}
-        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        closed = not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        count = code.co_argcount
+        is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+        names = code.co_varnames[: count + (0 if is_open else code.co_kwonlyargcount)]
+        defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))
+        checks = checks_of(names, defaults, kinds)
+        required = count - len(function.__defaults__ or ())
+        has_tensor = count > 0 and names[0] not in kinds  # a parameter without a kind takes a tensor
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
-            if tensor is not None and args and type(args[0]) is not Tensor:
-                operand(args[0], checked.__name__, tensor)
+            name, named = checked.__name__, kwargs
+            values: Sequence[Any] = args
             try:
-                values = converted(checked.__name__, checks, args) if len(args) > first else args
-                named = kwargs
-                if kwargs:
-                    named = {parameter_of(k, names): v for k, v in kwargs.items()}
-                    if len(named) < len(kwargs):
-                        twice = next(k for k in kwargs if k not in named)
-                        raise ArgumentError(f"{checked.__name__} got two values for '{parameter_of(twice, names)}'")
-                    named = {k: kinds_of_names[k](v, checked.__name__, k) if k in kinds_of_names else v for k, v in named.items()}
+                if is_open:
+                    named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in kwargs.items()}
+                elif kwargs or not required <= len(args) <= count:
+                    values, named = bind(name, names, defaults, args, kwargs), {}
+                if has_tensor and values and type(values[0]) is not Tensor:
+                    operand(values[0], name, names[0])
+                values = converted(name, checks, values)
+                if len(values) > count and not is_open:
+                    named = dict(zip(names[count:], values[count:], strict=True))
+                    values = values[:count]
                 return function(*values, **named)
             except ValuesNeeded:
                 return example_by_example(checked, args, kwargs)
             except AttributeError:  # a plain number does not have a shape
                 if args and isinstance(args[0], (int, float)):
-                    raise ArgumentError(f"{checked.__name__} cannot be applied to the number {shown(args[0])}") from None
+                    raise ArgumentError(f"{name} cannot be applied to the number {shown(args[0])}") from None
                 raise
-            except TypeError as error:
-                failure = error
-            if closed:  # the message of Python's error for arguments that do not fit contains the name of the inner function
-                bind(checked.__name__, names, defaults, args, kwargs)
-            raise failure
 
         checked.kinds = kinds  # type: ignore[attr-defined]
         return checked

@@ -12,21 +12,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, Argument, Kind, Unfit, number, optional
+from autodiff_cli.autograd.primitives.argument_kinds import (
+    NUMBER,
+    WHOLE,
+    Argument,
+    Kind,
+    Unfit,
+    either,
+    instance,
+    number,
+    optional,
+)
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.suggest import suggestion
 
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
-
-
-def _of(wanted: type | tuple[type, ...]) -> Callable[[Argument], Any]:
-    def take(value: Argument) -> Any:
-        if not isinstance(value, wanted) or isinstance(value, bytes):
-            raise Unfit
-        return value
-
-    return take
 
 
 def _each_of(wanted: type) -> Callable[[Argument], Any]:
@@ -40,20 +41,6 @@ def _each_of(wanted: type) -> Callable[[Argument], Any]:
         return value
 
     return take
-
-
-def _values_or_texts(value: Argument) -> Any:
-    return value if isinstance(value, Mapping) else _each_of(str)(value)
-
-
-def _function(value: Argument) -> Any:
-    if not callable(value):
-        raise Unfit
-    return value
-
-
-def _rate(value: Argument) -> Any:
-    return value if isinstance(value, Tensor) else number(value)
 
 
 def _pair(value: Argument) -> Any:
@@ -80,16 +67,16 @@ def _count(value: Argument) -> Any:
 
 
 COUNT = Kind("a whole number", _count)
-FUNCTION = Kind("a function", _function)
-A_TENSOR = Kind("a tensor", _of(Tensor))
-EXPRESSION = Kind("an expression, which is a text", _of(str))
-VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", _of(Mapping))
-VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", _values_or_texts)
+FUNCTION = Kind("a function", instance(Callable))
+A_TENSOR = Kind("a tensor", instance(Tensor))
+EXPRESSION = Kind("an expression, which is a text", instance(str))
+VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", instance(Mapping))
 NAMES = Kind("a name or a list of names", _each_of(str))
+VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", either(VALUES, NAMES).take)
 TENSORS = Kind("a tensor or a list of tensors", _each_of(Tensor))
-PARAMETERS = Kind("a list of tensors, or of dictionaries with the key 'params'", _of(Iterable))
+PARAMETERS = Kind("a list of tensors, or of dictionaries with the key 'params'", instance(Iterable))
 POINTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or a list of them", _each_of(Mapping))
-RATE = Kind("a number or a tensor with one element", _rate)
+RATE = Kind("a number or a tensor with one element", either(A_TENSOR, NUMBER).take)
 PAIR = Kind("a pair of numbers", _pair)
 
 
