@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
-from autodiff_cli.autograd.record import Record
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
@@ -57,7 +56,7 @@ Created = Literal["", "no_grad", "inference", "several", "function"]
 function.  Only views of the first kind may be changed in place while operations are recorded."""
 
 
-class View(Record):
+class View:
     """The steps that make a view from its source, as a linked list: the last step, and the view that it was applied to.
 
     After an in-place change of the memory, the histories of all views are derived from the source again.
@@ -70,12 +69,13 @@ class View(Record):
         inherits: whether the view requires grad only because its source does; gradients then do not flow into the view.
     """
 
-    source: Tensor
-    before: View | None
-    function: Callable[..., Any]
-    args: Sequence[Any]
-    created: Created
-    inherits: bool = False
+    __slots__ = ("args", "before", "created", "function", "inherits", "source")
+
+    def __init__(
+        self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], created: Created
+    ) -> None:
+        self.source, self.before, self.function, self.args, self.created = source, before, function, args, created
+        self.inherits = False
 
     def renew(self, tensor: Tensor) -> None:
         """Derive the history of the view ``tensor`` from its source, after an in-place change of its memory."""
@@ -293,7 +293,7 @@ def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: 
     before = None if tensor._extra is None else tensor._extra.view
     source = tensor if before is None else before.source
     created = created or ("" if before is None else before.created)
-    view = extra.view = View(source=source, before=before, function=function, args=args, created=created)
+    view = extra.view = View(source, before, function, args, created)
     if source._requires_grad and result._edge is None:
         result._requires_grad = view.inherits = True
     under = source.extra()

@@ -361,6 +361,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))
         checks = checks_of(names, defaults, kinds)
         required = count - len(function.__defaults__ or ())
+        first = checks[0][0] if checks else count
         has_tensor = count > 0 and names[0] not in kinds  # a parameter without a kind takes a tensor
 
         @functools.wraps(function)
@@ -374,7 +375,8 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                     values, named = bind(name, names, defaults, args, kwargs), {}
                 if has_tensor and values and type(values[0]) is not Tensor:
                     operand(values[0], name, names[0])
-                values = converted(name, checks, values)
+                if len(values) > first:
+                    values = converted(name, checks, values)
                 if len(values) > count and not is_open:
                     named = dict(zip(names[count:], values[count:], strict=True))
                     values = values[:count]
@@ -386,7 +388,6 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                     raise ArgumentError(f"{name} cannot be applied to the number {shown(args[0])}") from None
                 raise
 
-        checked.kinds = kinds  # type: ignore[attr-defined]
         return checked
 
     return decorate

@@ -182,12 +182,14 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             data = forward(values, *args[1:])
         except UNFIT as error:
             raise mismatch(name, error, [values]) from None
-        recorded = differentiable and x._requires_grad and is_recording()
+        recording = is_recording()
+        recorded = differentiable and x._requires_grad and recording
         if not view:
             return nodes.record(args, data) if recorded else tensor_on(_in_torch_type(forward, data, (values, *args[1:]), 1))
-        recorded = recorded and not (inference_used[0] and is_inference(x))
+        if recorded and inference_used[0] and is_inference(x):
+            recorded = False
         result = nodes.record(args, data) if recorded else tensor_on(data)
-        return view_of(result, x, function, args[1:], created_now()) if shares(data, values) else result
+        return view_of(result, x, function, args[1:], "" if recording else created_now()) if shares(data, values) else result
 
     return function
 
