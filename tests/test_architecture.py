@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10875,
     "cli": 4420,
     "code_generation": 1080,
-    "compiler": 3075,
+    "compiler": 3015,
     "data": 6345,
     "derivatives": 1030,
     "evaluation": 3390,

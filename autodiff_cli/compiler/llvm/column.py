@@ -21,7 +21,7 @@ from autodiff_cli.compiler.llvm.operations import UnknownFunction, rule_of
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import DType
 
-KINDS: Final = {"float64": "f64", "float32": "f32", "int64": "i64", "bool": "i1"}
+KINDS: Final = {"float64": "f64", "float32": "f32", "bool": "i1"}
 """The kind of a vector in the IR for each element type."""
 
 
@@ -114,7 +114,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
     try:
-        return KernelColumn(rule_of(ufunc)(builder, *values), result)
+        return KernelColumn(rule_of(ufunc, values[0].kind == "i1")(builder, *values), result)
     except UnknownFunction as error:
         raise Unknown(str(error)) from None
 

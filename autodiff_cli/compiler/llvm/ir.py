@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "i1": "i1"}
+ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i1": "i1"}
 """The type of an element in the IR, by kind."""
 _BITS: Final = {"f64": "i64", "f32": "i32"}
 _ATTRIBUTES: Final = 'nounwind willreturn memory(none) noinline "prefer-vector-width"="512" "min-legal-vector-width"="512"'
@@ -269,12 +269,8 @@ class Builder:
 _CONVERSIONS: Final = {
     ("i1", "f64"): "uitofp",
     ("i1", "f32"): "uitofp",
-    ("i1", "i64"): "zext",
-    ("i64", "f64"): "sitofp",
-    ("i64", "f32"): "sitofp",
     ("f32", "f64"): "fpext",
     ("f64", "f32"): "fptrunc",
-    ("f64", "i64"): "fptosi",
 }
 
 

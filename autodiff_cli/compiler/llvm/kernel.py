@@ -17,7 +17,7 @@ from autodiff_cli.compiler.partition import computing, resolved
 from autodiff_cli.compiler.schedule import UFUNCS
 from autodiff_cli.errors import FOREIGN
 
-_MEMORY: Final = {"f64": "double", "f32": "float", "i64": "i64", "i1": "i8"}
+_MEMORY: Final = {"f64": "double", "f32": "float", "i1": "i8"}
 """The type of an element in memory, by kind."""
 
 
