@@ -91,7 +91,6 @@ from autodiff_cli.ops.rules.reduce import *  # noqa: F403
 from autodiff_cli.ops.rules.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.shape import *  # noqa: F403
 from autodiff_cli.ops.rules.special import *  # noqa: F403
-from autodiff_cli.ops.rules.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.rules.views import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.stop_gradient import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Elementary functions on arrays that NumPy does not have, or that need more care than a formula."""
+"""Elementary functions, applied element by element."""
 
 from __future__ import annotations
 
@@ -107,3 +107,20 @@ def tanh_slope(x: Array, t: Array) -> Any:
     power = np.exp(x)
     inverse_cosh = 2 / (power + 1 / power)
     return inverse_cosh * inverse_cosh
+
+
+# The reciprocals of the trigonometric functions, in radians.
+
+_reciprocal = np.errstate(divide="ignore")(np.reciprocal)
+
+
+def sec(x: Array) -> Any:
+    return _reciprocal(np.cos(x))
+
+
+def csc(x: Array) -> Any:
+    return _reciprocal(np.sin(x))
+
+
+def cot(x: Array) -> Any:
+    return _reciprocal(np.tan(x))

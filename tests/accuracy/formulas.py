@@ -80,7 +80,6 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
 
 SECTIONS = (
     "elementary",
-    "trigonometry",
     "activation",
     "special",
     "bessel",

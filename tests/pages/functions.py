@@ -22,7 +22,7 @@ SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "incomplete", "activation", "loss"),
-    *("numerical", "trigonometry"),
+    *("numerical"),
     *("normalization", "attention", "random_numbers", "batching", "stop_gradient"),
     *("counting", "representation"),
 )

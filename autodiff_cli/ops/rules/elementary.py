@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
 from autodiff_cli.numerics import decomposition, elementary as arrays
 
-__all__ = ['abs', 'absolute', 'acos', 'acosh', 'angle', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'cbrt', 'ceil', 'conj', 'cos', 'cosh', 'deg2rad', 'degrees', 'exp', 'exp2', 'expm1', 'floor', 'frac', 'hypot', 'ln', 'log', 'log10', 'log1p', 'log2', 'rad2deg', 'radians', 'real', 'reciprocal', 'round', 'rsqrt', 'sgn', 'sign', 'sin', 'sinh', 'sqrt', 'square', 'tan', 'tanh', 'trunc']
+__all__ = ['abs', 'absolute', 'acos', 'acosh', 'angle', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'cbrt', 'ceil', 'conj', 'cos', 'cosh', 'cot', 'csc', 'deg2rad', 'degrees', 'exp', 'exp2', 'expm1', 'floor', 'frac', 'hypot', 'ln', 'log', 'log10', 'log1p', 'log2', 'rad2deg', 'radians', 'real', 'reciprocal', 'round', 'rsqrt', 'sec', 'sgn', 'sign', 'sin', 'sinh', 'sqrt', 'square', 'tan', 'tanh', 'trunc']
 
 _declare = Declarations(__name__, elementwise=True)
 
@@ -68,6 +68,9 @@ acosh: TensorFunction = _declare('acosh', np.arccosh, {'x': lambda g, x: g * ove
 arccosh = acosh
 atanh: TensorFunction = _declare('atanh', np.arctanh, {'x': lambda g, x: g / one_minus_square(x)}, summary='inverse hyperbolic tangent', formula='1/(1 - x**2)', aliases=('arctanh',), domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
 arctanh = atanh
+sec: TensorFunction = _declare('sec', arrays.sec, {'x': lambda g, x, out: g * (out * tan(x))}, decomposition='1/cos(x)', summary='secant of x in radians, 1/cos(x)', formula='sec(x)*tan(x)', domain='cos(x) != 0', inside=lambda x: cos(x) != 0, samples=None, edges=None)
+csc: TensorFunction = _declare('csc', arrays.csc, {'x': lambda g, x, out: g * ((-out) * cot(x))}, decomposition='1/sin(x)', summary='cosecant of x in radians, 1/sin(x)', formula='-csc(x)*cot(x)', domain='sin(x) != 0', inside=lambda x: sin(x) != 0, convention='at 0 the value is inf and the derivative is -inf', samples=None, edges=None)
+cot: TensorFunction = _declare('cot', arrays.cot, {'x': lambda g, out: (-g) * ((out * out) + 1)}, decomposition='1/tan(x)', summary='cotangent of x in radians, 1/tan(x)', formula='-1 - cot(x)**2', domain='sin(x) != 0', inside=lambda x: sin(x) != 0, convention='at 0 the value is inf and the derivative is -inf', samples=None, edges=None)
 round_whole: TensorFunction = _declare('round', np.round, {'x': lambda g: zero_cotangent(g)}, series='fixed', selects=True, public=False)
 round_to: TensorFunction = _declare('round_to', arrays.round_to, {'x': lambda g: zero_cotangent(g)}, statics={'decimals': 0}, series='fixed', node='RoundBackward1', selects=True, decomposition=lambda decimals: decomposition('round_to', decimals), public=False)
 tanh_slope: TensorFunction = _declare('tanh_slope', arrays.tanh_slope, {'x': lambda g, t, out: g * (((-2) * t) * out), 't': None}, decomposition='1/cosh(x)**2', public=False)
