@@ -48,7 +48,6 @@ from autodiff_cli.ops import positions as _positions
 from autodiff_cli.ops import views as _views
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
-from autodiff_cli.ops.attention import *  # noqa: F403
 from autodiff_cli.ops.casts import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
@@ -58,10 +57,10 @@ from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
+from autodiff_cli.ops.layers import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
-from autodiff_cli.ops.normalization import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
@@ -70,7 +69,6 @@ from autodiff_cli.ops.representation import *  # noqa: F403
 from autodiff_cli.ops.rules.activation import *  # noqa: F403
 from autodiff_cli.ops.rules.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.rules.arrange import *  # noqa: F403
-from autodiff_cli.ops.rules.attention import *  # noqa: F403
 from autodiff_cli.ops.rules.bessel import *  # noqa: F403
 from autodiff_cli.ops.rules.comparison import *  # noqa: F403
 from autodiff_cli.ops.rules.contract import *  # noqa: F403
@@ -80,11 +78,11 @@ from autodiff_cli.ops.rules.elementary import *  # noqa: F403
 from autodiff_cli.ops.rules.extremes import *  # noqa: F403
 from autodiff_cli.ops.rules.factorials import *  # noqa: F403
 from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
+from autodiff_cli.ops.rules.layers import *  # noqa: F403
 from autodiff_cli.ops.rules.linalg import *  # noqa: F403
 from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
 from autodiff_cli.ops.rules.loss import *  # noqa: F403
 from autodiff_cli.ops.rules.matrices import *  # noqa: F403
-from autodiff_cli.ops.rules.normalization import *  # noqa: F403
 from autodiff_cli.ops.rules.norms import *  # noqa: F403
 from autodiff_cli.ops.rules.numerical import *  # noqa: F403
 from autodiff_cli.ops.rules.reduce import *  # noqa: F403

@@ -159,9 +159,9 @@ def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
         raise refusal from None
 
 
-_SECTIONS = (*("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose", "normalization"),)
+_SECTIONS = ("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose")
 """The modules whose functions take arrays; most of these functions return a scalar unchanged."""
-_MIXED_SECTIONS = ("activation", "attention", "comparison", "numerical")
+_MIXED_SECTIONS = ("activation", "comparison", "layers", "numerical")
 """The modules some of whose functions take arrays."""
 
 

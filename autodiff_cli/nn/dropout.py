@@ -8,10 +8,10 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, t
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, checks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.attention import attention_weights
-from autodiff_cli.ops.attention import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.generators import default_generator
 from autodiff_cli.ops.inplace import change
+from autodiff_cli.ops.layers import attention_weights
+from autodiff_cli.ops.layers import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.activation import softmax
 

@@ -12,19 +12,13 @@ from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
-from autodiff_cli.ops import attention as _attention
-from autodiff_cli.ops import attention as _gates
+from autodiff_cli.ops import layers as _layers
 from autodiff_cli.ops import loss as _loss
-from autodiff_cli.ops import loss as _margin_losses
-from autodiff_cli.ops import normalization as _normalization
 from autodiff_cli.ops.arrange import pad as _pad
 from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.rules import activation as _activation
-from autodiff_cli.ops.rules import attention as _attention_rules
-from autodiff_cli.ops.rules import attention as _gate_rules
+from autodiff_cli.ops.rules import layers as _layer_rules
 from autodiff_cli.ops.rules import loss as _loss_rules
-from autodiff_cli.ops.rules import loss as _margin_rules
-from autodiff_cli.ops.rules import normalization as _normalization_rules
 from autodiff_cli.ops.rules.elementary import tanh as tanh
 
 # Activation functions
@@ -49,8 +43,8 @@ sigmoid = _with(_activation.sigmoid, "input")
 logsigmoid = _with(_activation.logsigmoid, "input")
 softplus = _with(_activation.softplus, "input beta threshold")
 softsign = _with(_activation.softsign, "input")
-glu = _with(_gates.glu, "input dim")
-prelu = _with(_gates.prelu, "input weight")
+glu = _with(_layers.glu, "input dim")
+prelu = _with(_layers.prelu, "input weight")
 
 relu_ = _in_place(_activation.relu)
 elu_ = _in_place(_activation.elu)
@@ -80,7 +74,7 @@ def _along(function: _Any) -> _Any:
 
 softmax = _along(_activation.softmax)
 log_softmax = _along(_activation.log_softmax)
-softmin = _along(_gate_rules.softmin)
+softmin = _along(_layer_rules.softmin)
 
 # Losses
 
@@ -98,34 +92,34 @@ binary_cross_entropy_with_logits = _with(
 nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
 cross_entropy = _with(_loss.cross_entropy, "input target weight size_average ignore_index reduce reduction label_smoothing")
 kl_div = _with(_loss_rules.kl_div, f"input target {_REDUCTION} log_target")
-gaussian_nll_loss = _with(_margin_losses.gaussian_nll_loss, "input target var full eps reduction")
-poisson_nll_loss = _with(_margin_rules.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
-hinge_embedding_loss = _with(_margin_rules.hinge_embedding_loss, f"input target margin {_REDUCTION}")
-margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
-soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCTION}")
-cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
-triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
+gaussian_nll_loss = _with(_loss.gaussian_nll_loss, "input target var full eps reduction")
+poisson_nll_loss = _with(_loss_rules.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
+hinge_embedding_loss = _with(_loss_rules.hinge_embedding_loss, f"input target margin {_REDUCTION}")
+margin_ranking_loss = _with(_loss.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+soft_margin_loss = _with(_loss.soft_margin_loss, f"input target {_REDUCTION}")
+cosine_embedding_loss = _with(_loss.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+triplet_margin_loss = _with(_loss.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
 
 
-multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
-multilabel_margin_loss = _with(_margin_losses.multilabel_margin_loss, f"input target {_REDUCTION}")
-multilabel_soft_margin_loss = _with(_margin_rules.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
+multi_margin_loss = _with(_loss.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
+multilabel_margin_loss = _with(_loss.multilabel_margin_loss, f"input target {_REDUCTION}")
+multilabel_soft_margin_loss = _with(_loss_rules.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
 
 # Normalization, attention, and functions of vectors
 
-layer_norm = _with(_normalization.layer_norm, "input normalized_shape weight bias eps")
-rms_norm = _with(_normalization.rms_norm, "input normalized_shape weight eps")
-group_norm = _with(_normalization.group_norm, "input num_groups weight bias eps")
-batch_norm = _with(_normalization.batch_norm, "input running_mean running_var weight bias training momentum eps")
-instance_norm = _with(_normalization.instance_norm, "input running_mean running_var weight bias use_input_stats momentum eps")
-normalize = _with(_normalization_rules.normalize, "input p dim eps")
-one_hot = _with(_attention.one_hot, "tensor num_classes")
-embedding = _with(_attention.embedding, "input weight padding_idx")
-cosine_similarity = _with(_attention_rules.cosine_similarity, "x1 x2 dim eps")
-pairwise_distance = _with(_attention_rules.pairwise_distance, "x1 x2 p eps keepdim")
-pdist = _with(_attention.pdist, "input p")
+layer_norm = _with(_layers.layer_norm, "input normalized_shape weight bias eps")
+rms_norm = _with(_layers.rms_norm, "input normalized_shape weight eps")
+group_norm = _with(_layers.group_norm, "input num_groups weight bias eps")
+batch_norm = _with(_layers.batch_norm, "input running_mean running_var weight bias training momentum eps")
+instance_norm = _with(_layers.instance_norm, "input running_mean running_var weight bias use_input_stats momentum eps")
+normalize = _with(_layer_rules.normalize, "input p dim eps")
+one_hot = _with(_layers.one_hot, "tensor num_classes")
+embedding = _with(_layers.embedding, "input weight padding_idx")
+cosine_similarity = _with(_layer_rules.cosine_similarity, "x1 x2 dim eps")
+pairwise_distance = _with(_layer_rules.pairwise_distance, "x1 x2 p eps keepdim")
+pdist = _with(_layers.pdist, "input p")
 linear = _with(_linear, "input weight bias")
-bilinear = _with(_attention.bilinear, "input1 input2 weight bias", input2="x2")
+bilinear = _with(_layers.bilinear, "input1 input2 weight bias", input2="x2")
 pad = _with(_pad, "input pad mode value")
 
 if not _TYPE_CHECKING:

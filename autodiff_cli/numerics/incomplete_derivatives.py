@@ -23,6 +23,7 @@ from autodiff_cli.numerics.decompositions import BERNOULLI
 from autodiff_cli.numerics.factorials import betaln, polygamma_gap
 from autodiff_cli.numerics.logarithms import binomial_values, poisson_values
 from autodiff_cli.numerics.parameter_series import Series
+from autodiff_cli.numerics.quadrature import in_blocks
 
 _polygamma = from_scipy("polygamma")
 
@@ -32,8 +33,6 @@ _TERMS_AT_END = 30
 _FAR = 42.0
 """The negative logarithm of the integrand at the end of the quadrature, relative to its value at x."""
 _HALVINGS = 14
-_BLOCK = 1024
-"""The number of elements that are computed together, which limits the memory."""
 
 
 @functools.cache
@@ -218,10 +217,6 @@ def evaluated(function: Callable[..., Any], inside: Any, otherwise: Any, *argume
     dtype = np.result_type(*arguments, np.float32)
     inside, value, *columns = np.broadcast_arrays(inside, otherwise, *(np.asarray(v, np.float64) for v in arguments))
     value = np.array(value, np.float64)
-    places = np.flatnonzero(inside)
-    flat, columns = value.reshape(-1), [column.reshape(-1) for column in columns]
-    with np.errstate(all="ignore"):
-        for start in range(0, places.size, _BLOCK):
-            block = places[start : start + _BLOCK]
-            flat[block] = function(*(column[block] for column in columns))
+    if np.any(inside):
+        value[inside] = in_blocks(function, *(column[inside] for column in columns))
     return value.astype(dtype, copy=False)[()]

@@ -15,9 +15,9 @@ from autodiff_cli.numerics.loss import classes_of, known_reduction
 from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.positions import gather
 from autodiff_cli.ops.rules.activation import log_softmax, relu, softplus
-from autodiff_cli.ops.rules.attention import pairwise_distance
 from autodiff_cli.ops.rules.comparison import minimum
 from autodiff_cli.ops.rules.elementary import log, sqrt, square
+from autodiff_cli.ops.rules.layers import pairwise_distance
 from autodiff_cli.ops.rules.loss import described, nll_of_rows, reduce_loss, soft_margin
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze

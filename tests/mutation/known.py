@@ -13,7 +13,7 @@ KNOWN = {
     ),
     "a gradient at the threshold": ("ops/rules/activation.py", "where(x <= threshold, 0.0, g)", "where(x < threshold, 0.0, g)"),
     "the sign of a third derivative": ("numerics/bessel_orders.py", "(1, -1, -1, 1)[order % 4]", "(1, -1, -1, -1)[order % 4]"),
-    "a negative padding index": ("ops/attention.py", "        padding_idx %= count\n", "        pass\n"),
+    "a negative padding index": ("ops/layers.py", "        padding_idx %= count\n", "        pass\n"),
     "half of the digits of int16": ("autograd/primitives/calls.py", "itemsize < 8", "itemsize < 4"),
     "a parameter less in AIC": ("solvers/fitting/statistics.py", "n if problem.absolute else n + 1", "n"),
     "the sign of the weights in the deviance": (
@@ -44,7 +44,7 @@ KNOWN = {
         '" - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall and b.tall',
     ),
     "a line for a label that fits": ("plotting/terminal.py", "room < len(name) + 8", "room <= len(name) + 8"),
-    "groups of heads": ("ops/attention.py", "_repeated(value, query) if", "_repeated(value) if"),
+    "groups of heads": ("ops/layers.py", "_repeated(value, query) if", "_repeated(value) if"),
     "a hook with a name": (
         "lesson/program.py",
         'tree.kind == "assignment" and tree.children[1].kind == "method"',
@@ -62,11 +62,11 @@ KNOWN = {
     ),
     "an error without its place": ("solvers/roots/problem.py", 'first is not None and first["span"] is not None', "False"),
     "a bias of other channels": (
-        "ops/normalization.py",
+        "ops/layers.py",
         '"instance_norm", x, running_mean, running_var, weight, bias)',
         '"instance_norm", x, running_mean, running_var, weight)',
     ),
-    "the mean of other dimensions": ("ops/normalization.py", "np.mean(data, (0, 2))", "np.mean(data, (1, 2))"),
+    "the mean of other dimensions": ("ops/layers.py", "np.mean(data, (0, 2))", "np.mean(data, (1, 2))"),
     "options behind the last argument": ("cli/completion.py", "isinstance(p, click.Argument)", "True"),
     "an empty bar": ("report/progress.py", "part or 0.0", "part and 0.0"),
     "workers without a number": ("cli/cluster_options.py", "self.threads or processors()", "self.threads and processors()"),

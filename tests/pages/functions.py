@@ -22,9 +22,7 @@ SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "incomplete", "activation", "loss"),
-    *("numerical"),
-    *("normalization", "attention", "random_numbers", "batching", "stop_gradient"),
-    *("counting", "representation"),
+    *("numerical", "layers", "random_numbers", "batching", "stop_gradient", "counting", "representation"),
 )
 """The subjects in the order of the reference."""
 

@@ -1,0 +1,45 @@
+"""Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes
+from autodiff_cli.errors import IndexOutOfRange, ShapeError
+
+
+def has_zero_norm(x: Array, dim: Wholes) -> Any:
+    """Return whether a norm along the dimensions is 0."""
+    return np.any(np.all(x == 0, axis=dim if isinstance(dim, int) else tuple(dim)))
+
+
+def is_single(x: Value | Number) -> bool:
+    return isinstance(x, (int, float)) or not x.shape
+
+
+def lost_dims(g: Value, beside: Shape) -> Shape:
+    """Return the dimensions of a cotangent along which a weight of the shape ``beside`` was broadcast."""
+    ahead = len(g.shape) - len(beside)
+    return (*range(ahead), *(ahead + i for i, length in enumerate(beside) if length == 1))
+
+
+# Rows of embeddings, and points where a similarity or distance has a kink.
+
+
+def rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
+    if len(weight.shape) != 2:
+        raise ShapeError(f"'weight' must be 2-D, but its shape is {list(weight.shape)}")
+    if np.any((x < 0) | (x >= len(weight))):
+        raise IndexOutOfRange("index out of range in self", hint=f"the positions of {len(weight)} rows are 0 to {len(weight) - 1}")
+    return weight[x]
+
+
+def some_zero(x1: Array, x2: Array, dim: int) -> Any:
+    return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])
+
+
+def has_equal_rows(x: Array) -> bool:
+    return len(np.unique(x, axis=0)) < len(x)
