@@ -110,6 +110,14 @@ def test_a_large_file_is_filtered_like_a_small_one() -> None:
     assert all(float(row[3]) == 2 * float(row[1]) for row in parsed)
 
 
+@pytest.mark.parametrize("style", ["csv", "ndjson"])
+def test_a_large_file_without_selected_rows_has_no_lines(style: str) -> None:
+    row = '{"x": 1.25, "y": 2.5}\n' if style == "ndjson" else "1.25,2.5\n"
+    Path(f"d.{style}").write_text("x,y\n" * (style == "csv") + row * 120_000)
+    done = run_map("x*y", f"d.{style}", "--where", "x > 2", "--format", style)
+    assert (done.code, done.text) == (0, "x,y,value,d_x,d_y\n" * (style == "csv"))
+
+
 @pytest.mark.parametrize("style", ["parquet", "npy", "npz", "ndjson"])
 def test_every_format_is_filtered(style: str) -> None:
     if style == "parquet":

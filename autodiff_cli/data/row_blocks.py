@@ -41,8 +41,8 @@ class Block:
         rows: the number of rows.
         numbers: the columns that the expression needs, as float64.
         columns: the columns that are copied to the output, with the types of the file.
-        raw: the text of the rows, for a writer that copies it unchanged: a list with one string for each row, or bytes in
-            which every row is one line.
+        raw: the text of the rows, for a writer that copies it unchanged: a list with one string for each row, or, if Arrow is
+            imported, bytes in which every row is one line.
         where: the beginning of messages: the name of the file, and "row" or "line".
         lines: the number of each row or line in its file, from 1.
         bad: the number of bad rows, such as rows with a cell that is not a number.

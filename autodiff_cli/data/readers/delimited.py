@@ -1,7 +1,6 @@
-"""The reader of CSV and TSV, which parses regular pieces as a whole, and other pieces with the csv module.
+"""The reader of CSV and TSV.
 
-A piece is regular if each of its lines has one cell for each column, without quotes.  ``arrow_csv`` returns the same values for
-large pieces, and refuses pieces with unusual cells, which this reader then parses.
+``arrow_csv`` parses large pieces, and refuses pieces with unusual cells.  The csv module parses these and small pieces.
 """
 
 from __future__ import annotations
@@ -44,27 +43,6 @@ class _Rows:
     def column(self, i: int) -> list[str]:
         """Return the cells of a column."""
         return [row[i] for row in self.cells]
-
-
-@dataclass(slots=True)
-class _Table:
-    """The cells of lines that all have the same number of cells, row by row.
-
-    Attributes:
-        cells: the cells of all rows.
-        width: the number of cells of a row.
-        raws: the text of the rows.
-        lines: the number of the line of each row.
-    """
-
-    cells: list[str]
-    width: int
-    raws: bytes
-    lines: Sequence[int]
-
-    def column(self, i: int) -> list[str]:
-        """Return the cells of a column."""
-        return self.cells[i :: self.width]
 
 
 @dataclass(slots=True)
@@ -159,7 +137,11 @@ class DelimitedReader(TextReader):
 
     def _parsed(self, data: bytes, first: int) -> tuple[_Rows, int]:
         """Parse lines with the csv module; return the rows and their number of bytes."""
-        lines = [line + "\n" for line in decoded(data, self.name, first).split("\n")[:-1]]
+        text = decoded(data, self.name, first)
+        lines = text.split("\n")[:-1]
+        if not data.startswith(b"\n") and not any(sign in text for sign in ('"', "\r", "\n\n")):  # every line is a row
+            return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
+        lines = [line + "\n" for line in lines]
         exhausted = False
 
         def given() -> Iterator[str]:
@@ -193,30 +175,14 @@ class DelimitedReader(TextReader):
             block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, self._dialect, request)
             if block is not None:
                 return block
-        return self._checked(rows or self._table(piece) or self._parsed(piece.data, piece.first)[0], request)
+        return self._checked(rows or self._parsed(piece.data, piece.first)[0], request)
 
-    def _table(self, piece: _CsvLines) -> _Table | None:
-        """Return the cells of lines without quotes that have one cell for each column; ``None`` if there are other lines."""
-        data, width, delimiter = piece.data, len(self.columns), ord(self.delimiter)
-        array = np.frombuffer(data, np.uint8)
-        marks = array[(array == delimiter) | (array == ord("\n"))]
-        row = np.full(width, delimiter, np.uint8)
-        row[-1] = ord("\n")
-        if not data or len(marks) % width or (marks.reshape(-1, width) != row).any():
-            return None
-        if b'"' in data or (width == 1 and (data[:1] == b"\n" or b"\n\n" in data)):
-            return None
-        cells = decoded(data, self.name, piece.first).replace("\n", self.delimiter).split(self.delimiter)
-        return _Table(cells[:-1], width, data, range(piece.first, piece.first + len(marks) // width))
-
-    def _checked(self, rows: _Rows | _Table, request: ReadRequest) -> Block:
+    def _checked(self, rows: _Rows, request: ReadRequest) -> Block:
         lines = rows.lines
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        raw: list[str] | bytes | None = None
-        if request.raw == self.delimiter:
-            raw = rows.raws if isinstance(rows, _Table) else list(rows.raws)
-        if isinstance(rows, _Rows) and not set(map(len, rows.cells)) <= {len(self.columns)}:
-            self._pad(rows, raw if isinstance(raw, list) else None, bad)
+        raw = list(rows.raws) if request.raw == self.delimiter else None
+        if not set(map(len, rows.cells)) <= {len(self.columns)}:
+            self._pad(rows, raw, bad)
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
         empty: dict[str, list[int]] = {}

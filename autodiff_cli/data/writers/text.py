@@ -62,19 +62,21 @@ class DelimitedWriter(TextWriter):
             self._head = delimited([[*kept, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
-        if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
+        if not block.rows:
+            return []
+        if isinstance(block.raw, bytes):
             return number_text.appended(block.raw, self.raw, self._decimal, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
-        if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
+        if block.raw is None and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
             buffers = number_text.joined([*columns, *results], self.raw, self._decimal)
             if buffers is not None:
                 return buffers
         if columns:
             numbers = (row_texts([array], self.raw, self._decimal) for array in results)
             return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
-        raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
-        texts = row_texts(results, self.raw, self._decimal)
-        lines = texts if raw is None else [f"{line}{self.raw}{text}" for line, text in zip(raw, texts, strict=True)]
+        lines = row_texts(results, self.raw, self._decimal)
+        if block.raw is not None:
+            lines = [f"{line}{self.raw}{text}" for line, text in zip(block.raw, lines, strict=True)]
         return ["\n".join([*lines, ""]).encode()]
 
 
@@ -115,6 +117,8 @@ class NdjsonWriter(TextWriter):
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        if not block.rows:
+            return []
         if isinstance(block.raw, bytes):
             return number_text.appended_members(block.raw, self._results, results)
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
