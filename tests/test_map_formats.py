@@ -182,7 +182,7 @@ def test_arrays_that_are_no_tables() -> None:
         ("t.npy", "column 'x' contains text, not numbers"),
         ("cut.npy", "is not a whole .npy file"),
         ("short.npy", "is not a whole .npy file"),
-        ("no.npy", "is not a whole .npy file"),
+        ("no.npy", "is not a .npy file"),
         ("header.npy", "is not a whole .npy file"),
         ("ragged.npz", "not a table: its columns have shapes x [2], y [3]"),
         ("two.npz", "not a table"),

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, cast
 from autodiff_cli.data import readers, storage
 from autodiff_cli.data.compression import decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, partition_columns
-from autodiff_cli.data.readers.lines import section
 from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
@@ -142,8 +141,6 @@ def reader(source: Input) -> Reader:
     """
     file = opened(source.path, source.style, source.title)
     try:
-        if source.span is not None and source.format.unit == "lines":
-            file = section(file, *source.span)
         inner = readers.reader(source, file)
         return HiveReader(inner, source.values) if source.values else inner
     except BaseException:

@@ -188,7 +188,7 @@ class Reader:
 
     Args:
         source: the file and the part of it to read.
-        file: the file, open for reading bytes; it is seekable if the format requires it, and begins with the part if it is text.
+        file: the file, open for reading bytes; it is seekable if the format or the part requires it.
 
     Attributes:
         name: the name of the input in messages.

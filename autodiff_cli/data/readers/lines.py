@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class TextReader(Reader):
         super().__init__(source, file)
         self.line = source.first
         self.total = size_of(file)
+        self._most: int | None = None
+        if source.span is not None:
+            begin, end = source.span
+            file.seek(begin)
+            self._most = end - begin
         self._soon = soon
         self._unbuffered = source.unbuffered
         # A buffered file has read1, which BinaryIO does not declare.
@@ -113,42 +118,19 @@ class TextReader(Reader):
 
     def _next(self) -> bytes:
         size = min(CHUNK, FIRST) if self._soon and self.total is None and not self.done else CHUNK
+        size = size if self._most is None else min(size, self._most - self.done)
         try:
             data: bytes = self._read(size)
             self.ended = not data
             if data and len(data) < size and not self._unbuffered:
                 # A short read is most likely at the end of the file; a second read confirms it, because ``ended`` must be exact.
-                more: bytes = self._read(size)
+                more: bytes = self._read(size - len(data))
                 self.ended = not more
                 data += more
         except OSError as error:
             raise FileError(f"cannot read {self.name}: {error.strerror or error}") from None
         self.done += len(data)
         return data
-
-
-class _Section:
-    """A range of bytes of a file, with the reading methods of ``io.BufferedIOBase``."""
-
-    def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
-        self._file = file
-        self._left = stop - start
-        file.seek(start)
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(min(size, self._left))
-        self._left -= len(data)
-        return data
-
-    read1 = read
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def section(file: BinaryIO, start: int, stop: int) -> BinaryIO:
-    """Return a range of bytes of a file as a file for sequential reading."""
-    return cast("BinaryIO", _Section(file, start, stop))
 
 
 def lines_in(data: bytes) -> int:

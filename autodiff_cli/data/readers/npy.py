@@ -23,7 +23,7 @@ _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27
 
 
-def mapped(file: IO[bytes], name: str) -> Array:
+def mapped(file: Any, name: str) -> Array:
     """Return the array of a ``.npy`` file, whose values are read from the disk when they are used.
 
     Args:
@@ -33,6 +33,8 @@ def mapped(file: IO[bytes], name: str) -> Array:
     Raises:
         DataError: if the file does not contain a whole array of plain values with at least one dimension.
     """
+    if file.peek(6)[:6] != b"\x93NUMPY":  # a file that is not copied may be endless
+        raise DataError(f"{name} is not a .npy file")
     path = getattr(file, "name", None) if isinstance(file, io.BufferedReader) else None
     with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), _temporary_folder() as folder:
         warnings.simplefilter("ignore")  # Python may warn about the literal in the header
