@@ -43,7 +43,7 @@ BUDGETS = {
     "cli": 4420,
     "code_generation": 1080,
     "compiler": 3015,
-    "data": 6345,
+    "data": 6295,
     "derivatives": 1030,
     "evaluation": 3390,
     "explanation": 2120,
