@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -101,6 +102,8 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
             try:
                 if address is None:
                     cluster = _of_this_machine(workers, threads, scratch)
+                if address is not None:
+                    asyncio.run(_answered(address))
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
                 option = setting("engine")
@@ -123,6 +126,16 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
                     with suppress(OSError, TimeoutError, RuntimeError):
                         part.close()
         logging.disable(silent)
+
+
+async def _answered(address: str) -> None:
+    """Connect once with a timeout, because the Dask client would wait for a connection forever."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    secured = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=TIMEOUT, **secured), TIMEOUT)
+    await comm.close()
 
 
 def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
