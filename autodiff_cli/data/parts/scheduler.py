@@ -55,13 +55,14 @@ class DaskCluster:
             ClusterError: if a worker cannot run the function.
         """
         from distributed import KilledWorker
+        from distributed.comm import CommClosedError
 
         try:
             if arguments:
                 yield from self._client.get_executor(pure=False).map(function, *zip(*arguments, strict=True))
         except AutodiffError:
             raise
-        except CancelledError:
+        except (CancelledError, CommClosedError):
             raise ClusterError(f"the connection to {self._where} was lost") from None
         except KilledWorker:
             hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
