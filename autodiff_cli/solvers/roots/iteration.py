@@ -108,7 +108,7 @@ MOST_STEPS = 200
 MOST_SECONDS = 2.0
 """The time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
-_SLIGHT = 1e-12
+_SLIGHT = 1e-6
 """A curvature, relative to that of the norm, that only matters in directions without curvature."""
 _MOST_NEWTON = 60
 """The maximum number of shortened Newton steps."""
@@ -160,7 +160,7 @@ def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
 
 
 def _newton(walk: Walk, point: Point, trials: int = 8) -> Point:
-    """Return the point that Newton steps reach, each shortened until the residuals decrease."""
+    """Return the point that Newton steps reach, each shortened until the residuals decrease; one trial records no steps."""
     for _ in range(_MOST_NEWTON):
         if not point.finite or not point.f.any():
             break
@@ -170,6 +170,8 @@ def _newton(walk: Walk, point: Point, trials: int = 8) -> Point:
         reached = next((part for part in parts if norm(part.f) < norm(point.f)), None)
         if reached is None:
             break
+        if trials > 1:
+            walk.take(reached, norm(reached.x - point.x), "newton")
         point = reached
     return point
 
