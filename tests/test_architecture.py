@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10875,
+    "autograd": 10825,
     "cli": 4420,
     "code_generation": 1080,
     "compiler": 3015,
