@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1720,
     "script": 1600,
-    "solvers": 11725,
+    "solvers": 11678,
     "symbolic": 2130,
     "utils": 285,
 }

@@ -107,6 +107,15 @@ def test_errors_in_columns_that_tend_to_zero_are_a_plain_fit() -> None:
     assert found.errors["b"] == pytest.approx(plain.errors["b"], rel=1e-9)
 
 
+def test_a_model_with_definitions_that_cannot_be_traced() -> None:
+    options = {"at": {"a": 6, "b": -0.5}, "sigma": "1/sqrt(wy)", "sigma_x": {"x": "1/sqrt(wx)"}}
+    plain = ad.fit("y = a + b*x", PEARSON, **options)
+    found = ad.fit("k = -b; y = det([[a, x], [k, 1]])", PEARSON, **options)
+    assert found.notes[0]["kind"] == "slow"
+    assert found.values == pytest.approx(plain.values, rel=1e-11)
+    assert found.errors == pytest.approx(plain.errors, rel=1e-8)
+
+
 def test_the_report_says_that_columns_have_errors(tmp_path: Path) -> None:
     path = tmp_path / "pearson.csv"
     rows = zip(*PEARSON.values(), strict=True)
