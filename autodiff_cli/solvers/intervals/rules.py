@@ -155,14 +155,8 @@ def _remainder(whole: Function) -> Rule:
     return rule
 
 
-def _maximum(_: Call, operands: tuple[Interval, ...]) -> Interval:
-    x, y = operands
-    return Interval(np.maximum(x.low, y.low), np.maximum(x.high, y.high), x.regular & y.regular)
-
-
-def _minimum(_: Call, operands: tuple[Interval, ...]) -> Interval:
-    x, y = operands
-    return Interval(np.minimum(x.low, y.low), np.minimum(x.high, y.high), x.regular & y.regular)
+def _extreme(of_two: Callable[[Bounds, Bounds], Bounds]) -> Rule:
+    return lambda _, x: Interval(of_two(x[0].low, x[1].low), of_two(x[0].high, x[1].high), x[0].regular & x[1].regular)
 
 
 def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -254,8 +248,8 @@ RULES: dict[str, Rule] = {
     "ndtr": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5), ulps=SPECIAL),
     "erfinv": _rising((-1.0, 1.0), ulps=SPECIAL),
     "i1": _rising(ulps=SPECIAL),
-    **dict.fromkeys(("maximum", "logical_or", "bitwise_or"), _maximum),
-    **dict.fromkeys(("minimum", "logical_and", "bitwise_and"), _minimum),
+    **dict.fromkeys(("maximum", "logical_or", "bitwise_or"), _extreme(np.maximum)),
+    **dict.fromkeys(("minimum", "logical_and", "bitwise_and"), _extreme(np.minimum)),
     "where": _where,
     **dict.fromkeys(("sign", "floor", "ceil", "round", "trunc"), _steps),
     "remainder": _remainder(np.floor),

@@ -278,12 +278,18 @@ def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, 
     """Return two neighbouring floats between which an equation in one unknown is continuous and changes its sign, or ``None``."""
     if problem.system.count != 1 or len(low) != 1:
         return None
-    sign, other = (float(np.sign(problem.system.values(end)[0])) for end in (low, high))
-    if not sign * other < 0:
+    if not np.prod([np.sign(problem.system.values(end)[0]) for end in (low, high)]) < 0:
         return None
+    low, high = _bisected(problem, low, high)
+    return (low, high) if _crosses(problem, low, high) else None
+
+
+def _bisected(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return two neighbouring floats with different signs of an equation in one unknown, between two numbers with such signs."""
+    sign = np.sign(problem.system.values(low)[0])
     while (low < (middle := low / 2 + high / 2)).all() and (middle < high).all():
         low, high = (middle, high) if np.sign(problem.system.values(middle)[0]) == sign else (low, middle)
-    return (low, high) if _crosses(problem, low, high) else None
+    return low, high
 
 
 def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
@@ -339,9 +345,6 @@ def _sign_changes(problem: RootProblem, low: float, high: float) -> list[float]:
     zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
     result = [float(x) for x in grid[zero]]
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-        a, b = float(grid[i]), float(grid[i + 1])
-        while time.thread_time() < end and a < (middle := a / 2 + b / 2) < b:
-            sign = float(np.sign(problem.system.values(np.array([middle]))[0]))
-            a, b = (middle, b) if sign == signs[i] else (a, middle)
-        result.append(a)
+        is_late = time.thread_time() > end
+        result.append(float(grid[i] if is_late else _bisected(problem, grid[i : i + 1], grid[i + 1 : i + 2])[0][0]))
     return result

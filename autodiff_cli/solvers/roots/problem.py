@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.errors import AutodiffError, NotSolved, UnknownName, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NotSolved, UsageError, setting
 from autodiff_cli.evaluation.names import check_functions, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.nonfinite_value import of_value
 from autodiff_cli.solvers.equations import equations, names_in
 from autodiff_cli.solvers.system import System
-from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
@@ -162,18 +161,6 @@ class RootProblem:
         start = self.system.named(self.start)
         result = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
         return result if result.count == 2 * self.system.count else None
-
-
-def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:
-    """Raise an error if a name of ``sensitivity`` is not a constant.
-
-    Raises:
-        UnknownName: if a name is not a constant.
-    """
-    for name in wanted:
-        if name not in constants:
-            hint = suggestion(name, constants) or f"give '{name}' its value with {setting('const', f'{name}=1')}"
-            raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)
 
 
 def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:

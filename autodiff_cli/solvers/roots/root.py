@@ -13,10 +13,10 @@ from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.solvers.bounds import Interval, intervals
+from autodiff_cli.solvers.bounds import Interval, check_names, intervals
 from autodiff_cli.solvers.roots.iteration import SearchResult, search
 from autodiff_cli.solvers.roots.over import Roots, roots_over
-from autodiff_cli.solvers.roots.problem import RootProblem, check_constants, norm, sensitivities
+from autodiff_cli.solvers.roots.problem import RootProblem, norm, sensitivities
 from autodiff_cli.solvers.roots.verification import PROVEN, Verification
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import plural
@@ -259,7 +259,7 @@ def root(
         from autodiff_cli.solvers.roots.rows import root_columns
 
         return root_columns(expression, data, values, constants, wanted)
-    check_constants(wanted, constants)
+    check_names(wanted, constants, "sensitivity", "constant")
     if ranges:
         result = _over(expression, values, constants, ranges, all)
     else:

@@ -21,11 +21,12 @@ from autodiff_cli.data.row_blocks import Block, Results, Tally, without
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.language.tree import unparse
+from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.roots.iteration import search, starts
-from autodiff_cli.solvers.roots.problem import EPS, RootProblem, check_constants, sensitivities
+from autodiff_cli.solvers.roots.problem import EPS, RootProblem, sensitivities
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class RootProgram(Compiled):
         self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(result, 1.0)})
         self._arguments = (expression, dict(at), dict(const))
         self.labels = self._problem.labels
-        check_constants(sensitivity, {**const, **dict.fromkeys(result, 1.0)})
+        check_names(sensitivity, [*const, *result], "sensitivity", "constant")
         self._wanted = tuple(sensitivity)
         self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
