@@ -32,7 +32,7 @@ FLOORS = {
     **dict.fromkeys(
         ("gradient_checking", "script", "explanation", "graph_drawing", "plotting", "symbolic", "code_generation", "data"), 10
     ),
-    "solvers": 11,
+    "solvers": 11665,
     "lesson": 11,
     "cli": 12,
     "public_names": 13,
@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1720,
     "script": 1600,
-    "solvers": 11678,
+    "solvers": 11665,
     "symbolic": 2130,
     "utils": 285,
 }
