@@ -32,7 +32,7 @@ FLOORS = {
     **dict.fromkeys(
         ("gradient_checking", "script", "explanation", "graph_drawing", "plotting", "symbolic", "code_generation", "data"), 10
     ),
-    "solvers": 11665,
+    "solvers": 11,
     "lesson": 11,
     "cli": 12,
     "public_names": 13,
