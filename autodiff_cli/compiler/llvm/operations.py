@@ -97,6 +97,25 @@ def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
     return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
 
 
+def _remainder(builder: Builder, x: Value, y: Value) -> Value:
+    rest = builder.binary("rem", x, y)
+    moved = builder.select((rest < 0) ^ (y < 0), rest + y, rest)
+    signed = builder.select(rest.equals(0), builder.constant(0, x.kind).with_sign(y), moved)
+    return builder.select(_nan(builder, rest), rest, signed)
+
+
+def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
+    """Follow NumPy's definition: the quotient of x minus its remainder, rounded to the nearest integer."""
+    rest = builder.binary("rem", x, y)
+    uneven = builder.compare("une", rest, 0) & ((rest < 0) ^ (y < 0))
+    quotient = (x - rest) / y
+    quotient = builder.select(uneven, quotient - 1, quotient)
+    below = builder.intrinsic("floor", quotient)
+    nearest = builder.select(quotient - below > 0.5, below + 1, below)
+    signed = builder.select(quotient.equals(0), builder.constant(0, x.kind).with_sign(x / y), nearest)
+    return builder.select(y.equals(0), x / y, signed)
+
+
 _OF_NUMBERS: Final[dict[np.ufunc, Rule]] = {
     np.add: _binary("add"),
     np.subtract: _binary("sub"),
@@ -119,6 +138,8 @@ _OF_NUMBERS: Final[dict[np.ufunc, Rule]] = {
     np.minimum: _extreme("olt", nan=True),
     np.fmax: _extreme("ogt", nan=False),
     np.fmin: _extreme("olt", nan=False),
+    np.remainder: _remainder,
+    np.floor_divide: _floor_divide,
     np.power: _power,
     np.float_power: _power,
     np.logaddexp: _logarithm_of_sum,
