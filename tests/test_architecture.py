@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10825,
     "cli": 4420,
     "code_generation": 1080,
-    "compiler": 3015,
+    "compiler": 3035,
     "data": 6295,
     "derivatives": 1030,
     "evaluation": 3390,
