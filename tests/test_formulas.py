@@ -202,7 +202,7 @@ def test_diff_at_a_point_in_other_formats(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(
     ("at", "message"),
-    [("x=1", "no value for 'y'"), ("x=1,y=[1, 2]", "diff takes numbers"), ("x=1,y=2,z=3", "no variable 'z'")],
+    [("x=1", "no value for 'y'"), ("x=1,y=2,z=3", "no variable 'z'"), ("x=1,y=[1, 2],z=3", "no variable 'z'")],
 )
 def test_a_point_that_does_not_fit(at: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "x*y", "--at", at]) == 2
@@ -218,7 +218,7 @@ def test_an_array_is_refused_in_words(expression: str, capsys: pytest.CaptureFix
         assert main(command) == 3
         shown = capsys.readouterr().err
         assert "takes an array, but variables are scalars here" in shown
-        assert "use grad or jacobian for arrays" in shown.replace("\n", " ")
+        assert "for vectors, or grad and jacobian for numbers" in shown.replace("\n", " ")
 
 
 def test_lists_of_numbers_are_taken_apart(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.errors import UsageError
 
 
 @click.command("diff", cls=ExpressionCommand)
@@ -23,10 +24,21 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
 @click.option("--stable", is_flag=True, help="Print the form that keeps its digits, which may be longer.")
+@click.option("--shape", multiple=True, metavar="NAME=m,n", help="Lengths of a vector or matrix: names or numbers.")
+@click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
 @options.no_limits
 @options.output(use="formula", bare="expressions")
 def command(
-    expr: str, at: tuple[str, ...], const: tuple[str, ...], wrt: str | None, order: int, simplify: bool, stable: bool, out: Output
+    expr: str,
+    at: tuple[str, ...],
+    const: tuple[str, ...],
+    wrt: str | None,
+    order: int,
+    simplify: bool,
+    stable: bool,
+    shape: tuple[str, ...],
+    symmetric: str | None,
+    out: Output,
 ) -> None:
     """Print the derivatives of EXPR as expressions that eval and the other commands accept.
 
@@ -34,6 +46,7 @@ def command(
     autodiff diff "log(x**3)"
     autodiff diff "a*x**2 + b*x" --wrt x --order 2
     autodiff diff "log(x**3)" --at x=5
+    autodiff diff "x @ A @ x" --wrt x --shape A=n,n --shape x=n
     autodiff diff "sin(x)*exp(y)" --json
     """
     from autodiff_cli.evaluation.bindings import bindings
@@ -41,16 +54,39 @@ def command(
 
     point = bindings(at, "at") if at else None
     source = options.read_expression(expr)
-    result = diff(source, point, bindings(const, "const"), order, options.names(wrt), simplify=simplify, stable=stable)
+    result = diff(
+        source,
+        point,
+        bindings(const, "const"),
+        order,
+        options.names(wrt),
+        simplify=simplify,
+        stable=stable,
+        shape=_shapes(shape),
+        symmetric=options.names(symmetric) or (),
+    )
 
     def latex() -> str:
+        import numpy as np
+
         from autodiff_cli.language.latex import latex
         from autodiff_cli.language.latex_names import number
         from autodiff_cli.report.numbers import exact
 
-        shown = {term: f" = {number(exact(value))}" for term, value in result.values.items()}
+        shown = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
         return "".join(f"{latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
 
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula
     out.emit(result, {"latex": latex})
+
+
+def _shapes(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the lengths in texts such as ``A=m,n``, by name."""
+    shapes = {}
+    for text in texts:
+        name, sign, lengths = text.partition("=")
+        if not (sign and name.strip() and lengths.strip()):
+            raise UsageError(f"--shape takes a name and lengths, not '{text}'", hint="write --shape A=m,n or --shape x=3")
+        shapes[name.strip()] = lengths
+    return shapes

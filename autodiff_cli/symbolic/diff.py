@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.symbolic.differentiate import Derivatives
+    from autodiff_cli.symbolic.matrices.arrays import Length
 
 
 @overload
@@ -26,6 +27,8 @@ def diff(
     *,
     simplify: bool = False,
     stable: bool = False,
+    shape: Mapping[str, str | Sequence[Length]] | None = None,
+    symmetric: Sequence[str] = (),
 ) -> Derivatives: ...
 @overload
 def diff(x: Tensor, n: int = 1, dim: int = -1) -> Tensor: ...

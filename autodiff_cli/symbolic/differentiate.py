@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.command_result import CommandResult, Record
+from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError, setting
@@ -21,7 +21,7 @@ from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.language.tree import Syntax, names_in, unparse
 from autodiff_cli.limits import check_count
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
@@ -35,6 +35,10 @@ from autodiff_cli.symbolic.to_tree import to_tree
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.symbolic.matrices.arrays import Length
+    from autodiff_cli.symbolic.matrices.diff import MatrixDerivative
+
+Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]] | float
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
@@ -51,7 +55,8 @@ class Derivatives(CommandResult):
         order: the order of the derivatives.
         trees: the syntax trees of the derivatives, with keys such as ``("x", "y")``; ``texts`` contains the trees as text.
         at: the point at which the derivatives are evaluated, or ``None``.
-        values: the values of the derivatives at the point.
+        values: the values of the derivatives at the point: numbers, or arrays for vectors and matrices.
+        matrices: the dimensions of derivatives of vectors and matrices, and their errors in the comparison with the engine.
     """
 
     command = "diff"
@@ -62,21 +67,23 @@ class Derivatives(CommandResult):
         expression: str,
         order: int,
         trees: Mapping[Term, Syntax],
-        at: Mapping[str, float] | None = None,
-        values: Mapping[Term, float] | None = None,
+        at: Mapping[str, Value] | None = None,
+        values: Mapping[Term, Array] | None = None,
+        matrices: Mapping[Term, MatrixDerivative] | None = None,
     ) -> None:
         self.expression = expression
         self.order = order
         self.trees = dict(trees)
         self.texts = {term: unparse(tree) for term, tree in self.trees.items()}
         self.at = at
+        self.matrices = dict(matrices or {})
         self.values = dict(values or {})
 
     def content(self) -> Record:
         return {
             "expression": self.expression,
             "order": self.order,
-            **({} if self.at is None else {"at": dict(self.at)}),
+            **({} if self.at is None else {"at": {name: plain(value) for name, value in self.at.items()}}),
             "derivatives": [{"wrt": list(term), **self._shown(term)} for term in self.texts],
         }
 
@@ -89,10 +96,16 @@ class Derivatives(CommandResult):
         return list(self.values.values() or self.texts.values())
 
     def _shown(self, term: Term) -> dict[str, object]:
-        return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}
+        shown: dict[str, object] = {"expression": self.texts[term]}
+        if self.values:
+            shown["value"] = plain(self.values[term])
+        if term in self.matrices:
+            matrix = self.matrices[term]
+            shown |= {"shape": list(matrix.dims), "verified": matrix.error}
+        return shown
 
 
-def _values(tree: Syntax, at: Mapping[str, Value]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
     """Evaluate a formula at a point, or at the points of arrays."""
     evaluator = Evaluator(unparse(tree), as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
     with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -118,20 +131,27 @@ def diff(
     *,
     simplify: bool = False,
     stable: bool = False,
+    shape: Mapping[str, str | Sequence[Length]] | None = None,
+    symmetric: Sequence[str] = (),
 ) -> Derivatives:
     """Return all derivatives of one order as expressions of the language.
 
+    With ``shape``, or with arrays in ``at``, names are vectors and matrices, and the formulas contain ``@``, ``.T`` and ``inv``.
+
     Args:
-        expression: a program of the language with a scalar result; names without a value are variables.
-        at: the point at which to evaluate the derivatives, with a number for each variable.
+        expression: a program of the language; names without a value are variables.
+        at: the point at which to evaluate the derivatives, with a value for each variable.
         const: the values of constants, which may be arrays.
         order: the order of the derivatives, 1 or more.
         wrt: the variables to differentiate with respect to; by default, all variables.
         simplify: whether to simplify the result with SymPy.
         stable: whether to keep the form that keeps its digits, instead of the shortest form.
+        shape: the dimensions of vectors and matrices, such as ``{"A": "m,n", "x": "n"}``; a length is a name or a number.
+        symmetric: the names of symmetric matrices.
 
     Raises:
-        UsageError: if the order is below 1, or if a value is not a scalar.
+        UsageError: if the order is below 1, or a shape contradicts a value.
+        ShapeError: if shapes do not fit.
         MissingValue: if ``at`` does not contain a value for each variable.
         UnknownName: if a name in ``at`` or ``wrt`` is not a variable.
         LimitError: if the order is above 100, or if the derivatives of a lower order are too long.
@@ -142,8 +162,11 @@ def diff(
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
+    values_at = given_values(at, None, "float64")[0]
+    if shape or symmetric or any(np.shape(value) for value in values_at.values()):
+        return _of_matrices(expression, values_at, const, order, wrt, shape or {}, symmetric)
     names, by, leaves = variables_and_constants(expression, wrt, const)
-    point = None if at is None else _point(names, given_values(at, None, "float64")[0])
+    point = None if at is None else _point(names, values_at)
     algebra = Algebra(in_written_order(names, parse(expression)))
     try:
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
@@ -164,18 +187,59 @@ def diff(
     return Derivatives(expression, order, trees, point, values)
 
 
+def _of_matrices(
+    expression: str,
+    at: Mapping[str, Value],
+    const: Mapping[str, Value] | None,
+    order: int,
+    wrt: Sequence[str] | None,
+    shape: Mapping[str, str | Sequence[Length]],
+    symmetric: Sequence[str],
+) -> Derivatives:
+    """Return the derivatives of an expression of vectors and matrices; ``diff`` describes the arguments."""
+    from autodiff_cli.symbolic.matrices.diff import matrix_derivatives
+
+    if order > 2:
+        raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
+    names, by, _ = variables_and_constants(expression, wrt, None)
+    values = {**at, **given_values(None, const, "float64")[1]}
+    for name in (*values, *shape, *symmetric):
+        if name not in names:
+            raise UnknownName(f"the expression has no variable '{name}'", hint=suggestion(name, names))
+    by = [name for name in by if name not in (const or {})] if wrt is None else by
+    dims = {name: tuple(map(as_length, np.shape(value))) for name, value in values.items()}
+    for name, given in shape.items():
+        lengths = tuple(as_length(length) for length in (given.split(",") if isinstance(given, str) else given))
+        if name in dims and len(dims[name]) != len(lengths):
+            raise UsageError(f"'{name}' has {len(dims[name])} dimensions, not {len(lengths)}")
+        dims.setdefault(name, lengths)
+    dims |= {name: dims.get(name, ("n", "n")) for name in symmetric}
+    matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
+    trees = {term: matrix.tree for term, matrix in matrices.items()}
+    point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
+    results = {} if point is None else {term: _values(tree, _needed(tree, point)) for term, tree in trees.items()}
+    return Derivatives(expression, order, trees, point, results, matrices)
+
+
+def as_length(length: Length) -> Length:
+    """Return a length as ``matrices`` names it: a name or the digits of a number, except for 1, which broadcasts."""
+    text = str(length).strip()
+    if not text.isidentifier() and not (text.isdecimal() and int(text) > 0):
+        raise UsageError(f"'{text}' is not a length", hint="write names or numbers, as in A=m,n or x=3")
+    return 1 if text == "1" else text
+
+
+def _needed(tree: Syntax, point: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in point.items() if name in names_in(tree)}
+
+
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
     """Validate ``at`` and convert its values to floats."""
-    for name, value in at.items():
+    for name in at:
         if name not in names:
             raise UnknownName(
                 f"the expression has no variable '{name}'",
                 hint=suggestion(name, names) or f"use one of its variables: {', '.join(names)}",
-            )
-        if np.shape(value):
-            raise UsageError(
-                f"the value of '{name}' has shape {list(np.shape(value))}, but diff takes numbers",
-                hint="use grad or jacobian for arrays",
             )
     missing = [name for name in names if name not in at]
     if missing:

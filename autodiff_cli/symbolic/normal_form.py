@@ -13,7 +13,7 @@ digits that a function preserves.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from autodiff_cli.language.operators import COMPARISONS
 from autodiff_cli.symbolic import constants
 from autodiff_cli.symbolic.constants import Coefficient
-from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
+from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, in_order
 
 MOST_FLAT = 12
 """The largest number of parts of a sum or product that is merged into its users, each of which copies the parts."""
@@ -55,6 +55,11 @@ class Algebra:
     def symbol(self, name: str) -> Formula:
         """Return the symbol of a variable or of ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
         return self._node("symbol", name)
+
+    def variable(self, name: str) -> Formula:
+        """Return the symbol of a new variable, which comes after all others."""
+        self._places.setdefault(name, len(self._places))
+        return self.symbol(name)
 
     def rational(self, value: Coefficient) -> Formula:
         """Return the formula of an exact number."""
@@ -265,15 +270,31 @@ class Algebra:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
 
-    def rebuilt(self, call: Formula, arguments: Sequence[Any]) -> Formula:
-        """Return a call with other arguments."""
-        if call.name == "where":
+    def with_parts(self, formula: Formula, parts: Mapping[Formula, Formula]) -> Formula:
+        """Return a formula in which other formulas replace its direct parts."""
+        if formula.kind == "sum":
+            return self.sum([(parts[term], count) for term, count in formula.parts])
+        if formula.kind == "product":
+            pairs = [(parts[b], self.exponent(parts[e]) if isinstance(e, Formula) else e) for b, e in formula.parts]
+            return self.product(pairs, formula.coefficient)
+        if formula.kind == "symbol":
+            return formula
+        arguments = [parts[part] if isinstance(part, Formula) else part for part in formula.parts]
+        if formula.name == "where":
             return self.choice(*arguments)
-        if call.name in COMPARISONS:
-            return self.compare(call.name, *arguments)
-        if call.name in ("logical_and", "logical_or"):
-            return self.logic(call.name, arguments)
-        return self.negation(*arguments) if call.name == "logical_not" else self.call(call.name, *arguments)
+        if formula.name in COMPARISONS:
+            return self.compare(formula.name, *arguments)
+        if formula.name in ("logical_and", "logical_or"):
+            return self.logic(formula.name, arguments)
+        return self.negation(*arguments) if formula.name == "logical_not" else self.call(formula.name, *arguments)
+
+    def substituted(self, formula: Formula, values: Mapping[Formula, Formula]) -> Formula:
+        """Return a formula in which other formulas replace symbols."""
+        done = dict(values)
+        for part in in_order([formula]):
+            if part not in done:
+                done[part] = self.with_parts(part, done)
+        return done[formula]
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
         """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas."""

@@ -10,7 +10,7 @@ from autodiff_cli.errors import NotRecordable, setting
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
-_EXAMPLE = setting("at", '"x=[1, 2]"')
+_ARRAYS = f"use diff with {setting('shape', 'x=n')} for vectors, or grad and jacobian for numbers"
 _HINTS = {name: f"list the elements, as in {name}([x1, x2]), or " for name in ("sum", "prod", "mean")}
 _HINTS["sum"] = "differentiate f(x) instead of sum(f(x)), list the elements, as in sum([x1, x2]), or "
 
@@ -30,6 +30,6 @@ class ScalarTracingEvaluator(TracingEvaluator):
         if takes_array(op) and of_one_number((*given, *named.values())):
             raise NotRecordable(
                 f"'{op.name}' takes an array, but variables are scalars here",
-                hint=f"{_HINTS.get(op.name, '')}use grad or jacobian for arrays: {_EXAMPLE}",
+                hint=f"{_HINTS.get(op.name, '')}{_ARRAYS}",
             )
         return super().apply(op, given, named, node)

@@ -61,7 +61,7 @@ class ShortForms:
         for _ in range(_MOST_PASSES):
             for part in in_order([formula]):
                 if part not in self.chosen:
-                    self.chosen[part] = self._improved(self._rebuilt(part))
+                    self.chosen[part] = self._improved(self.algebra.with_parts(part, self.chosen))
             if self.chosen[formula] is formula:
                 break
             formula = self.chosen[formula]
@@ -77,21 +77,6 @@ class ShortForms:
             if best is formula:
                 return formula
             formula = best
-
-    def _rebuilt(self, formula: Formula) -> Formula:
-        """Return a formula with the chosen forms of its parts."""
-        if formula.kind == "sum":
-            return self.algebra.sum([(self.chosen[term], count) for term, count in formula.parts])
-        if formula.kind == "product":
-            pairs = [
-                (self.chosen[base], self.algebra.exponent(self.chosen[exponent]) if isinstance(exponent, Formula) else exponent)
-                for base, exponent in formula.parts
-            ]
-            return self.algebra.product(pairs, formula.coefficient)
-        if formula.kind == "call":
-            parts = [self.chosen[part] if isinstance(part, Formula) else part for part in formula.parts]
-            return self.algebra.rebuilt(formula, parts)
-        return formula
 
     def _forms(self, formula: Formula) -> Iterator[Formula]:
         """Return equal forms of a formula."""

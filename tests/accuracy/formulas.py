@@ -144,7 +144,7 @@ LIMITS = {
     "ellipe": (0.0, 1e150),  # whose formula has powers that overflow
     "beta": (0.1, math.inf),  # whose second derivatives cancel closer to 0
     "poisson_logpmf": (1e-4, 1e6),
-    **dict.fromkeys(("gelu", "normal_logpdf"), (0.0, 1e150)),
+    **dict.fromkeys(("gelu", "normal_logpdf", "zeta"), (0.0, 1e150)),
     **dict.fromkeys(("atan2", "hypot", "xlogy", "xlog1py"), (1e-70, 1e70)),  # of whose squares and cubes formulas are made
 }
 

@@ -1,0 +1,327 @@
+"""Vectors and matrices as formulas: elementwise formulas of arrays, contractions over indices, inverses and determinants.
+
+A contraction is a product of factors with a label for each dimension; labels that the result does not have are summed over.  All
+products of vectors and matrices are contractions: ``A @ x`` is ``A[i, j]*x[j]``, a trace is ``A[i, i]``, an outer product is
+``x[i]*y[j]``.  Equal arrays of one ``Arrays`` are the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count, permutations
+from typing import Any, TypeAlias, final
+
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.symbolic.constants import Coefficient
+from autodiff_cli.symbolic.formula import Formula, factors_of, in_order
+from autodiff_cli.symbolic.normal_form import Algebra
+
+Length: TypeAlias = str | int
+Labels: TypeAlias = tuple[int, ...]
+_MOST_ORDERS = 5
+"""The largest number of like factors of a contraction of which all orders are tried to recognize equal contractions."""
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Array:
+    """A number, a vector, a matrix, or an array of more dimensions.
+
+    Attributes:
+        kind: ``leaf``, ``map`` (an elementwise formula), ``contraction``, ``sum``, ``inverse``, ``determinant``, ``identity``,
+            ``ones`` or ``length`` (the number of elements of a dimension).
+        dims: the length of each dimension: a number, or a name.
+        symbol: the symbol of the array in elementwise formulas.
+        formula: the formula of a map.
+        coefficient: the coefficient of a contraction.
+        parts: the pairs of array and labels of a contraction; the terms of a sum; the matrix of an inverse or a determinant.
+        labels: the labels of the dimensions of a contraction.
+    """
+
+    kind: str
+    dims: tuple[Length, ...]
+    symbol: Formula
+    formula: Formula
+    coefficient: Fraction = Fraction(1)
+    parts: tuple[Any, ...] = ()
+    labels: Labels = ()
+    symmetric: bool = False
+
+
+class Arrays:
+    """A factory of arrays.
+
+    Args:
+        names: the names of the leaves, in the order in which they appear in formulas.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.algebra = Algebra(names)
+        self.of_symbol: dict[Formula, Array] = {}
+        self._known: dict[object, Array] = {}
+        self._new_label = count(1_000).__next__  # labels of stored contractions begin at 0
+
+    def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
+        if (kind, dims, key) not in self._known:
+            symbol = self.algebra.variable(f"%{len(self._known)}")
+            array = self._known[kind, dims, key] = Array(kind, dims, symbol, formula or symbol, **attributes)
+            self.of_symbol[symbol] = array
+        return self._known[kind, dims, key]
+
+    # Leaves
+
+    def leaf(self, name: str, dims: tuple[Length, ...], symmetric: bool = False) -> Array:
+        """Return a variable or a constant."""
+        if ("leaf", name) not in self._known:
+            symbol = self.algebra.variable(name)
+            self._known["leaf", name] = self.of_symbol[symbol] = Array("leaf", dims, symbol, symbol, symmetric=symmetric)
+        return self._known["leaf", name]
+
+    def number(self, value: Coefficient) -> Array:
+        """Return an exact number."""
+        return self.map(self.algebra.rational(value), ())
+
+    def identity(self, length: Length) -> Array:
+        """Return an identity matrix."""
+        return self._array("identity", (length, length), None, symmetric=True)
+
+    def ones(self, length: Length) -> Array:
+        """Return a vector of ones."""
+        return self._array("ones", (length,), None)
+
+    def length(self, length: Length) -> Array:
+        """Return the number of elements of a dimension."""
+        return self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)
+
+    # Elementwise formulas
+
+    def map(self, formula: Formula, dims: tuple[Length, ...]) -> Array:
+        """Return an elementwise formula of arrays that broadcast to some dimensions."""
+        array = self.of_symbol.get(formula)
+        if array is not None and array.dims == dims:
+            return array
+        return self._array("map", dims, formula, formula)
+
+    def atoms(self, formula: Formula) -> list[Array]:
+        """Return the arrays that occur in an elementwise formula."""
+        return [self.of_symbol[part] for part in in_order([formula]) if part in self.of_symbol]
+
+    def broadcast(self, shapes: Iterable[tuple[Length, ...]]) -> tuple[Length, ...]:
+        """Return the dimensions to which arrays are broadcast.
+
+        Raises:
+            ShapeError: if two lengths are different, and neither is 1.
+        """
+        dims: list[Length] = []
+        for shape in shapes:
+            for place, length in enumerate(reversed(shape)):
+                if place == len(dims):
+                    dims.append(length)
+                elif dims[place] == 1:
+                    dims[place] = length
+                elif length not in (1, dims[place]):
+                    raise ShapeError(f"the lengths {dims[place]} and {length} do not match")
+        return tuple(reversed(dims))
+
+    def is_zero(self, array: Array) -> bool:
+        """Return whether an array is 0."""
+        return array.formula is self.algebra.zero
+
+    def zero(self, dims: tuple[Length, ...]) -> Array:
+        """Return an array of zeros."""
+        return self._array("map", dims, self.algebra.zero, self.algebra.zero)
+
+    # Sums, inverses, determinants
+
+    def sum(self, terms: Iterable[Array], dims: tuple[Length, ...]) -> Array:
+        """Return the sum of arrays of equal dimensions, in which equal terms are collected."""
+        counts: dict[Array, Fraction] = {}
+        for term in terms:
+            for part in term.parts if term.kind == "sum" else (term,):
+                unit, times = self._apart(part)
+                counts[unit] = counts.get(unit, Fraction(0)) + times
+        parts = [self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)]
+        parts = self._without_ones(parts, dims)
+        if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
+            return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
+        if not parts:
+            return self.zero(dims)
+        return parts[0] if len(parts) == 1 else self._array("sum", dims, tuple(parts), parts=tuple(parts))
+
+    def _without_ones(self, terms: list[Array], dims: tuple[Length, ...]) -> list[Array]:
+        """Replace a number times vectors of ones by the number, if another term has the dimensions of the sum."""
+        if not any(term.kind in ("map", "leaf") for term in terms):
+            return terms
+        result = []
+        for term in terms:
+            factors = [factor for factor, _ in term.parts] if term.kind == "contraction" else []
+            if any(factor.kind == "ones" for factor in factors) and all(
+                factor.kind == "ones" or not factor.dims for factor in factors
+            ):
+                numbers = [(factor.formula, Fraction(1)) for factor in factors if factor.kind != "ones"]
+                term = self.map(self.algebra.product(numbers, term.coefficient), dims)
+            result.append(term)
+        return result
+
+    def _apart(self, array: Array) -> tuple[Array, Fraction]:
+        """Split a numeric factor off."""
+        if array.kind == "contraction" and array.coefficient != 1:
+            return self.contraction(array.parts, array.labels, Fraction(1)), array.coefficient
+        return array, Fraction(1)
+
+    def times(self, number: Fraction, array: Array) -> Array:
+        """Return a multiple of an array."""
+        if number == 1:
+            return array
+        if array.kind == "map":
+            return self.map(self.algebra.product([(array.formula, Fraction(1))], number), array.dims)
+        labels = self.labels(array)
+        return self.contraction([(array, labels)], labels, number)
+
+    def inverse(self, matrix: Array) -> Array:
+        """Return the inverse of a matrix."""
+        if matrix.kind == "inverse":
+            inner: Array = matrix.parts[0]
+            return inner
+        labels = self.labels(matrix)
+        is_symmetric = matrix.symmetric or self.contraction([(matrix, labels)], labels[::-1]) is matrix
+        return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=is_symmetric)
+
+    def determinant(self, matrix: Array) -> Array:
+        """Return the determinant of a matrix."""
+        return self._array("determinant", (), matrix, parts=(matrix,))
+
+    # Contractions
+
+    def labels(self, array: Array) -> Labels:
+        """Return a new label for each dimension of an array."""
+        return tuple(self._new_label() for _ in array.dims)
+
+    def contraction(self, factors: Iterable[tuple[Array, Labels]], labels: Labels, coefficient: Fraction = Fraction(1)) -> Array:
+        """Return a product of factors, summed over the labels that the result does not have.
+
+        Products of products are one product, identity matrices and vectors of ones disappear where their labels occur elsewhere,
+        and powers of equal factors are collected.
+        """
+        factors = list(factors)
+        for place, (array, own) in enumerate(factors):
+            if array.kind == "sum":
+                rest = [*factors[:place], *factors[place + 1 :]]
+                terms = [self.contraction([*rest, (term, own)], labels, coefficient) for term in array.parts]
+                return self.sum(terms, terms[0].dims)
+        lengths = {label: length for array, own in factors for label, length in zip(own, array.dims, strict=True)}
+        flat, coefficient = self._flat(factors, coefficient, lengths)
+        dims = tuple(lengths[label] for label in labels)
+        if coefficient == 0:
+            return self.zero(dims)
+        flat, labels, coefficient = self._without_identities(flat, labels, coefficient, lengths)
+        flat, coefficient = self._collected(flat, labels, coefficient, lengths)
+        if not flat and not labels:
+            return self.number(coefficient)
+        if len(flat) == 1 and flat[0][1] == labels and len(set(labels)) == len(labels):
+            return (
+                self.times(coefficient, flat[0][0])
+                if flat[0][0].kind == "map" or coefficient == 1
+                else self._interned(flat, labels, coefficient, dims)
+            )
+        return self._interned(flat, labels, coefficient, dims)
+
+    def _flat(
+        self, factors: Sequence[tuple[Array, Labels]], coefficient: Fraction, lengths: dict[int, Length]
+    ) -> tuple[list[tuple[Array, Labels]], Fraction]:
+        """Take contractions and products of elementwise formulas apart."""
+        work, flat = list(factors)[::-1], []
+        while work:
+            array, labels = work.pop()
+            if array.kind == "contraction":
+                coefficient *= array.coefficient
+                names = dict(zip(array.labels, labels, strict=True))
+                for inner, own in array.parts:
+                    for label, length in zip(own, inner.dims, strict=True):
+                        if label not in names:
+                            names[label] = self._new_label()
+                            lengths[names[label]] = length
+                work += [(inner, tuple(names[label] for label in own)) for inner, own in reversed(array.parts)]
+            elif array.kind == "map" and array.formula.kind == "product":
+                number = array.formula.coefficient
+                coefficient *= number if isinstance(number, Fraction) else Fraction(number)
+                for base, exponent in reversed(array.formula.parts):
+                    formula = self.algebra.product([(base, exponent)])
+                    dims = self.broadcast(atom.dims for atom in self.atoms(formula))
+                    part = self.map(formula, dims)
+                    own = labels[len(labels) - len(dims) :]
+                    if part is array:
+                        flat.append((array, labels))
+                    else:
+                        work.append((part, own))
+            else:
+                flat.append((array, labels))
+        return flat, coefficient
+
+    def _without_identities(
+        self, factors: list[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
+    ) -> tuple[list[tuple[Array, Labels]], Labels, Fraction]:
+        """Remove identity matrices by renaming a label, where the result does not have both labels."""
+        while True:
+            for place, (array, own) in enumerate(factors):
+                if array.kind == "identity" and not (own[0] != own[1] and own[0] in labels and own[1] in labels):
+                    old, new = own if own[0] not in labels else own[::-1]
+                    rest = [*factors[:place], *factors[place + 1 :]]
+                    factors = [(one, tuple(new if label == old else label for label in names)) for one, names in rest]
+                    factors.append((self.ones(array.dims[0]), (new,)))
+                    break
+            else:
+                return factors, labels, coefficient
+
+    def _collected(
+        self, factors: Sequence[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
+    ) -> tuple[list[tuple[Array, Labels]], Fraction]:
+        """Collect powers of factors with equal labels, and remove vectors of ones."""
+        groups: dict[Labels, list[Formula]] = {}
+        for array, own in factors:
+            if array.kind != "ones":
+                key = tuple(sorted(own)) if array.symmetric else own
+                groups.setdefault(key, []).append(array.formula)
+        result: list[tuple[Array, Labels]] = []
+        for own, formulas in groups.items():
+            product = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
+            coefficient *= Fraction(product.coefficient)
+            for base, exponent in factors_of(product):
+                formula = self.algebra.product([(base, exponent)])
+                dims = self.broadcast(atom.dims for atom in self.atoms(formula))
+                result.append((self.map(formula, dims), own[len(own) - len(dims) :]))
+        covered = {label for _, own in result for label in own}
+        for label in dict.fromkeys([*labels, *(label for _, own in factors for label in own)]):
+            if label not in covered:
+                ones = (self.ones(lengths[label]), (label,)) if label in labels else (self.length(lengths[label]), ())
+                if ones[0].kind == "map":
+                    coefficient *= Fraction(ones[0].formula.coefficient)
+                else:
+                    result.append(ones)
+        return result, coefficient
+
+    def _interned(
+        self, factors: list[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]
+    ) -> Array:
+        """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
+        factors.sort(
+            key=lambda factor: (factor[0].symbol.number, [labels.index(label) if label in labels else 99 for label in factor[1]])
+        )
+        orders = permutations(factors) if len(factors) <= _MOST_ORDERS else iter([tuple(factors)])
+        best: tuple[Any, ...] | None = None
+        for order in orders:
+            if [factor[0] for factor in order] != [factor[0] for factor in factors]:
+                continue
+            names: dict[int, int] = {}
+            for label in (*labels, *(label for _, own in order for label in own)):
+                names.setdefault(label, len(names))
+            key = (
+                tuple(names[label] for label in labels),
+                tuple((array, tuple(names[label] for label in own)) for array, own in order),
+            )
+            if best is None or [own for _, own in key[1]] < [own for _, own in best[1]]:
+                best = key
+        assert best is not None
+        return self._array("contraction", dims, (coefficient, *best), coefficient=coefficient, parts=best[1], labels=best[0])

@@ -1,0 +1,146 @@
+"""Derivatives of vectors and matrices as formulas, each checked against the engine before it is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import AutodiffError, NotRecordable, setting
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, names_in, unparse
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
+from autodiff_cli.symbolic.matrices.derivative import Derivative
+from autodiff_cli.symbolic.matrices.reading import Reader
+from autodiff_cli.symbolic.matrices.writing import Writer
+from autodiff_cli.symbolic.name_order import in_written_order
+from autodiff_cli.symbolic.short_form import ShortForms
+
+_LARGEST_ERROR = 1e-7
+_DRAWS = 8
+
+
+class MatrixDerivative(NamedTuple):
+    """A derivative as a formula.
+
+    Attributes:
+        tree: the formula.
+        dims: its dimensions: those of the expression, then those of the variables.
+        error: the largest relative difference from the engine at random values.
+    """
+
+    tree: Syntax
+    dims: tuple[Length, ...]
+    error: float
+
+
+def matrix_derivatives(
+    expression: str,
+    names: Sequence[str],
+    by: Sequence[str],
+    order: int,
+    dims: Mapping[str, tuple[Length, ...]],
+    symmetric: Sequence[str] = (),
+) -> dict[tuple[str, ...], MatrixDerivative]:
+    """Return all derivatives of one order.
+
+    Args:
+        expression: a program of the language.
+        names: the names of its variables and constants.
+        by: the variables to differentiate with respect to.
+        order: the order, 1 or more.
+        dims: the dimensions of vectors and matrices; other names are numbers.
+        symmetric: the names of symmetric matrices.
+
+    Raises:
+        NotRecordable: if an operation does not have a formula, or if a formula does not have the numbers of the engine.
+        ShapeError: if shapes do not fit.
+    """
+    program = parse(expression)
+    arrays = Arrays(())
+    for name in in_written_order(names, program):
+        arrays.leaf(name, tuple(dims.get(name, ())), name in symmetric)
+    short_forms = ShortForms(arrays.algebra)
+    results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, dims, symmetric).program(program)}
+    for _ in range(order):
+        results = {
+            (*term, name): Derivative(arrays, arrays.leaf(name, ()), short_forms).of_array(array)
+            for term, array in results.items()
+            for name in by[by.index(term[-1]) if term else 0 :]
+        }
+    writer = Writer(arrays, short_forms)
+    trees = {term: writer.tree(array) for term, array in results.items()}
+    check = _Check(expression, names, dims, symmetric)
+    return {term: MatrixDerivative(tree, results[term].dims, check.error(term, tree)) for term, tree in trees.items()}
+
+
+class _Check:
+    """Compares formulas with the engine at random values of small shapes."""
+
+    def __init__(
+        self, expression: str, names: Sequence[str], dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str]
+    ) -> None:
+        self.expression = expression
+        self.lengths = list(dict.fromkeys(length for shape in dims.values() for length in shape if length != 1))
+        self.dims = {name: dims.get(name, ()) for name in names}
+        self.symmetric = symmetric
+
+    def _values(self, seed: int) -> dict[str, Any]:
+        """Return random values, which are positive for odd seeds; square matrices are far from singular.
+
+        The lengths are 3, 4 and so on, in one order and then in the other: some expressions need tall matrices.
+        """
+        rng = np.random.default_rng(seed)
+        lengths = self.lengths if seed % 4 < 2 else self.lengths[::-1]
+        sizes = {1: 1, **{length: 3 + i for i, length in enumerate(lengths)}}
+        values: dict[str, Any] = {}
+        for name, dims in self.dims.items():
+            value = rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in dims])
+            if len(dims) == 2 and dims[0] == dims[1]:
+                value = value + 2 * np.eye(len(value))
+                value = value + value.T if name in self.symmetric else value
+            values[name] = value
+        return values
+
+    def error(self, term: Sequence[str], tree: Syntax) -> float:
+        """Return the largest relative difference of a formula from the engine.
+
+        Raises:
+            NotRecordable: if the formula does not have the numbers of the engine.
+        """
+        needed = names_in(tree)
+        for seed in range(_DRAWS):
+            values = self._values(seed)
+            try:
+                number = np.asarray(_value(unparse(tree), {name: value for name, value in values.items() if name in needed}))
+                expected = self._by_engine(term, values)
+            except AutodiffError:
+                continue
+            if number.shape == expected.shape and np.isfinite(expected).all():
+                error = float(np.abs(number - expected).max() / max(np.abs(expected).max(), 1e-300)) if number.size else 0.0
+                if error <= _LARGEST_ERROR or not np.abs(number - expected).any():
+                    return error
+        raise NotRecordable(
+            f"no formula was found for the derivative with respect to {', '.join(term)}",
+            hint=f"use grad or hessian with {setting('at')} to compute numbers",
+        )
+
+    def _by_engine(self, term: Sequence[str], values: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        from autodiff_cli.derivatives.products import hessian, jacobian
+
+        at = {name: values[name] for name in dict.fromkeys(term)}
+        const = {name: value for name, value in values.items() if name not in at}
+        if len(term) == 1:
+            content = jacobian(self.expression, at=at, const=const).to_dict()["jacobian"]
+        else:
+            content = hessian(self.expression, at=at, const=const).to_dict()["hessian"]
+        for name in term:
+            content = content[name]
+        return np.asarray(content, dtype=np.float64)
+
+
+def _value(text: str, values: Mapping[str, Any]) -> Any:
+    from autodiff_cli.derivatives.evaluate import evaluate
+
+    return evaluate(text, const=values).value

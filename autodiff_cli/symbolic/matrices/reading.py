@@ -1,0 +1,252 @@
+"""Conversion of syntax trees to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, setting
+from autodiff_cli.evaluation.compile import trace
+from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, unparse
+from autodiff_cli.postorder import postorder
+from autodiff_cli.symbolic.from_trace import formulas
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
+from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
+
+_ONE, _HALF = Fraction(1), Fraction(1, 2)
+_HINT = f"use grad with {setting('at')} to compute numbers"
+_OPERATORS = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "neg",
+    "pos",
+    "comparison",
+    "conditional",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+)
+
+
+class Reader:
+    """Reads programs as arrays.
+
+    Args:
+        arrays: the factory of the arrays.
+        source: the text of the program, for errors.
+        dims: the dimensions of each name; other names are numbers.
+        symmetric: the names of symmetric matrices.
+    """
+
+    def __init__(self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str] = ()) -> None:
+        self.arrays = arrays
+        self.source = source
+        self.dims = dims
+        self.symmetric = symmetric
+        self.assigned: dict[str, Array] = {}
+
+    def program(self, tree: Syntax) -> Array:
+        """Return the result of a program.
+
+        Raises:
+            NotRecordable: if the program contains an operation that does not have a formula.
+            ShapeError: if shapes do not fit.
+        """
+        result: Array | None = None
+        for statement in tree.children if tree.kind == "start" else [tree]:
+            if statement.kind == "assignment":
+                self.assigned[statement.children[0].text] = result = self.expression(statement.children[1])
+            elif statement.kind in ("definition", "definition_with_grad", "unpack"):
+                raise self._refusal(statement, "a definition has no formula for vectors and matrices")
+            else:
+                result = self.expression(statement)
+        assert result is not None
+        return result
+
+    def expression(self, tree: Syntax) -> Array:
+        """Return the array of an expression."""
+        values: dict[Syntax, Array] = {}
+        for node in postorder([tree], self._operands):
+            try:
+                values[node] = self._value(node, [values[operand] for operand in self._operands(node)])
+            except AutodiffError as error:
+                if error.span is None:
+                    error.span, error.source = node.span, self.source
+                raise
+        return values[tree]
+
+    def _operands(self, node: Syntax) -> list[Syntax]:
+        if node.kind == "call":
+            return [one for one in arguments(node) if one.kind not in ("keyword", "string")]
+        if node.kind == "method":
+            return [node.children[0], *(one for one in arguments(node) if one.kind not in ("keyword", "string"))]
+        if node.kind == "attribute":
+            return node.children[:1]
+        if node.kind == "comparison":
+            return node.children[::2]
+        return [] if node.kind in ("number", "name", "index", "list") else node.children
+
+    def _value(self, node: Syntax, operands: Sequence[Array]) -> Array:
+        if node.kind == "name":
+            name = node.children[0].text
+            if name in self.assigned:
+                return self.assigned[name]
+            if name in ("pi", "e") and name not in self.dims:
+                return self.arrays.map(self.arrays.algebra.symbol(name), ())
+            return self.arrays.leaf(name, self.dims.get(name, ()), name in self.symmetric)
+        if node.kind == "number":
+            return self.arrays.number(Fraction(node.children[0].text.replace("_", "")))
+        if node.kind == "matmul":
+            return self._matmul(*operands)
+        if node.kind == "attribute" and node.children[1].text in ("T", "mT"):
+            return self._transposed(operands[0])
+        if node.kind in ("call", "method"):
+            name = node.children[0 if node.kind == "call" else 1].text
+            named = {one.children[0].text: one.children[1] for one in arguments(node) if one.kind == "keyword"}
+            if name in FUNCTIONS:
+                return FUNCTIONS[name](self, node, list(operands), self._dim(node, operands, named))
+            return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
+        if node.kind in _OPERATORS:
+            return self._elementwise(_with_placeholders(node), operands)
+        raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
+
+    def _dim(self, node: Syntax, operands: Sequence[Array], named: Mapping[str, Syntax]) -> int | None:
+        """Return the dimension over which a function works, or ``None`` for all."""
+        given = named.get("dim", named.get("axis"))
+        if set(named) - {"dim", "axis"}:
+            raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
+        if given is None and len(operands) > 1 and operands[1].formula.value is not None:
+            return int(operands[1].formula.value)
+        return None if given is None else int(unparse(given))
+
+    def _refusal(self, node: Syntax, message: str) -> NotRecordable:
+        return NotRecordable(message, span=node.span, source=self.source, hint=_HINT)
+
+    def _elementwise(self, tree: Syntax, operands: Sequence[Array]) -> Array:
+        """Return an elementwise operation, whose formula is found by tracing it with numbers."""
+        algebra = self.arrays.algebra
+        names = [f"_{i}" for i in range(len(operands))]
+        try:
+            traced = trace(unparse(tree), names, {}, "float64", ScalarTracingEvaluator)
+        except NotRecordable:
+            name = tree.children[0].text if tree.kind == "call" else unparse(tree)
+            raise NotRecordable(f"'{name}' has no formula for vectors and matrices", hint=_HINT) from None
+        except AutodiffError as error:
+            error.span = None
+            raise
+        (formula,) = formulas(algebra, traced.outputs)
+        symbols = {algebra.variable(name): array.formula for name, array in zip(names, operands, strict=True)}
+        return self.arrays.map(algebra.substituted(formula, symbols), self.arrays.broadcast(array.dims for array in operands))
+
+    # Products
+
+    def _matmul(self, one: Array, other: Array) -> Array:
+        if not one.dims or not other.dims or len(one.dims) > 2 or len(other.dims) > 2:
+            raise ShapeError("@ takes vectors and matrices", hint="use * to multiply by a number")
+        first, second = list(self.arrays.labels(one)), list(self.arrays.labels(other))
+        place = max(len(second) - 2, 0)
+        if one.dims[-1] != other.dims[place]:
+            raise ShapeError(f"the lengths {one.dims[-1]} and {other.dims[place]} do not match")
+        second[place] = first[-1]
+        labels = tuple(label for label in (*first, *second) if label != first[-1])
+        return self.arrays.contraction([(one, tuple(first)), (other, tuple(second))], labels)
+
+    def _transposed(self, array: Array) -> Array:
+        labels = self.arrays.labels(array)
+        return array if array.symmetric else self.arrays.contraction([(array, labels)], labels[::-1])
+
+    def total(self, array: Array, dim: int | None = None) -> Array:
+        """Return the sum over a dimension, or over all."""
+        labels = self.arrays.labels(array)
+        return self.arrays.contraction([(array, labels)], () if dim is None else _without(labels, dim))
+
+    def mean(self, array: Array, dim: int | None = None) -> Array:
+        """Return the mean over a dimension, or over all."""
+        lengths = array.dims if dim is None else (array.dims[dim],)
+        below = [self.arrays.length(length) for length in lengths]
+        product = self.arrays.algebra.product([(one.formula, -_ONE) for one in below])
+        total = self.total(array, dim)
+        labels = self.arrays.labels(total)
+        return self.arrays.contraction([(self.arrays.map(product, ()), ()), (total, labels)], labels)
+
+    def power(self, array: Array, exponent: Fraction) -> Array:
+        """Return a power of each element."""
+        return self.arrays.map(self.arrays.algebra.product([(array.formula, exponent)]), array.dims)
+
+    def call(self, name: str, array: Array) -> Array:
+        """Return a function of each element."""
+        return self.arrays.map(self.arrays.algebra.call(name, array.formula), array.dims)
+
+    def softmax(self, array: Array, dim: int | None) -> Array:
+        """Return exponentials divided by their sum over a dimension."""
+        place = -1 if dim is None else dim
+        exponentials = self.call("exp", array)
+        labels = self.arrays.labels(array)
+        below = self.power(self.total(exponentials, place), -_ONE)
+        return self.arrays.contraction([(exponentials, labels), (below, _without(labels, place))], labels)
+
+    def diagonal(self, array: Array) -> Array:
+        """Return the diagonal of a matrix, or the diagonal matrix of a vector."""
+        (i, *_), (j, *_) = self.arrays.labels(array), self.arrays.labels(array)
+        if len(array.dims) == 1:
+            return self.arrays.contraction([(array, (i,)), (self.arrays.identity(array.dims[0]), (i, j))], (i, j))
+        return self.arrays.contraction([(array, (i, i))], (i,))
+
+    def trace(self, array: Array) -> Array:
+        """Return the trace of a matrix."""
+        return self.total(self.diagonal(array))
+
+    def outer(self, one: Array, other: Array) -> Array:
+        """Return the outer product of vectors."""
+        first, second = self.arrays.labels(one), self.arrays.labels(other)
+        return self.arrays.contraction([(one, first), (other, second)], first + second)
+
+    def solution(self, matrix: Array, right: Array) -> Array:
+        """Return the solution of a system of equations."""
+        return self._matmul(self.arrays.inverse(matrix), right)
+
+
+def _without(labels: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    place = dim % len(labels)
+    return labels[:place] + labels[place + 1 :]
+
+
+FUNCTIONS: dict[str, Callable[[Reader, Syntax, list[Array], int | None], Array]] = {
+    "sum": lambda r, _, a, dim: r.total(a[0], dim),
+    "mean": lambda r, _, a, dim: r.mean(a[0], dim),
+    "norm": lambda r, _, a, dim: r.power(r.total(r.power(a[0], 2 * _ONE), dim), _HALF),
+    "logsumexp": lambda r, _, a, dim: r.call("log", r.total(r.call("exp", a[0]), -1 if dim is None else dim)),
+    "softmax": lambda r, _, a, dim: r.softmax(a[0], dim),
+    "log_softmax": lambda r, _, a, dim: r.call("log", r.softmax(a[0], dim)),
+    "dot": lambda r, _, a, dim: r._matmul(a[0], a[1]),
+    "vdot": lambda r, _, a, dim: r._matmul(a[0], a[1]),
+    "mv": lambda r, _, a, dim: r._matmul(a[0], a[1]),
+    "mm": lambda r, _, a, dim: r._matmul(a[0], a[1]),
+    "matmul": lambda r, _, a, dim: r._matmul(a[0], a[1]),
+    "outer": lambda r, _, a, dim: r.outer(a[0], a[1]),
+    "trace": lambda r, _, a, dim: r.trace(a[0]),
+    "diag": lambda r, _, a, dim: r.diagonal(a[0]),
+    "diagonal": lambda r, _, a, dim: r.diagonal(a[0]),
+    "inv": lambda r, _, a, dim: r.arrays.inverse(a[0]),
+    "inverse": lambda r, _, a, dim: r.arrays.inverse(a[0]),
+    "solve": lambda r, _, a, dim: r.solution(a[0], a[1]),
+    "det": lambda r, _, a, dim: r.arrays.determinant(a[0]),
+    "logdet": lambda r, _, a, dim: r.call("log", r.arrays.determinant(a[0])),
+    "t": lambda r, _, a, dim: r._transposed(a[0]),
+    "transpose": lambda r, _, a, dim: r._transposed(a[0]),
+}
+
+
+def _placeholder(place: int) -> Syntax:
+    return name_tree(f"_{place}")
+
+
+def _with_placeholders(node: Syntax) -> Syntax:
+    if node.kind == "comparison":
+        children = [_placeholder(i // 2) if i % 2 == 0 else child for i, child in enumerate(node.children)]
+    else:
+        children = [_placeholder(i) for i in range(len(node.children))]
+    return node.with_children(children)

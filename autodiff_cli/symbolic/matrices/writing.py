@@ -1,0 +1,447 @@
+"""Conversion of arrays to syntax trees in the notation of vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
+from autodiff_cli.postorder import postorder
+from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels
+from autodiff_cli.symbolic.short_form import ShortForms
+from autodiff_cli.symbolic.to_tree import to_tree
+
+_ONE, _TWO = Fraction(1), Fraction(2)
+_ARRAYS = ("eye", "ones", "zeros")
+_NUMBERS = ("sum", "norm", "det", "logdet", "trace", "logsumexp")
+
+
+class _Piece(NamedTuple):
+    """A factor of a contraction: an elementwise formula with the labels of its dimensions."""
+
+    formula: Formula
+    labels: Labels
+
+
+class Writer:
+    """Writes arrays as expressions of the language.
+
+    Args:
+        arrays: the factory of the arrays.
+        short_forms: the search for short forms of elementwise formulas.
+    """
+
+    def __init__(self, arrays: Arrays, short_forms: ShortForms) -> None:
+        self.arrays = arrays
+        self.algebra = arrays.algebra
+        self.short_forms = short_forms
+        self.trees: dict[Formula, Syntax] = {}
+        self.lengths = self._lengths()
+
+    def _lengths(self) -> dict[str, Syntax]:
+        """Return an expression for each length that has a name: ``x.shape[0]``."""
+        result: dict[str, Syntax] = {}
+        for array in self.arrays.of_symbol.values():
+            if array.kind == "leaf":
+                for place, length in enumerate(array.dims):
+                    shape = new_tree("attribute", name_tree(array.symbol.name), new_token("NAME", "shape"))
+                    index = new_tree("index", shape, new_tree("subscripts", number_tree(str(place))))
+                    if isinstance(length, str):
+                        result.setdefault(length, index)
+        return result
+
+    def tree(self, array: Array) -> Syntax:
+        """Return the expression of an array."""
+        for node in postorder([array], self._inside):
+            if node.symbol not in self.trees:
+                self.trees[node.symbol] = self._written(node)
+        return self.trees[array.symbol]
+
+    def _inside(self, array: Array) -> Sequence[Array]:
+        if array.kind == "map":
+            return self.arrays.atoms(array.formula)
+        return [factor for factor, _ in array.parts] if array.kind == "contraction" else array.parts
+
+    def _written(self, array: Array) -> Syntax:
+        if array.kind == "leaf":
+            return name_tree(array.symbol.name)
+        if self.arrays.is_zero(array) and array.dims:
+            return call_tree("zeros", *map(self._length, array.dims))
+        if array.kind == "map":
+            return self.formula_tree(array.formula)
+        if array.kind in ("inverse", "determinant"):
+            return call_tree("inv" if array.kind == "inverse" else "det", self.trees[array.parts[0].symbol])
+        if array.kind in ("identity", "ones"):
+            return call_tree("eye" if array.kind == "identity" else "ones", self._length(array.dims[0]))
+        if array.kind == "length":
+            return self.lengths[str(next(key for key in self.lengths if self.arrays.length(key) is array))]
+        if array.kind == "sum":
+            return self.formula_tree(self._common_products([self._term(part) for part in array.parts]))
+        return self.formula_tree(self._term(array))
+
+    def _length(self, length: str | int) -> Syntax:
+        return self.lengths[length] if isinstance(length, str) else number_tree(str(length))
+
+    def _term(self, array: Array) -> Formula:
+        """Return an array as numbers times the symbol of an expression."""
+        return _Contraction(self, array).formula if array.kind == "contraction" else array.formula
+
+    def _common_products(self, terms: Sequence[Formula]) -> Formula:
+        """Return a sum of terms, in which matrix products with an equal factor are joined: ``(A + A.T) @ x``."""
+        rest = list(terms)
+        for first, second in combinations(terms, 2):
+            if first in rest and second in rest:
+                joined = self._joined(first, second)
+                if joined is not None:
+                    return self._common_products([joined, *(term for term in rest if term not in (first, second))])
+        return self.algebra.sum([(term, _ONE) for term in rest])
+
+    def _joined(self, first: Formula, second: Formula) -> Formula | None:
+        """Return the sum of two products with an equal left or right matrix as one product, or ``None``."""
+        (one, scale), (other, other_scale) = self._main(first), self._main(second)
+        if one is None or other is None:
+            return None
+        ratio = self.algebra.product([(other_scale, _ONE), (scale, -_ONE)])
+        if ratio.value not in (1, -1):
+            return None
+        kind = "add" if ratio.value == 1 else "sub"
+        (a, b), (c, d) = one.children, other.children
+        if unparse(a) == unparse(c):
+            tree = new_tree("matmul", a, new_tree(kind, b, d))
+        elif unparse(b) == unparse(d):
+            tree = new_tree("matmul", new_tree(kind, a, c), b)
+        else:
+            return None
+        return self.algebra.product([(self.symbol(tree), _ONE), (scale, _ONE)])
+
+    def _main(self, term: Formula) -> tuple[Syntax | None, Formula]:
+        """Return the matrix product of a term and its other factors."""
+        for base, exponent in factors_of(term):
+            tree = self.trees.get(base)
+            if exponent == 1 and tree is not None and tree.kind == "matmul":
+                return tree, self.algebra.product([pair for pair in factors_of(term) if pair[0] is not base], term.coefficient)
+        return None, term
+
+    def formula_tree(self, formula: Formula) -> Syntax:
+        """Return the expression of an elementwise formula, in which the trees of arrays replace their symbols."""
+        return self._scaled(self.replaced(to_tree(self._recognized(self.short_forms.shortest(formula))).children[-1]))
+
+    def replaced(self, tree: Syntax) -> Syntax:
+        """Replace the names of arrays in a tree by their expressions."""
+        results: dict[Syntax, Syntax] = {}
+        for node in postorder([tree], lambda node: node.children):
+            if node.kind == "name" and node.children[0].text.startswith("%"):
+                results[node] = self.trees[self.algebra.symbol(node.children[0].text)]
+            else:
+                results[node] = node.with_children([results[child] for child in node.children])
+        return results[tree]
+
+    def _scaled(self, tree: Syntax) -> Syntax:
+        """Multiply the first matrix of a product by a number, as in ``2*A.T @ r``, instead of the product in brackets."""
+        results: dict[Syntax, Syntax] = {}
+        for node in postorder([tree], lambda node: node.children):
+            children = [results[child] for child in node.children]
+            if node.kind == "neg" and children[0].kind == "matmul":
+                results[node] = _scaled(children[0], partial(new_tree, "neg"))
+            elif node.kind == "mul" and children[1].kind == "matmul" and self.is_number(children[0]):
+                results[node] = _scaled(children[1], partial(new_tree, "mul", children[0]))
+            elif node.kind == "mul" and children[0].kind == "matmul" and self.is_number(children[1]):
+                results[node] = _scaled(children[0], partial(new_tree, "mul", children[1]))
+            else:
+                results[node] = node.with_children(children)
+        return results[tree]
+
+    def is_number(self, tree: Syntax) -> bool:
+        """Return whether an expression is surely a number and not a vector or a matrix."""
+        if tree.kind == "name":
+            array = self.arrays.of_symbol.get(self.algebra.symbol(tree.children[0].text))
+            return array is None or not array.dims
+        if tree.kind == "call":
+            name, inner = tree.children[0].text, tree.children[1].children
+            return (name in _NUMBERS and len(inner) == 1) or (name not in _ARRAYS and all(map(self.is_number, inner)))
+        if tree.kind in ("add", "sub", "mul", "div", "pow", "neg"):
+            return all(map(self.is_number, tree.children))
+        return tree.kind in ("number", "index")
+
+    def symbol(self, tree: Syntax) -> Formula:
+        """Return a symbol for an expression."""
+        symbol = self.algebra.variable(f"%t{len(self.trees)}")
+        self.trees[symbol] = tree
+        return symbol
+
+    def _recognized(self, formula: Formula) -> Formula:
+        """Write ``sqrt(sum(x**2))`` as ``norm(x)``, and ``log(sum(exp(x)))`` as ``logsumexp(x)``."""
+        done: dict[Formula, Formula] = {}
+        for part in in_order([formula]):
+            new = self.algebra.with_parts(part, done)
+            if part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
+                inner = self.argument_of_total(self.arrays.of_symbol[part.parts[0]], "exp")
+                if inner is not None:
+                    new = self.symbol(call_tree("logsumexp", self.formula_tree(inner)))
+                elif self.arrays.of_symbol[part.parts[0]].kind == "determinant":
+                    new = self.symbol(call_tree("logdet", self.trees[self.arrays.of_symbol[part.parts[0]].parts[0].symbol]))
+            elif part.kind == "product":
+                pairs: list[tuple[Formula, Exponent]] = []
+                for base, exponent in part.parts:
+                    array = self.arrays.of_symbol.get(base)
+                    inner = self.argument_of_total(array, "square") if array is not None else None
+                    if inner is not None and isinstance(exponent, Fraction) and exponent.denominator == 2:
+                        pairs.append((self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent))
+                    else:
+                        pairs.append(
+                            (done[base], exponent if isinstance(exponent, Fraction) else self.algebra.exponent(done[exponent]))
+                        )
+                new = self.algebra.product(pairs, part.coefficient)
+            done[part] = new
+        return done[formula]
+
+    def argument_of_total(self, array: Array, function: str) -> Formula | None:
+        """Return ``x`` if an array is the sum of ``exp(x)`` or of ``x**2``, or ``None``."""
+        if array.kind != "contraction" or array.labels or array.coefficient != 1 or len(array.parts) != 1:
+            return None
+        formula: Formula = array.parts[0][0].formula
+        if len(set(array.parts[0][1])) < len(array.parts[0][1]):
+            return None
+        if function == "exp":
+            return formula.parts[0] if formula.is_call("exp") else None
+        if formula.kind == "product" and formula.coefficient == 1 and len(formula.parts) == 1 and formula.parts[0][1] == _TWO:
+            base: Formula = formula.parts[0][0]
+            return base
+        return None
+
+
+class _Contraction:
+    """The expression of one contraction, found by joining two factors after another."""
+
+    def __init__(self, writer: Writer, array: Array) -> None:
+        self.writer = writer
+        self.arrays = writer.arrays
+        self.algebra = writer.algebra
+        self.labels = array.labels
+        self.scalars: list[Formula] = []
+        self.pieces: list[_Piece] = []
+        for factor, labels in self._with_softmax(array.parts):
+            if labels:
+                self.pieces.append(_Piece(factor.formula if factor.kind in ("map", "leaf") else factor.symbol, labels))
+            else:
+                self.scalars.append(factor.formula if factor.kind in ("map", "leaf") else factor.symbol)
+        while any(step() for step in (self._multiply, self._diagonal, self._total, self._matmul, self._scale, self._outer)):
+            pass
+        self.formula = self._finished(array.coefficient)
+
+    def _with_softmax(self, factors: Sequence[tuple[Array, Labels]]) -> list[tuple[Array, Labels]]:
+        """Replace ``exp(x)/sum(exp(x))`` by ``softmax(x)``."""
+        result = list(factors)
+        for place, (factor, labels) in enumerate(factors):
+            for below, _ in factors if len(labels) == 1 and factor.formula.is_call("exp") else ():
+                base, exponent = factors_of(below.formula)[0]
+                total = self.arrays.of_symbol.get(base)
+                inner = None if total is None else self.writer.argument_of_total(total, "exp")
+                if inner is factor.formula.parts[0] and isinstance(exponent, Fraction) and exponent < 0:
+                    call = self.writer.symbol(call_tree("softmax", self.writer.formula_tree(inner)))
+                    result[place] = (Array("map", factor.dims, call, call), labels)
+                    result.remove((below, ()))
+                    result += [] if exponent == -1 else [(self.arrays.map(self.algebra.product([(base, exponent + 1)]), ()), ())]
+                    return self._with_softmax(result)
+        return result
+
+    def _uses(self, label: int) -> int:
+        return sum(label in piece.labels for piece in self.pieces) + (label in self.labels)
+
+    def _is_inner(self, label: int) -> bool:
+        """Return whether a label is summed over two pieces."""
+        return label not in self.labels and self._uses(label) == 2
+
+    def _replace(self, old: Sequence[_Piece], formula: Formula, labels: Labels) -> bool:
+        for piece in old:
+            self.pieces.remove(piece)
+        if labels:
+            self.pieces.append(_Piece(formula, labels))
+        else:
+            self.scalars.append(formula)
+        return True
+
+    def _tree(self, formula: Formula) -> Syntax:
+        return self.writer.formula_tree(formula)
+
+    def _call(self, name: str, *formulas: Formula) -> Formula:
+        return self.writer.symbol(call_tree(name, *map(self._tree, formulas)))
+
+    def _transposed(self, formula: Formula) -> Formula:
+        array = self.arrays.of_symbol.get(formula)
+        return formula if array is not None and array.symmetric else self.writer.symbol(transposed(self._tree(formula)))
+
+    # Steps
+
+    def _multiply(self) -> bool:
+        """Multiply two factors with the same labels element by element."""
+        for first, second in combinations(self.pieces, 2):
+            if set(first.labels) != set(second.labels) or len(set(first.labels)) < len(first.labels):
+                continue
+            inner = [label for label in first.labels if self._is_inner(label)]
+            if inner and (len(inner) < len(first.labels) or len(inner) == 1):
+                continue
+            other = second.formula if second.labels == first.labels else self._transposed(second.formula)
+            product = self.algebra.product([(first.formula, _ONE), (other, _ONE)])
+            return self._replace([first, second], product, first.labels)
+        return False
+
+    def _diagonal(self) -> bool:
+        """Take the diagonal, or the trace, of a factor whose labels are equal."""
+        for piece in self.pieces:
+            if len(piece.labels) == 2 and piece.labels[0] == piece.labels[1]:
+                label = piece.labels[0]
+                if label in self.labels or self._uses(label) > 1:
+                    return self._replace([piece], self._call("diagonal", piece.formula), (label,))
+                return self._replace([piece], self._call("trace", piece.formula), ())
+        return False
+
+    def _total(self) -> bool:
+        """Sum a factor over labels that no other factor has."""
+        for piece in self.pieces:
+            free = [label for label in piece.labels if label not in self.labels and self._uses(label) == 1]
+            if len(free) == len(piece.labels) > 0:
+                return self._replace([piece], self._sum_of(piece.formula), ())
+            if free:
+                place = number_tree(str(piece.labels.index(free[0])))
+                tree = call_tree("sum", self._tree(piece.formula), place)
+                return self._replace([piece], self.writer.symbol(tree), tuple(one for one in piece.labels if one != free[0]))
+        return False
+
+    def _sum_of(self, formula: Formula) -> Formula:
+        coefficient, inner = self.writer.short_forms.polynomials.content(formula) if formula.kind == "product" else (_ONE, formula)
+        return self.algebra.product([(self._call("sum", inner), _ONE)], coefficient)
+
+    def _matmul(self) -> bool:
+        """Multiply two factors by ``@`` that share one label which is summed over; vectors come first, then the natural order."""
+        best: tuple[tuple[int, int, bool], _Piece, _Piece, int] | None = None
+        for first, second in permutations(self.pieces, 2):
+            common = [label for label in first.labels if label in second.labels]
+            if len(common) != 1 or not self._is_inner(common[0]) or max(len(first.labels), len(second.labels)) > 2:
+                continue
+            turned = (len(first.labels) == 2 and first.labels[1] != common[0]) + (
+                len(second.labels) == 2 and second.labels[0] != common[0]
+            )
+            outer = (*(one for one in first.labels if one not in common), *(one for one in second.labels if one not in common))
+            order = (len(first.labels) + len(second.labels), turned, outer != self.labels)
+            if best is None or order < best[0]:
+                best = (order, first, second, common[0])
+        if best is None:
+            return False
+        _, first, second, label = best
+        if len(first.labels) == len(second.labels) == 1 and first.formula is second.formula:
+            return self._replace([first, second], self._call("sum", self.algebra.product([(first.formula, _TWO)])), ())
+        if len(first.labels) == 1 and len(second.labels) == 2 and (second.labels[1] in self.labels or second.labels[0] != label):
+            first, second = second, first  # matrices come first, as in A.T @ x
+        left = first.formula if first.labels[-1] == label else self._transposed(first.formula)
+        right = second.formula if second.labels[0] == label else self._transposed(second.formula)
+        labels = (*(one for one in first.labels if one != label), *(one for one in second.labels if one != label))
+        tree = _product(self._tree(left), self._tree(right), len(first.labels), len(second.labels))
+        return self._replace([first, second], self.writer.symbol(tree), labels)
+
+    def _scale(self) -> bool:
+        """Multiply the rows or the columns of a matrix by a vector."""
+        pairs = list(permutations(self.pieces, 2))
+        for vector, matrix in sorted(pairs, key=lambda pair: -self._last(pair[1])):
+            if len(vector.labels) != 1 or len(matrix.labels) != 2 or vector.labels[0] not in matrix.labels:
+                continue
+            array = self.arrays.of_symbol.get(matrix.formula)
+            if array is not None and array.kind == "identity":
+                return self._replace([vector, matrix], self._call("diag", vector.formula), matrix.labels)
+            tree = self._tree(vector.formula)
+            if matrix.labels[0] == vector.labels[0]:
+                none = new_tree("none")
+                tree = new_tree("index", tree, new_tree("subscripts", new_tree("slice", new_token("COLON", ":")), none))
+                if array is not None:
+                    return self._replace(
+                        [vector, matrix], self.writer.symbol(new_tree("mul", tree, self._tree(matrix.formula))), matrix.labels
+                    )
+            product = self.algebra.product([(self.writer.symbol(tree), _ONE), (matrix.formula, _ONE)])
+            return self._replace([vector, matrix], product, matrix.labels)
+        return False
+
+    def _last(self, piece: _Piece) -> int:
+        """Return the last place of the labels of a piece in the result."""
+        return max([self.labels.index(label) for label in piece.labels if label in self.labels], default=-1)
+
+    def _outer(self) -> bool:
+        """Write a product of vectors with different labels as an outer product."""
+        for first, second in combinations(self.pieces, 2):
+            if len(first.labels) == len(second.labels) == 1 and first.labels != second.labels:
+                if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
+                    first, second = second, first
+                return self._replace(
+                    [first, second], self._call("outer", first.formula, second.formula), first.labels + second.labels
+                )
+        return False
+
+    # The result
+
+    def _finished(self, coefficient: Fraction) -> Formula:
+        pairs = [(scalar, _ONE) for scalar in self.scalars]
+        if self.labels and (len(self.pieces) > 1 or set(self.pieces[0].labels) != set(self.labels) or len(self.labels) > 2):
+            pairs.append((self.writer.symbol(self._einsum()), _ONE))
+        elif self.labels:
+            (piece,) = self.pieces
+            pairs.append((piece.formula if piece.labels == self.labels else self._transposed(piece.formula), _ONE))
+        return self.algebra.product(pairs, coefficient)
+
+    def _einsum(self) -> Syntax:
+        letters: dict[int, str] = {}
+        for label in (*self.labels, *(label for piece in self.pieces for label in piece.labels)):
+            letters.setdefault(label, "ijklmnpqrstuvw"[len(letters)])
+        terms = ["".join(letters[label] for label in labels) for labels in (*(piece.labels for piece in self.pieces), self.labels)]
+        text = new_tree("string", new_token("STRING", f'"{",".join(terms[:-1])}->{terms[-1]}"'))
+        return call_tree("einsum", text, *(self._tree(piece.formula) for piece in self.pieces))
+
+
+def _scaled(product: Syntax, scale: Callable[[Syntax], Syntax]) -> Syntax:
+    """Scale the first matrix of a product: ``2*A.T @ r``."""
+    if product.kind == "matmul":
+        return new_tree("matmul", _scaled(product.children[0], scale), product.children[1])
+    return scale(product)
+
+
+def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int) -> Syntax:
+    """Return ``left @ right``, or the solution of a system of equations in place of a product of an inverse and a vector."""
+    if right_dims == 1 and _is_call(left, "inv"):
+        return call_tree("solve", left.children[1].children[0], right)
+    if left_dims == 1 and _is_call(right, "inv"):
+        return call_tree("solve", transposed(right.children[1].children[0]), left)
+    if right.kind == "matmul" and right_dims == 2:
+        return new_tree("matmul", _product(left, right.children[0], left_dims, 2), right.children[1])
+    return new_tree("matmul", left, right)
+
+
+def _is_call(tree: Syntax, name: str) -> bool:
+    return tree.kind == "call" and tree.children[0].text == name
+
+
+def transposed(tree: Syntax) -> Syntax:
+    """Return the transpose of a matrix: ``(A @ B).T`` is ``B.T @ A.T``."""
+    factors, work = [], [tree]
+    while work:
+        one = work.pop()
+        if one.kind == "matmul":
+            work += one.children
+        else:
+            factors.append(_transposed_factor(one))
+    return reduce(partial(new_tree, "matmul"), factors)
+
+
+def _transposed_factor(tree: Syntax) -> Syntax:
+    if tree.kind == "attribute" and tree.children[1].text == "T":
+        return tree.children[0]
+    if tree.kind == "neg":
+        return new_tree("neg", _transposed_factor(tree.children[0]))
+    if _is_call(tree, "outer"):
+        return call_tree("outer", *reversed(tree.children[1].children))
+    if _is_call(tree, "diag") or _is_call(tree, "eye"):
+        return tree
+    if _is_call(tree, "inv"):
+        return call_tree("inv", transposed(tree.children[1].children[0]))
+    return new_tree("attribute", tree, new_token("NAME", "T"))

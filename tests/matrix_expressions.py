@@ -1,0 +1,72 @@
+"""Random scalar expressions of vectors and matrices."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+
+
+def expressions(rng: random.Random) -> tuple[str, str, dict[str, str]]:
+    """Return an expression, the variable to differentiate with respect to, and the shapes of its names."""
+    text, wrt = _Writer(rng).number(3), rng.choice("xX")
+    if not re.search(rf"\b{wrt}\b", text):
+        text = f"{text} + sum({wrt}**2)"
+    names = set(re.findall(r"\b[a-zA-Z]\b", text))
+    return text, wrt, {name: "n" if name.islower() else "n,n" for name in sorted(names - {"c", "T"})}
+
+
+class _Writer:
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def _one(self, leaves: Sequence[str], forms: Sequence[Callable[[], str]], depth: int) -> str:
+        if depth == 0 or self.rng.random() < 0.25:
+            return self.rng.choice(leaves)
+        return self.rng.choice(forms)()
+
+    def number(self, depth: int) -> str:
+        """Write a number."""
+        vector, matrix = (lambda: self.vector(depth - 1)), (lambda: self.matrix(depth - 1))
+        forms = [
+            lambda: f"sum({vector()})",
+            lambda: f"(({vector()}) @ ({vector()}))",
+            lambda: f"norm({vector()})",
+            lambda: f"trace({matrix()})",
+            lambda: f"logsumexp({vector()})",
+            lambda: f"mean({matrix()})",
+            lambda: f"sum({matrix()}*{matrix()})",
+        ]
+        return self._one(["c", "2"], forms, depth)
+
+    def vector(self, depth: int) -> str:
+        """Write a vector."""
+        vector, matrix = (lambda: self.vector(depth - 1)), (lambda: self.matrix(depth - 1))
+        function = self.rng.choice(["exp", "sin", "tanh", "sigmoid", "softplus", "abs", "softmax"])
+        forms = [
+            lambda: f"({vector()} {self.rng.choice('+-*')} {vector()})",
+            lambda: f"({matrix()} @ ({vector()}))",
+            lambda: f"(({vector()}) @ {matrix()})",
+            lambda: f"{function}({vector()})",
+            lambda: f"({self.number(depth - 1)}*{vector()})",
+            lambda: f"({vector()})**2",
+            lambda: f"diagonal({matrix()})",
+            lambda: f"sum({matrix()}, {self.rng.randrange(2)})",
+            lambda: f"solve(A, {vector()})",
+        ]
+        return self._one("xyb", forms, depth)
+
+    def matrix(self, depth: int) -> str:
+        """Write a matrix."""
+        vector, matrix = (lambda: self.vector(depth - 1)), (lambda: self.matrix(depth - 1))
+        forms = [
+            lambda: f"({matrix()} {self.rng.choice('+-*')} {matrix()})",
+            lambda: f"({matrix()} @ {matrix()})",
+            lambda: f"({matrix()}).T",
+            lambda: f"outer({vector()}, {vector()})",
+            lambda: f"diag({vector()})",
+            lambda: f"{self.rng.choice(['exp', 'sin', 'tanh'])}({matrix()})",
+            lambda: "inv(A)",
+            lambda: f"({self.number(depth - 1)}*{matrix()})",
+        ]
+        return self._one("ABX", forms, depth)

@@ -1,0 +1,172 @@
+"""Derivatives of vectors and matrices: right, and as short as a person writes them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.cli.main import main
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.symbolic.differentiate import diff
+from autodiff_cli.symbolic.matrices import diff as matrices
+from tests.matrix_expressions import expressions
+
+SIZES = {"m": 4, "n": 3, "k": 2, "l": 5}
+
+
+class Row(NamedTuple):
+    expression: str
+    wrt: tuple[str, ...]
+    shape: dict[str, str]
+    symmetric: tuple[str, ...]
+    written: str
+
+    @property
+    def derivative(self) -> str:
+        result = diff(self.expression, wrt=[self.wrt[0]], order=len(self.wrt), shape=self.shape, symmetric=self.symmetric)
+        return result.texts[self.wrt]
+
+
+def _row(line: str) -> Row:
+    expression, wrt, shapes, written = re.split(r"  +", line)
+    pairs = [one.split("=") for one in shapes.split()]
+    symmetric = tuple(name for name, dims in pairs if dims.endswith("!"))
+    return Row(expression, tuple(wrt.split(",")), {name: dims.rstrip("!") for name, dims in pairs}, symmetric, written)
+
+
+LINES = (Path(__file__).parent / "cases" / "matrix_derivatives.txt").read_text(encoding="utf-8").splitlines()
+ROWS = [_row(line) for line in LINES if line and not line.startswith("#")]
+
+
+def _point(row: Row, seed: int) -> dict[str, np.ndarray]:
+    names = dict.fromkeys(re.findall(r"\b[A-Za-z]\b", row.expression.replace(".T", "")))
+    rng, values = np.random.default_rng(seed), {}
+    for name in names:
+        shape = [SIZES[length] for length in row.shape[name].split(",")] if name in row.shape else []
+        value = rng.uniform(0.2, 1, shape)
+        if len(shape) == 2 and shape[0] == shape[1]:
+            value = value + 3 * np.eye(shape[0])
+            value = value + value.T if name in row.symmetric else value
+        values[name] = value
+    return values
+
+
+def _value(formula: str, point: dict[str, np.ndarray]) -> np.ndarray:
+    used = {name: value for name, value in point.items() if re.search(rf"\b{name}\b", formula)}
+    return np.asarray(ad.evaluate(formula, const=used).value)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.expression}-{','.join(row.wrt)}")
+def test_formulas_have_the_numbers_of_differences(row: Row) -> None:
+    """The written formulas are compared too, and with central differences of values, which use no derivative of autodiff."""
+    point = _point(row, 1)
+    formula, written = _value(row.derivative, point), _value(row.written, point)
+    np.testing.assert_allclose(formula, written, rtol=1e-10, atol=1e-12)
+    name = row.wrt[-1]
+
+    def value(x: np.ndarray) -> np.ndarray:
+        if len(row.wrt) == 1:
+            return _value(row.expression, {**point, name: x})
+        first = diff(row.expression, wrt=[name], shape=row.shape, symmetric=row.symmetric).texts[name,]
+        return _value(first, {**point, name: x})
+
+    columns = []
+    for place in np.ndindex(point[name].shape):
+        step = np.zeros_like(point[name])
+        step[place] = 1e-5
+        columns.append((value(point[name] + step) - value(point[name] - step)) / 2e-5)
+    differences = np.moveaxis(np.array(columns), 0, -1)
+    np.testing.assert_allclose(formula.reshape(differences.shape), differences, rtol=1e-4, atol=1e-6)
+
+
+def test_formulas_are_as_short_as_a_person_writes_them() -> None:
+    def length(text: str) -> int:
+        return len(text.replace(" ", ""))
+
+    longer = {(row.expression, row.wrt): row.derivative for row in ROWS if length(row.derivative) > 1.35 * length(row.written)}
+    assert len(longer) <= 0.05 * len(ROWS), longer
+
+
+def test_random_expressions_are_right_or_refused() -> None:
+    """Each formula is compared with the engine inside; here the share that is refused is counted, and the numbers once more."""
+    refused = []
+    for seed in range(60):
+        expression, wrt, shape = expressions(random.Random(seed))
+        try:
+            (text,) = diff(expression, wrt=[wrt], shape=shape).texts.values()
+        except AutodiffError as error:
+            refused.append((expression, str(error)))
+            continue
+        rng = np.random.default_rng(seed)
+        point = {name: rng.uniform(0.2, 1, [3] * (1 + dims.count(","))) for name, dims in shape.items()} | {"c": np.asarray(0.7)}
+        at, const = {wrt: point[wrt]}, {name: value for name, value in point.items() if name != wrt}
+        used = {name: value for name, value in const.items() if re.search(rf"\b{name}\b", expression)}
+        expected = ad.evaluate(expression, at=at, const=used).grad[wrt]
+        np.testing.assert_allclose(_value(text, point), expected, rtol=1e-8, atol=1e-10, err_msg=f"{expression}: {text}")
+    assert len(refused) <= 3, refused
+
+
+# The command
+
+
+def test_the_command_prints_the_formula_its_shape_and_its_check(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["diff", "sum((A @ x - b)**2)", "--wrt", "x", "--shape", "A=m,n", "--shape", "x=n", "--shape", "b=m"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "2*A.T @ (A @ x - b)\n"
+    assert main([*arguments, "--json"]) == 0
+    (derivative,) = json.loads(capsys.readouterr().out)["derivatives"]
+    assert derivative["expression"] == "2*A.T @ (A @ x - b)"
+    assert derivative["shape"] == ["n"]
+    assert derivative["verified"] < 1e-12
+
+
+def test_values_give_the_lengths_and_the_numbers() -> None:
+    at = {"A": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "x": [1.0, 2.0], "b": [1.0, 1.0, 1.0]}
+    result = diff("sum((A @ x - b)**2)", at=at, wrt=["x"])
+    assert result.texts["x",] == "2*A.T @ (A @ x - b)"
+    assert np.asarray(result.values["x",]).tolist() == [228.0, 288.0]
+
+
+def test_symmetric_matrices_need_no_transposes() -> None:
+    result = diff("x @ S @ x", wrt=["x"], order=2, shape={"x": "n"}, symmetric=["S"])
+    assert list(result.texts.values()) == ["2*S"]
+
+
+def test_a_formula_is_an_expression_of_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    values = ["--at", "x=[1,2]", "--const", "A=[[1,2],[3,4],[5,6]],b=[1,1,1]"]
+    assert main(["grad", "sum((A @ x - b)**2)", *values, "-q"]) == 0
+    expected = capsys.readouterr().out
+    assert main(["eval", "2*A.T @ (A @ x - b)", *(one.replace("--at", "--const") for one in values), "-q"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices.Writer, "tree", lambda self, array: ad.language.parser.parse("3*x"))
+    with pytest.raises(AutodiffError, match="no formula was found"):
+        diff("sum(x**2)", shape={"x": "n"})
+
+
+@pytest.mark.parametrize(
+    ("expression", "options", "message"),
+    [
+        ("x @ A", {"shape": {"x": "n", "A": "m,n"}}, "the lengths n and m do not match"),
+        ("sort(x)", {"shape": {"x": "n"}}, "'sort' has no formula for vectors and matrices"),
+        ("c @ x", {"shape": {"x": "n"}}, "@ takes vectors and matrices"),
+        ("x + y", {"shape": {"x": "n", "y": "m"}}, "the lengths n and m do not match"),
+        ("sum(x)", {"shape": {"x": "0"}}, "'0' is not a length"),
+        ("sum(x)", {"shape": {"z": "n"}}, "no variable 'z'"),
+        ("sum(x)", {"shape": {"x": "n"}, "order": 3}, "order 3 has no formula"),
+        ("sum(x)", {"at": {"x": [1.0, 2.0]}, "shape": {"x": "m,n"}}, "'x' has 1 dimensions, not 2"),
+        ("f(t) = t**2; sum(f(x))", {"shape": {"x": "n"}}, "a definition has no formula"),
+    ],
+)
+def test_errors(expression: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(AutodiffError, match=re.escape(message)):
+        diff(expression, **options)
