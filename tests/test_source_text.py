@@ -125,7 +125,7 @@ def test_an_array_from_a_pipe_may_not_promise_too_much(tmp_path: Path) -> None:
     (tmp_path / "d.npy").write_bytes(npy((10**12,), b"\0" * 80))
     (tmp_path / "n.npy").write_bytes(npy((2**27,), b"\0" * 80))
     (tmp_path / "good.npy").write_bytes(npy((2,), np.array([1.5, 2.0]).tobytes()))
-    for name, code in (("d", 3), ("n", 5), ("good", 0)):
+    for name, code in (("d", 5), ("n", 5), ("good", 0)):
         done = bounded(f"mkfifo {tmp_path}/{name}.fifo.npy; cat {tmp_path}/{name}.npy > {tmp_path}/{name}.fifo.npy & "
                        f"autodiff eval 'sum(x)' -q --no-grad --at x=@{tmp_path}/{name}.fifo.npy")  # fmt: skip
         assert done.returncode == code, done.stderr

@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from autodiff_cli.evaluation.coercion import items
 from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
-MOST_CSV = 1 << 29
-"""The maximum size of a CSV file in bytes; a number takes at least two bytes, and a tensor has at most 2**28 numbers."""
+MOST_NPY, MOST_CSV = 1 << 32, 1 << 29
+"""The maximum size in bytes of a ``.npy`` file from a pipe and of a CSV file; a tensor has at most 2**28 numbers of 16 or 2 bytes."""
 MOST_JSON = 1 << 26
 """The maximum size of a JSON file in bytes; the parsed Python objects take about thirty times as much memory."""
 
@@ -78,6 +79,11 @@ def _reason(error: Exception) -> str | None:
 
 
 def _npy(path: str) -> Array | None:
+    if Path(path).is_fifo():
+        with TemporaryDirectory(prefix="autodiff-") as folder:
+            copy = Path(folder, "array.npy")
+            copy.write_bytes(source_text.contents(path, MOST_NPY))
+            return _npy(str(copy))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
         try:
