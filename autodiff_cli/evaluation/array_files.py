@@ -18,7 +18,7 @@ from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
 MOST_NPY, MOST_CSV = 1 << 32, 1 << 29
-"""The maximum size in bytes of a ``.npy`` file from a pipe and of a CSV file; a tensor has at most 2**28 numbers of 16 or 2 bytes."""
+"""The maximum size in bytes of a ``.npy`` file from a pipe and of a CSV file: 2**28 numbers of 16 and of 2 bytes."""
 MOST_JSON = 1 << 26
 """The maximum size of a JSON file in bytes; the parsed Python objects take about thirty times as much memory."""
 
