@@ -359,9 +359,9 @@ def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
     [
         ("bessel_j(x, 9)", "c", "C has no function 'bessel_j'", "NumPy has it"),
         ("sum(x**2)", "numpy", "'sum' takes an array", "differentiate f(x)"),
-        ("prod(x)*y", "torch", "'prod' takes an array", "grad or jacobian"),
-        ("cumsum(x)[0]", "jax", "'cumsum' takes an array", "grad or jacobian"),
-        ("mean(x)", "latex", "'mean' takes an array", "grad or jacobian"),
+        ("prod(x)*y", "torch", "'prod' takes an array", "grad and jacobian"),
+        ("cumsum(x)[0]", "jax", "'cumsum' takes an array", "grad and jacobian"),
+        ("mean(x)", "latex", "'mean' takes an array", "grad and jacobian"),
         ("det([[x, 1], [2, x]])", "c", "'det'", "autodiff grad"),
         ("sort([x, 1])[0]", "c", "no elementwise formula", "autodiff grad"),
         ("x", "rust", "cannot export to 'rust'", "python"),

@@ -85,7 +85,7 @@ def test_an_interruption_while_modules_are_imported(module: str, tmp_path: Path)
         ('grad "x[0]*x[1]" --at x=[3,2]', "2.0 3.0"),
         ('grad "max(x)" --at x=[3,2]', "1.0 0.0"),
         ('eval "sum(x**2)" --at x=[1,2] --order 2', "5.0 2.0 4.0 2.0 0.0 0.0 2.0"),
-        ('gradcheck "x*[2, 3]" --at x=[1,2]', "2.0 0.0 0.0 3.0"),
+        ('gradcheck "x*[2, 3]" --at x=[1,2]', "pass"),
         ('taylor "x**2" --at x=1 --order 2', "1.0 2.0 1.0"),
         ('root "x**2 = 2" --at x=1', "1.4142135623730951"),
         ('minimize "(x - 1)**2" --at x=0', "1.0"),

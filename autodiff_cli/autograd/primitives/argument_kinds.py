@@ -357,7 +357,8 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         code = function.__code__
         count = code.co_argcount
         is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-        names = code.co_varnames[: count + (0 if is_open else code.co_kwonlyargcount)]
+        own = code.co_varnames[: count + code.co_kwonlyargcount]
+        names = own[:count] if is_open else own
         defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))
         checks = checks_of(names, defaults, kinds)
         required = count - len(function.__defaults__ or ())
@@ -370,7 +371,8 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             values: Sequence[Any] = args
             try:
                 if is_open:
-                    named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in kwargs.items()}
+                    renamed = {parameter_of(k, own): v for k, v in kwargs.items()}
+                    named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in renamed.items()}
                 elif kwargs or not required <= len(args) <= count:
                     values, named = bind(name, names, defaults, args, kwargs), {}
                 if has_tensor and values and type(values[0]) is not Tensor:
