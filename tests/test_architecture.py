@@ -19,7 +19,7 @@ FLOORS = {
         ("arrays", "command_result", "deadline", "errors", "formats", "framework", "lazy", "limits", "postorder", "signals"), 0
     ),
     **dict.fromkeys(("suggest", "wording"), 0),
-    "autograd": 1,
+    "autograd": 10870,
     "numerics": 1.5,
     "ops": 2,
     **dict.fromkeys(("nn", "optim", "utils", "func", "linalg", "special", "compiler"), 3),
@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10825,
+    "autograd": 10870,
     "cli": 4454,
     "code_generation": 1080,
     "compiler": 3035,
