@@ -312,7 +312,7 @@ def test_completion() -> None:
 def test_memory_of_a_long_program_is_that_of_its_names() -> None:
     interpreter = Interpreter({})
     list(interpreter.run(X + "y = x\n" + "y = y*1\n" * 1000))
-    assert interpreter.tensors.made == []
+    assert interpreter.tensors.entries == []
 
 
 def test_an_error_inside_a_hook_is_placed_in_the_function() -> None:

@@ -269,7 +269,7 @@ def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Ver
 
 def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
     if list(names) == ["all"]:
-        tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.made]
+        tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.entries]
     else:
         tensors = [evaluation.find(name, "retain_grad") for name in names]
     for tensor in tensors:

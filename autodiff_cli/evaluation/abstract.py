@@ -91,16 +91,16 @@ class SymbolicEvaluator(Evaluator):
                     raise error.at(node.span, self.source) from None
         return self._symbol(None, [self._whole(item, node) for item in value], {}, node)
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        if not _has_symbol([*given, *named.values()]):
-            return super().apply(op, given, named, node)
+    def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if not _has_symbol([*operands, *named.values()]):
+            return super().apply(op, operands, named, node)
         self.count(node)
-        if takes_sequence(op, given):
-            given = [[self._whole(value, node) for value in given[0]], *given[1:]]
+        if takes_sequence(op, operands):
+            operands = [[self._whole(value, node) for value in operands[0]], *operands[1:]]
         else:
-            given = [self._whole(value, node) for value in given]
+            operands = [self._whole(value, node) for value in operands]
         named = {name: self._whole(value, node) for name, value in named.items()}
-        arguments, keywords = self.tensors.arguments(op, given, named, node)
+        arguments, keywords = self.tensors.arguments(op, operands, named, node)
         return self._symbol(op, arguments, keywords, node)
 
     def keys(self, values: Sequence[object]) -> list[Any]:
@@ -130,12 +130,12 @@ class SymbolicEvaluator(Evaluator):
             )
         return super().over_index(node, limits)
 
-    def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        given = [self._whole(value, node) for value in given]
+    def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        arguments = [self._whole(value, node) for value in arguments]
         named = {name: self._whole(value, node) for name, value in named.items()}
         if function.name in self._active:
-            return self._symbol(None, [*given, *named.values()], {}, node)
-        work = super().enter(function, given, named, node)
+            return self._symbol(None, [*arguments, *named.values()], {}, node)
+        work = super().enter(function, arguments, named, node)
         if type(work) is Pending:
             self._active.append(function.name)
         return work
@@ -144,10 +144,10 @@ class SymbolicEvaluator(Evaluator):
         super().leave(node, before, mark)
         self._active.pop()
 
-    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        if not _has_symbol(given):
-            return super().with_own_vjp(function, given, node)
-        return self._symbol(None, given, {}, node)
+    def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
+        if not _has_symbol(arguments):
+            return super().with_own_vjp(function, arguments, node)
+        return self._symbol(None, arguments, {}, node)
 
 
 def _has_symbol(values: Sequence[Any]) -> bool:

@@ -83,9 +83,9 @@ def _named(text: str, name: str, example: str) -> tuple[str, str]:
     variable = head.strip()
     if not equals or not variable.isidentifier() or variable in RESERVED:
         reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
-        wanted = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
+        form = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
         raise UsageError(
-            f"{setting(name)} expects {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, _meant(text, example))}"
+            f"{setting(name)} expects {form}, but got '{text}'{reserved}", hint=f"write {setting(name, _meant(text, example))}"
         )
     return variable, rest.strip()
 
@@ -176,13 +176,13 @@ def from_file(path: str) -> Array:
 
 def variables(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
     """Return a leaf for each value; the leaves named in ``requires_grad`` require grad."""
-    wanted = set(requires_grad)
+    leaf_names = set(requires_grad)
     leaves = {}
     for name, value in values.items():
-        given = value._data if isinstance(value, Tensor) else value
+        data = value._data if isinstance(value, Tensor) else value
         try:
             with np.errstate(all="ignore"):  # 1e308 is inf in float32
-                leaves[name] = new_tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
+                leaves[name] = new_tensor(np.array(data, dtype=dtype), requires_grad=name in leaf_names)
             hold(leaves[name]._data)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None

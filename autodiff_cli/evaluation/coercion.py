@@ -61,7 +61,7 @@ def nesting(value: object) -> int:
     depth = 0
     level: list[object] = [value]
     while lists := [item for item in level if isinstance(item, list)]:
-        level = [item for each in lists for item in each]
+        level = [item for sublist in lists for item in sublist]
         depth += 1
     return depth
 
@@ -104,10 +104,10 @@ def described(value: object) -> str:
     return "a number" if is_plain(value) else _KINDS.get(type(value).__name__, "something else")
 
 
-def refused(name: str, values: Iterable[object], wanted: str) -> ArgumentError:
-    """Return the error for values that an operation does not accept; ``wanted`` is the hint with the accepted values."""
+def refused(name: str, values: Iterable[object], hint: str) -> ArgumentError:
+    """Return the error for values that an operation does not accept; ``hint`` is the hint with the accepted values."""
     texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
-    return ArgumentError(f"{name} cannot be applied to {listed(texts) if texts else 'nothing'}", hint=wanted)
+    return ArgumentError(f"{name} cannot be applied to {listed(texts) if texts else 'nothing'}", hint=hint)
 
 
 def _briefly(value: object) -> str:
@@ -158,9 +158,9 @@ def weak_operand(value: Value, logical: bool) -> Value | np.float64:
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
-def takes_sequence(op: FunctionInfo, given: list[Any]) -> bool:
+def takes_sequence(op: FunctionInfo, values: list[Any]) -> bool:
     """Return whether the first argument is a sequence of tensors and the others are plain numbers, as in ``cat([x, y], 0)``."""
-    return op.variadic and bool(op.tensors) and bool(given) and isinstance(given[0], list) and all(map(is_plain, given[1:]))
+    return op.variadic and bool(op.tensors) and bool(values) and isinstance(values[0], list) and all(map(is_plain, values[1:]))
 
 
 def whole(value: object, what: str) -> Any:

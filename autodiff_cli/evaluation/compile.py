@@ -53,12 +53,12 @@ class TracingEvaluator(Evaluator):
             )
         return super().over_index(node, limits)
 
-    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, operands: list[Any], node: Syntax) -> Any:
         """Trace the body of a function as one instruction that has the derivatives in ``with grad``."""
-        arguments = [self.tensors.as_tensor(value) for value in given]
+        arguments = [self.tensors.as_tensor(value) for value in operands]
         tracer = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if tracer is None:
-            return super().with_own_vjp(function, given, node)
+            return super().with_own_vjp(function, operands, node)
         value = self.within(function, function.body, arguments)
         if not value.is_floating_point():
             return value  # as in PyTorch, a comparison does not have a derivative
@@ -139,7 +139,7 @@ def compile_terms(
     expression: str,
     names: Sequence[str],
     leaves: Mapping[str, Tensor],
-    wanted: Sequence[Term],
+    terms: Sequence[Term],
     dtype: str,
     threads: int | None,
     named: Sequence[str] = (),
@@ -151,24 +151,24 @@ def compile_terms(
         expression: a program of the language whose result is one number.
         names: the variables of the expression.
         leaves: the values of other names.
-        wanted: the derivatives, each as a tuple of variables.
+        terms: the derivatives, each as a tuple of variables.
         dtype: ``float64`` or ``float32``.
         threads: the number of threads; ``None`` for one for each processor.
         named: the names of the outputs if the program ends with a list; otherwise, the result must be one number.
         engine: see ``compile``.
     """
-    by = dict.fromkeys(name for term in wanted for name in term)
+    by = dict.fromkeys(name for term in terms for name in term)
     try:
         traced = trace(expression, names, leaves, dtype, RowTracingEvaluator, several=bool(named))
         variables = {name: traced.variables[name] for name in by}
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            results = [result for output in traced.outputs for result in derivatives(output, variables, wanted)]
-        return Program(results, names, wanted, dtype, threads, named, engine)
+            results = [result for output in traced.outputs for result in derivatives(output, variables, terms)]
+        return Program(results, names, terms, dtype, threads, named, engine)
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
         check_row(expression, names, list(by) or names, leaves, dtype)
-        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message, named)
+        return RowByRowProgram(expression, names, leaves, terms, dtype, error.message, named)
 
 
 def names_and_values(
@@ -189,11 +189,11 @@ def names_and_values(
         MissingValue: if the expression contains a Python module.
     """
     _, constants = given_values(None, const, dtype)
-    wanted = None if wrt is None else list_of(wrt)
-    result = free_names(parse(expression), constants, {*variables, *(wanted or ())})
+    wrt_names = None if wrt is None else list_of(wrt)
+    result = free_names(parse(expression), constants, {*variables, *(wrt_names or ())})
     check_no_module(result, expression, variables)
     names = list(result)
-    by = list(names) if wanted is None else wanted
+    by = list(names) if wrt_names is None else wrt_names
     for name in by:
         if name not in names:
             hint = (
@@ -287,7 +287,7 @@ def trace_elements(
         for program in programs:
             evaluator = TracingEvaluator(source, {**leaves, **tracers}, np.dtype(dtype), program)
             results.extend(as_operands(evaluator.as_tensor(evaluator.run())).flat)
-    return [element for each in elements.values() for element in each], results
+    return [element for group in elements.values() for element in group], results
 
 
 __all__ = ["Instruction", "Program", "RowByRowProgram", "compile"]

@@ -42,8 +42,8 @@ def ordinal(order: int) -> str:
 
 def beside(texts: Mapping[Any, str]) -> str:
     """Join the nonempty texts of arguments into a phrase such as `` with x = 0.0``."""
-    shown = [text for text in texts.values() if text]
-    return f" with {', '.join(shown)}" if shown else ""
+    phrases = [text for text in texts.values() if text]
+    return f" with {', '.join(phrases)}" if phrases else ""
 
 
 def spelled(value: object) -> str:

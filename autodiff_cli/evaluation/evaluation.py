@@ -141,10 +141,10 @@ class Evaluation:
             self.output = self.evaluator.as_tensor(self.evaluator.run())
         self.gradient = self._gradient(gradient)
 
-    def _gradient(self, given: Value | None) -> Tensor | None:
-        if given is None:
+    def _gradient(self, gradient: Value | None) -> Tensor | None:
+        if gradient is None:
             return None
-        value = constant(given, "gradient") if isinstance(given, str) else given
+        value = constant(gradient, "gradient") if isinstance(gradient, str) else gradient
         tensor = variables({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
             raise ShapeError(
@@ -218,8 +218,8 @@ class Evaluation:
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
         """Return an evaluator of the same program with some leaves replaced; it does not list tensors."""
-        given = {**self.leaves, **(leaves or {})}
-        evaluator = Evaluator(self.expression, given, np.dtype(self.dtype), self.evaluator.tree)
+        values = {**self.leaves, **(leaves or {})}
+        evaluator = Evaluator(self.expression, values, np.dtype(self.dtype), self.evaluator.tree)
         evaluator.tensors.listing = False
         return evaluator
 
@@ -246,7 +246,7 @@ class Evaluation:
             return []
         from autodiff_cli.evaluation.descriptions import note
 
-        return [note(*each) for each in notes]
+        return [note(*arguments) for arguments in notes]
 
 
 def given_values(
@@ -260,7 +260,7 @@ def given_values(
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
     values, constants = (
-        {n: constant(v, "at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
+        {n: constant(v, "at", n) if isinstance(v, str) else v for n, v in (mapping or {}).items()} for mapping in (at, const)
     )
     both = set(values) & set(constants)
     if both:

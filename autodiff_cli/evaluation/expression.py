@@ -57,9 +57,9 @@ class Evaluator(Machine):
             )
         return value
 
-    def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        value = super().call_found(found, given, named, node)
-        if self.constants is None or found.name not in CONSTANT or not isinstance(found, FunctionInfo):
+    def call_found(self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        value = super().call_found(function, arguments, named, node)
+        if self.constants is None or function.name not in CONSTANT or not isinstance(function, FunctionInfo):
             return value
         self._calls[node.span] += 1
         return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)
@@ -88,7 +88,7 @@ class Evaluator(Machine):
         names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
         yield from ((tensor, name, name) for name, tensor in self.variables.items())
         unnamed = 0
-        for tensor, expression in self.tensors.made:
+        for tensor, expression in self.tensors.entries:
             name = names.get(id(tensor))
             if name is None:
                 unnamed += 1

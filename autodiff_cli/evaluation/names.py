@@ -31,16 +31,16 @@ CONSTANT = ("detach", "no_grad")
 """The functions whose results are constants for derivatives; see ``ops.stop_gradient``."""
 
 
-def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
+def free_names(tree: Syntax, known_names: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
     """Return the names that need values in order of occurrence, each with its first position in the program.
 
     Args:
         tree: the program.
-        given: the names that have values.
+        known_names: the names that have values.
         variables: names that are variables even if the language has a constant with that name.
     """
     names: dict[str, Span] = {}
-    known = {*given, *(set(CONSTANTS) - set(variables))}
+    known = {*known_names, *(set(CONSTANTS) - set(variables))}
     for statement in tree.children:
         parameters: set[str] = set()
         if statement.kind.startswith("definition"):
@@ -121,19 +121,19 @@ def check_functions(tree: Syntax, source: str) -> None:
                 raise unknown_function(name.text, name.span, source, defined)
 
 
-def check_no_module(names: Mapping[str, Span], source: str, given: Iterable[str] = ()) -> None:
+def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[str] = ()) -> None:
     """Check that no name without a value is a Python module, as in ``np.sin(x)``.
 
     Args:
         names: the names, each with its first position.
         source: the program.
-        given: the names that are columns or parameters, whatever they are called.
+        columns: the names that are columns or parameters, whatever they are called.
 
     Raises:
         MissingValue: if a name is that of a module and is followed by a dot.
     """
     for name, span in names.items():
-        hint = None if name in given else without_module(name, span, source)
+        hint = None if name in columns else without_module(name, span, source)
         if hint is not None:
             raise MissingValue(f"module '{name}' is not available", span=span, source=source, hint=hint)
 

@@ -80,10 +80,10 @@ class Operations:
         """Count operations and their time from here on."""
         self._operations, self._begun = 0, time.thread_time()
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Apply a function of the language, and return its result."""
         self.count(node)
-        arguments, keywords = self.tensors.arguments(op, given, named, node)
+        arguments, keywords = self.tensors.arguments(op, operands, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
         if tensors:
             check_result(op, tensors)
@@ -103,13 +103,13 @@ class Operations:
             hold(result._data)
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):
-            parts = [self.listed(one, node) if isinstance(one, np.generic) else one for one in result]
+            parts = [self.listed(part, node) if isinstance(part, np.generic) else part for part in result]
             result = type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
-            for i, one in enumerate(result):
-                if not isinstance(one, Tensor):
+            for i, part in enumerate(result):
+                if not isinstance(part, Tensor):
                     continue
-                hold(one._data)
-                self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
+                hold(part._data)
+                self.tensors.keep(part, node, f"{self.tensors.text(node.span)}[{i}]")
             return result
         if isinstance(result, np.ndarray) and result.ndim:
             return self.tensors.keep(new_tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)

@@ -82,14 +82,14 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
 
     parts = pieces(text, COLON)
     if len(parts) > (3 if variable else 2):
-        wanted = "two ends and a number of samples" if variable else "two ends"
+        form = "two ends and a number of samples" if variable else "two ends"
         hint = write(0, "1:500" if variable else 1)
-        raise UsageError(f"{label}: a range has {wanted}, but '{text}' has {len(parts)} parts", hint=hint)
+        raise UsageError(f"{label}: a range has {form}, but '{text}' has {len(parts)} parts", hint=hint)
     if len(parts) < 2 or not parts[0] or not parts[1]:
-        given = next((part for part in parts if part), "")
-        if not given:
+        end = next((part for part in parts if part), "")
+        if not end:
             raise UsageError(f"{label}: the range '{text}' has no ends", hint=write(-3, 3))
-        ends = (as_range(given) or (f"FROM:{given}" if len(parts) > 1 and not parts[0] else f"{given}:TO")).split(":")
+        ends = (as_range(end) or (f"FROM:{end}" if len(parts) > 1 and not parts[0] else f"{end}:TO")).split(":")
         hint = write(*ends)
         raise UsageError(f"{label}: the range '{text}' has only one end", hint=hint)
     low, high = _number(parts[0], name, variable), _number(parts[1], name, variable)

@@ -139,9 +139,9 @@ class Machine(Operations):
         """
         return self._run([(tree, None, 0)])
 
-    def call(self, function: UserFunction, given: Sequence[Any]) -> Any:
+    def call(self, function: UserFunction, arguments: Sequence[Any]) -> Any:
         """Call a function of the program, and return its value."""
-        result = self.enter(function, list(given), {}, function.body)
+        result = self.enter(function, list(arguments), {}, function.body)
         return self._run(result) if type(result) is Pending else result
 
     def _run(self, work: list[Work]) -> Any:
@@ -225,8 +225,8 @@ class Machine(Operations):
         if node.kind == "method" or name not in _OVER_INDEX or name in self.functions:
             message = f"only sum and prod take the range of an index, not {'the method ' * (node.kind == 'method')}{name}"
             raise ArgumentError(message, span=index.span, hint=f"write a sum as {example}")
-        given = arguments(node)
-        if len(given) != 2 or given[0] is not index or given[1].kind in ("keyword", "index_range"):
+        operands = arguments(node)
+        if len(operands) != 2 or operands[0] is not index or operands[1].kind in ("keyword", "index_range"):
             raise ArgumentError(f"{name} over an index takes the range and one expression", hint=f"write it as {example}")
         return after(node, index.children[1:], self.over_index)
 
@@ -305,15 +305,15 @@ class Machine(Operations):
             result = FUNCTIONS[f"{name}imum"]
         return self.call_found(result, positional, named, node)
 
-    def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def call_found(self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Call a function that ``find`` returned; for a function of the program, return pending work."""
-        if isinstance(found, FunctionInfo):
-            return self.apply(found, given, named, node)
-        return self.enter(found, given, named, node)
+        if isinstance(function, FunctionInfo):
+            return self.apply(function, arguments, named, node)
+        return self.enter(function, arguments, named, node)
 
-    def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Return the work for calling a function of the program, or its result if the function has user-written derivatives."""
-        bound = function.bound(given, named)
+        bound = function.bound(arguments, named)
         self.count(node)
         bound = [self.tensors.as_tensor(value, node) if isinstance(value, list) else value for value in bound]
         if function.partials is not None:
@@ -340,18 +340,18 @@ class Machine(Operations):
         self.tensors.called(node, mark)
         self._depth -= 1
 
-    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
         """Call a function with user-written derivatives."""
         from autodiff_cli.evaluation.user_function import call_with_own_vjp
 
-        tensors = [self.tensors.as_tensor(value) for value in given]
+        tensors = [self.tensors.as_tensor(value) for value in arguments]
         result = self.tensors.keep(call_with_own_vjp(self, function, tensors), node)
         self.tensors.trace(None, tensors, {}, result, node)
         return result
 
-    def within(self, function: UserFunction, body: Syntax, given: Sequence[Any]) -> Tensor:
+    def within(self, function: UserFunction, body: Syntax, arguments: Sequence[Any]) -> Tensor:
         """Return the value of an expression in the parameters of a function; its tensors are not listed."""
-        before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, given, strict=True))}
+        before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, arguments, strict=True))}
         try:
             with self.tensors.unlisted():
                 return self.tensors.as_tensor(self.evaluate(body))
@@ -378,8 +378,8 @@ class Machine(Operations):
         """Return the value of a chain of comparisons: ``a < b < c`` means ``a < b and b < c``."""
         result = None
         for i, symbol in enumerate(node.children[1::2]):
-            one = self.apply(FUNCTIONS[COMPARING[symbol.text]], operands[i : i + 2], {}, node)
-            result = one if result is None else self.apply(FUNCTIONS["logical_and"], [result, one], {}, node)
+            comparison = self.apply(FUNCTIONS[COMPARING[symbol.text]], operands[i : i + 2], {}, node)
+            result = comparison if result is None else self.apply(FUNCTIONS["logical_and"], [result, comparison], {}, node)
         return result
 
     # Indices, attributes, lists

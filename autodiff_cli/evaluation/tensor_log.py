@@ -54,14 +54,14 @@ class TensorLog:
         calls: the calls to functions that the program defines, each with its range of steps.
     """
 
-    def __init__(self, source: str, dtype: DType, given: Iterable[Tensor] = (), listing: bool = True) -> None:
+    def __init__(self, source: str, dtype: DType, leaves: Iterable[Tensor] = (), listing: bool = True) -> None:
         self.source = source
         self.dtype = dtype
         self.listing = listing
-        self.made: list[tuple[Tensor, str]] = []
+        self.entries: list[tuple[Tensor, str]] = []
         self.steps: Trace | None = None
         self.calls: list[tuple[Syntax, int, int]] = []
-        self._known = {id(tensor) for tensor in given}
+        self._known = {id(tensor) for tensor in leaves}
 
     def trace(
         self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax
@@ -95,7 +95,7 @@ class TensorLog:
         """Add the tensor of an expression to the list if it is new, and return the tensor."""
         if self.listing and id(tensor) not in self._known:
             self._known.add(id(tensor))
-            self.made.append((tensor, text or self.text(node.span)))
+            self.entries.append((tensor, text or self.text(node.span)))
         return tensor
 
     @contextmanager
@@ -179,35 +179,35 @@ class TensorLog:
         return tensor
 
     def arguments(
-        self, op: FunctionInfo, given: list[Any], named: Mapping[str, Any], node: Syntax
+        self, op: FunctionInfo, values: list[Any], named: Mapping[str, Any], node: Syntax
     ) -> tuple[list[Any], dict[str, Any]]:
         """Convert arguments for a function: tensors for tensor parameters, and plain values for all other parameters.
 
         Raises:
             ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
         """
-        parameters, count, fixed = op.parameters, len(given), not op.variadic and not op.spread
+        parameters, count, fixed = op.parameters, len(values), not op.variadic and not op.spread
         if fixed and not named and op.required <= count <= len(parameters) and op.tensors[:count] == parameters[:count]:
-            ready = _ready(op, given)  # the common case, several times as fast as the general one
+            ready = _ready(op, values)  # the common case, several times as fast as the general one
             if ready is not None:
                 return ready, {}
         if fixed and count > len(parameters):
             raise _wrong_count(op, count)
-        keywords = _keywords(op, len(given), named)
-        have = len(given) + len(keywords)
-        if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
+        keywords = _keywords(op, len(values), named)
+        have = len(values) + len(keywords)
+        if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(values) : op.required])):
             raise _wrong_count(op, have)
-        if takes_sequence(op, given):
-            if not given[0]:
+        if takes_sequence(op, values):
+            if not values[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
-            rest = zip(parameters[1:], given[1:], strict=False)
-            arguments = [[self.as_tensor(v, node) for v in given[0]], *(static(v, op, p) for p, v in rest)]
+            rest = zip(parameters[1:], values[1:], strict=False)
+            arguments = [[self.as_tensor(v, node) for v in values[0]], *(static(v, op, p) for p, v in rest)]
         elif op.variadic:
-            arguments = [self.as_tensor(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
+            arguments = [self.as_tensor(v, node) if op.tensors else static(v, op, parameters[0]) for v in values]
             arguments = [arguments] if op.tensors else arguments
         else:
             repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
-            arguments = [self._argument(op, p, v, node) for p, v in zip(repeated, given, strict=True)]
+            arguments = [self._argument(op, p, v, node) for p, v in zip(repeated, values, strict=True)]
         keywords = {p: self._argument(op, p, v, node) for p, v in keywords.items()}
         if op.tensors:
             together = [*arguments, *keywords.values()]
@@ -222,14 +222,14 @@ class TensorLog:
 
 
 def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
-    wanted = how_many(op.required, len(op.parameters))
-    return ArgumentError(f"{op.name} takes {wanted}, not {count}", hint=f"it is {op.signature}")
+    expected = how_many(op.required, len(op.parameters))
+    return ArgumentError(f"{op.name} takes {expected}, not {count}", hint=f"it is {op.signature}")
 
 
-def _ready(op: FunctionInfo, given: list[Any]) -> list[Any] | None:
+def _ready(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     """Return the operands of a function of tensors and plain numbers; ``None`` if one of them has to be converted to a tensor."""
     tensors = False
-    for value in given:
+    for value in arguments:
         if isinstance(value, Tensor):
             if value.dtype.kind == "i":
                 return None
@@ -237,15 +237,15 @@ def _ready(op: FunctionInfo, given: list[Any]) -> list[Any] | None:
         elif not isinstance(value, (int, float)):
             return None
     if tensors:
-        return given
+        return arguments
     logical = op.section == "comparison"
-    return [weak_operand(value, logical) for value in given]
+    return [weak_operand(value, logical) for value in arguments]
 
 
 _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
 
 
-def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
+def _keywords(op: FunctionInfo, positional: int, named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of keyword arguments, by parameter."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}
@@ -254,7 +254,7 @@ def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[st
         if parameter not in parameters or (op.variadic and parameter == parameters[0]):
             hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
-        if parameter in keywords or (parameter in parameters[:given] and not op.variadic):
+        if parameter in keywords or (parameter in parameters[:positional] and not op.variadic):
             raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
         keywords[parameter] = value
     return keywords

@@ -48,10 +48,10 @@ class Step(NamedTuple):
         """Return the positional and the keyword arguments, with tensors as arrays."""
         return [raw(value) for value in self.arguments], {name: raw(value) for name, value in self.keywords.items()}
 
-    def again(self, given: Mapping[int | str, Any]) -> Any:
+    def again(self, values: Mapping[int | str, Any]) -> Any:
         """Call the function with other arguments, given by position and keyword as in ``slots``."""
         assert self.op is not None
-        return invoke(self.op, [given[i] for i in range(len(self.arguments))], {name: given[name] for name in self.keywords})
+        return invoke(self.op, [values[i] for i in range(len(self.arguments))], {name: values[name] for name in self.keywords})
 
 
 Trace = list[Step]

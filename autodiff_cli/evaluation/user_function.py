@@ -32,12 +32,12 @@ class UserFunction:
     def __init__(self, node: Syntax, scope: Mapping[str, Any] | None = None) -> None:
         self.scope = {} if scope is None else scope
         call = node.children[0]
-        given = arguments(call)
+        parameters = arguments(call)
         self.name = call.children[0].text
-        self.parameters = [argument.children[0].text for argument in given if argument.kind == "name"]
+        self.parameters = [argument.children[0].text for argument in parameters if argument.kind == "name"]
         self.body = node.children[1]
         self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
-        for argument in given:
+        for argument in parameters:
             if argument.kind != "name":
                 hint = "name the parameters without types and without default values"
                 raise ParseError("a parameter of a function must be a plain name", span=argument.span, hint=hint)
@@ -53,14 +53,14 @@ class UserFunction:
                 hint=f"write with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
             )
 
-    def bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def bound(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Return the arguments of a call in the order of the parameters.
 
         Raises:
             ArgumentError: if there are too many or too few arguments, or a keyword is not a parameter.
         """
-        together = {**named, **dict(zip(self.parameters, given, strict=False))}
-        count = len(given) + len(named)
+        together = {**named, **dict(zip(self.parameters, arguments, strict=False))}
+        count = len(arguments) + len(named)
         if count != len(self.parameters) or set(together) != set(self.parameters):
             raise ArgumentError(
                 f"{self.name} takes {plural(len(self.parameters), 'argument')}, not {count}",
@@ -78,7 +78,7 @@ class Computes(Protocol):
     def within(self, function: UserFunction, body: Syntax, arguments: Sequence[Tensor]) -> Tensor: ...
 
 
-def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
+def call_with_own_vjp(machine: Computes, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Call a function with user-written derivatives, which the backward pass and Taylor mode use at every order.
 
     Raises:
@@ -87,8 +87,8 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
     """
     from autodiff_cli.autograd.function import Function
 
-    if any(type(argument) is not Tensor for argument in given):
-        return _series(machine, function, given)
+    if any(type(argument) is not Tensor for argument in arguments):
+        return _series(machine, function, arguments)
     partials = function.partials or ()
 
     class UserVjp(Function):
@@ -110,36 +110,36 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
             return tuple(cotangent(partial, argument) if needed else None for partial, argument, needed in parts)
 
     UserVjp.__name__ = function.name
-    result: Tensor = UserVjp.apply(*given)
+    result: Tensor = UserVjp.apply(*arguments)
     return result
 
 
-def _series(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
+def _series(machine: Computes, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Return the power series of a call: its value is that of the body, and the derivatives have series of their own."""
     from autodiff_cli.autograd.taylor_mode.recurrences import Series, primal_of
 
     why = f"'{function.name}' has no rule for power series, because its derivatives are user-written"
-    expansion = next((argument.expansion for argument in given if isinstance(argument, Series)), None)
+    expansion = next((argument.expansion for argument in arguments if isinstance(argument, Series)), None)
     if expansion is None:
         raise NoSeriesError(why)
 
     def value(*primals: Tensor) -> Tensor:
         result: Tensor = primal_of(machine.within(function, function.body, primals))
-        if result.shape and result.shape != np.broadcast_shapes(*(argument.shape for argument in given)):
+        if result.shape and result.shape != np.broadcast_shapes(*(argument.shape for argument in arguments)):
             raise NoSeriesError(f"{why} and do not apply element by element")
         return result
 
     def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
         def derivative(g: Tensor) -> Tensor:
-            result = machine.within(function, body, given)
+            result = machine.within(function, body, arguments)
             if result.shape and result.shape != argument.shape:
                 raise NoSeriesError(f"{why} and do not apply element by element")
             return result
 
         return derivative
 
-    names = [f"x{i}" for i in range(len(given))]
-    rules = [rule(*pair) for pair in zip(function.partials or (), given, strict=True)]
+    names = [f"x{i}" for i in range(len(arguments))]
+    rules = [rule(*pair) for pair in zip(function.partials or (), arguments, strict=True)]
     primitive = Primitive(
         name=function.name,
         function=value,
@@ -148,7 +148,7 @@ def _series(machine: Computes, function: UserFunction, given: Sequence[Tensor]) 
         parameters=tuple(names),
         series="total",
     )
-    return expansion.once(function, given, lambda: expansion.apply(primitive, given))
+    return expansion.once(function, arguments, lambda: expansion.apply(primitive, arguments))
 
 
 def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:

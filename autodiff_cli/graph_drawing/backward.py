@@ -32,7 +32,7 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
     start = evaluation.gradient if output is evaluation.output else None
     if not output.requires_grad or (start is None and output.numel() != 1):
         return False
-    for tensor, _ in evaluation.evaluator.tensors.made:
+    for tensor, _ in evaluation.evaluator.tensors.entries:
         if tensor.requires_grad:
             tensor.retain_grad()
     with np.errstate(all="ignore"):

@@ -176,9 +176,9 @@ def _fraction(above: Text, below: _Piece) -> _Piece:
 
 
 def _negative(piece: _Piece) -> _Piece:
-    shown = piece.at_least(_PRODUCT)
-    result = _Piece(("-", shown.text), _SIGNED, "minus", shown.ends, piece.tall)
-    result.unsigned = shown.text
+    operand = piece.at_least(_PRODUCT)
+    result = _Piece(("-", operand.text), _SIGNED, "minus", operand.ends, piece.tall)
+    result.unsigned = operand.text
     return result
 
 
@@ -212,8 +212,8 @@ def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
     rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
     lines = []
     for row in rows:
-        shown, *when = row.items or []
-        lines.append((shown.text, r" & \text{if } ", when[0].text) if when else (shown.text, r" & \text{otherwise}"))
+        branch, *when = row.items or []
+        lines.append((branch.text, r" & \text{if } ", when[0].text) if when else (branch.text, r" & \text{otherwise}"))
     text = tuple(part for i, line in enumerate(lines) for part in ((r" \\ ", line) if i else (line,)))
     return _Piece((r"\begin{cases} ", text, r" \end{cases}"), CONDITIONAL, "cases", tall=True, items=rows)
 
@@ -349,13 +349,13 @@ _RELATIONS = {"<": " < ", "<=": r" \le ", ">": " > ", ">=": r" \ge ", "==": " = 
 
 
 def _number(text: str) -> _Piece:
-    shown = number(text)
-    return _Piece(shown, _PRODUCT if "cdot" in shown else POWER if "^" in shown else ATOM, "number")
+    latex = number(text)
+    return _Piece(latex, _PRODUCT if "cdot" in latex else POWER if "^" in latex else ATOM, "number")
 
 
 def _name(text: str) -> _Piece:
-    shown = r"\infty" if text == "inf" else identifier(text)
-    return _Piece(shown, begins="name", items=[] if "_" in shown else None)
+    latex = r"\infty" if text == "inf" else identifier(text)
+    return _Piece(latex, begins="name", items=[] if "_" in latex else None)
 
 
 _TOKENS: dict[str, Callable[[str], _Piece]] = {

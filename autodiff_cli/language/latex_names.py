@@ -93,14 +93,14 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
     name, point, inside = name.partition(".")
-    name = _SUBSCRIPT.sub(lambda found: "_" + unicodedata.normalize("NFKC", found[0]), name)
+    name = _SUBSCRIPT.sub(lambda match: "_" + unicodedata.normalize("NFKC", match[0]), name)
     stem, *below = [part for part in name.split("_") if part] or [name]
     letters = stem.rstrip("0123456789")
     if letters and letters != stem and _is_symbol(letters):
         stem, below = letters, [stem[len(letters) :], *below]
-    shown = _word(stem)
+    base = _word(stem)
     subscript = ",".join(map(_word, below)) + point + inside
-    return f"{shown}_{{{subscript}}}" if subscript else shown
+    return f"{base}_{{{subscript}}}" if subscript else base
 
 
 def _is_symbol(word: str) -> bool:

@@ -149,11 +149,11 @@ _MEANT = {
 
 def _bad_character(source: str, position: int) -> ParseError:
     character = source[position]
-    shown = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
+    label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
     hint = _MEANT.get(character) or _in_ascii(character, source[:position])
     if character in "\"'" and source[position - 1 : position] == character:
         hint = "write a text on one line, between two quotes, and a comment after #"
-    return ParseError(f"unexpected character {shown}", span=(position, position + 1), source=source, hint=hint)
+    return ParseError(f"unexpected character {label}", span=(position, position + 1), source=source, hint=hint)
 
 
 def _in_ascii(character: str, before: str) -> str | None:
@@ -205,25 +205,25 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             index += 1
             token = tokens[index]
             continue
-        left, length, kind, kept, inlined, transparent = rules[~action]
+        left, length, kind, places, inlined, transparent = rules[~action]
         parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
             del values[-length:], spans[-length:], states[-length:]
         else:
             span = (token.span[0], token.span[0])
-        values.append(_reduce(kind, parts, kept, inlined, transparent, span))
+        values.append(_reduce(kind, parts, places, inlined, transparent, span))
         spans.append(span)
         states.append(actions[states[-1]][left])
         if states[-1] == end and token.kind == "$END":
             return values[0]
 
 
-def _reduce(kind: str, parts: list[Syntax], kept: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
-    if transparent and len(kept) == 1:
-        return parts[kept[0]]
+def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
+    if transparent and len(places) == 1:
+        return parts[places[0]]
     children: list[Syntax] = []
-    for i in kept:
+    for i in places:
         part = parts[i]
         if i not in inlined:
             children.append(part)
@@ -312,7 +312,7 @@ def _without_comma(source: str, tokens: list[Syntax], comma: int) -> str:
 
 def meant_number(source: str, comma: int) -> str | None:
     """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
-    text = next((found.group() for found in re.finditer(_WITH_COMMAS, source) if found.start() <= comma < found.end()), "")
+    text = next((match.group() for match in re.finditer(_WITH_COMMAS, source) if match.start() <= comma < match.end()), "")
     whole, *groups = text.split(",")
     if len(groups) == 1 and "." not in text:
         return f"{whole}.{groups[0]} with a decimal point"

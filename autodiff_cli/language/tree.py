@@ -57,7 +57,7 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 
 def unescaped(text: str) -> str:
     r"""Return a text with a line break for ``\n``, a tab for ``\t`` and a backslash for two."""
-    return re.sub(r"\\[nt\\]", lambda found: _ESCAPES[found[0]], text) if "\\" in text else text
+    return re.sub(r"\\[nt\\]", lambda match: _ESCAPES[match[0]], text) if "\\" in text else text
 
 
 def name_tree(name: str) -> Syntax:
@@ -118,8 +118,8 @@ def arguments(node: Syntax) -> list[Syntax]:
 
 def index_range(node: Syntax) -> Syntax | None:
     """Return the range of a sum or product over an index, such as ``i=1..10`` in ``sum(i=1..10, x**i)``; ``None`` elsewhere."""
-    given = arguments(node) if node.kind in ("call", "method") else []
-    return next((argument for argument in given if argument.kind == "index_range"), None)
+    operands = arguments(node) if node.kind in ("call", "method") else []
+    return next((argument for argument in operands if argument.kind == "index_range"), None)
 
 
 def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:

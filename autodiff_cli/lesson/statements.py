@@ -75,7 +75,7 @@ class Recorder(Interpreter, Recording):
         return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
 
     def _made(self, tree: Syntax) -> list[ProgramTensor]:
-        steps, results = self.tensors.steps or [], self.tensors.made
+        steps, results = self.tensors.steps or [], self.tensors.entries
         places: dict[int, Span] = {}
         for step in steps[self._marks[0] :]:
             self._known.add_step(step)

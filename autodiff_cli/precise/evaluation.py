@@ -199,8 +199,8 @@ class _TensorLog(TensorLog):
         if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
             return self.raised(tensor)
         exact = precise(self.math, np.array(value, dtype=object))
-        if node is not None and self.made and self.made[-1][0] is tensor:
-            self.made[-1] = (exact, self.made[-1][1])
+        if node is not None and self.entries and self.entries[-1][0] is tensor:
+            self.entries[-1] = (exact, self.entries[-1][1])
         return exact
 
     def raised(self, tensor: Tensor) -> Tensor:

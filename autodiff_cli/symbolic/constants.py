@@ -105,12 +105,12 @@ def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
     if not math.isfinite(value) or value == 0 or float(value).is_integer():
         return None
     sign, size = Fraction(1 if value > 0 else -1), abs(value)
-    one, half = Fraction(1), Fraction(1, 2)
+    unit, half = Fraction(1), Fraction(1, 2)
     if size == math.e:
-        return sign, "e", one, one
+        return sign, "e", unit, unit
     times = _simple(size / math.pi)
     if times and _near(float(times) * math.pi, size):
-        return sign * times, "pi", one, one
+        return sign * times, "pi", unit, unit
     square = size * size
     if square < _MOST_ROOTS and _near(math.sqrt(round(square)), size):
         return sign, "number", Fraction(round(square)), half
@@ -126,7 +126,7 @@ def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
         if exponent < 0 and times.numerator > 1:
             return sign * whole, "over pi", times, half
         return sign * whole, "pi", times if exponent > 0 else 1 / times, exponent
-    for logarithm, exponent in ((size, one), (1 / size, -one)):
+    for logarithm, exponent in ((size, unit), (1 / size, -unit)):
         number = round(math.exp(logarithm)) if logarithm < 7 else 0
         if 1 < number <= _MOST_ROOTS and _near(math.log(number), logarithm):
             return sign, "log", Fraction(number), exponent

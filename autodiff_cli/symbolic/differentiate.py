@@ -96,13 +96,13 @@ class Derivatives(CommandResult):
         return list(self.values.values() or self.texts.values())
 
     def _shown(self, term: Term) -> dict[str, object]:
-        shown: dict[str, object] = {"expression": self.texts[term]}
+        record: dict[str, object] = {"expression": self.texts[term]}
         if self.values:
-            shown["value"] = plain(self.values[term])
+            record["value"] = plain(self.values[term])
         if term in self.matrices:
             matrix = self.matrices[term]
-            shown |= {"shape": list(matrix.dims), "verified": matrix.error}
-        return shown
+            record |= {"shape": list(matrix.dims), "verified": matrix.error}
+        return record
 
 
 def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
@@ -208,8 +208,8 @@ def _of_matrices(
             raise UnknownName(f"the expression has no variable '{name}'", hint=suggestion(name, names))
     by = [name for name in by if name not in (const or {})] if wrt is None else by
     dims = {name: tuple(map(as_length, np.shape(value))) for name, value in values.items()}
-    for name, given in shape.items():
-        lengths = tuple(as_length(length) for length in (given.split(",") if isinstance(given, str) else given))
+    for name, spec in shape.items():
+        lengths = tuple(as_length(length) for length in (spec.split(",") if isinstance(spec, str) else spec))
         if name in dims and len(dims[name]) != len(lengths):
             raise UsageError(f"'{name}' has {len(dims[name])} dimensions, not {len(lengths)}")
         dims.setdefault(name, lengths)

@@ -65,7 +65,7 @@ def children(formula: Formula) -> list[Formula]:
     if formula.kind == "sum":
         return [term for term, _ in formula.parts]
     if formula.kind == "product":
-        return [one for factor in formula.parts for one in factor if type(one) is Formula]
+        return [base for factor in formula.parts for base in factor if type(base) is Formula]
     return []
 
 

@@ -76,7 +76,7 @@ class _Conversion:
             for operand in computing(instruction.operands):
                 uses[operand] += 1
                 user[operand] = instruction
-        return {one for one in user if uses[one] == 1 and self.kinds[one] and self.kinds[one] == self.kinds[user[one]]}
+        return {inner for inner in user if uses[inner] == 1 and self.kinds[inner] and self.kinds[inner] == self.kinds[user[inner]]}
 
     def _converted(self, instruction: Instruction) -> Formula:
         primitive, operands = instruction.primitive, instruction.operands
@@ -151,9 +151,9 @@ def _at_points(condition: Instruction) -> bool:
     """Return whether a condition can hold only at isolated points."""
     work = [condition]
     while work:
-        one = work.pop()
-        if one.is_("logical_and") or one.is_("bitwise_and"):
-            work += computing(one.operands)
-        elif one.is_("eq"):
+        part = work.pop()
+        if part.is_("logical_and") or part.is_("bitwise_and"):
+            work += computing(part.operands)
+        elif part.is_("eq"):
             return True
     return False

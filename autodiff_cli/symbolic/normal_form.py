@@ -100,16 +100,16 @@ class Algebra:
                 terms[node] = terms.get(node, Fraction(0)) + times
         if self.one in terms:
             self._whole_exponentials(terms)
-        kept = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
-        shorter = _multiplied_out(kept)
+        nonzero = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
+        shorter = _multiplied_out(nonzero)
         if shorter is not None:
             return self.sum(shorter)
-        if sum(term.is_call("where") for term, _ in kept) > 1:
-            kept = self._together(kept)
-        if len(kept) == 1:
-            term, count = kept[0]
+        if sum(term.is_call("where") for term, _ in nonzero) > 1:
+            nonzero = self._together(nonzero)
+        if len(nonzero) == 1:
+            term, count = nonzero[0]
             return self._scaled(term, count)
-        return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
+        return self._node("sum", parts=tuple(sorted(nonzero, key=lambda pair: pair[0].number))) if nonzero else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
         """Replace ``expm1(x) + 1`` with ``exp(x)``; this does not reduce the accuracy."""
@@ -192,10 +192,10 @@ class Algebra:
             return None
         return number, [(inner, self._times(power, exponent)) for inner, power in base.parts]
 
-    def _added(self, one: Exponent, other: Exponent) -> Exponent:
-        if type(one) is Fraction and type(other) is Fraction:
-            return one + other
-        return self.exponent(self.sum([(self._formula(one), Fraction(1)), (self._formula(other), Fraction(1))]))
+    def _added(self, left: Exponent, right: Exponent) -> Exponent:
+        if type(left) is Fraction and type(right) is Fraction:
+            return left + right
+        return self.exponent(self.sum([(self._formula(left), Fraction(1)), (self._formula(right), Fraction(1))]))
 
     def _times(self, exponent: Exponent, times: Fraction) -> Exponent:
         if type(exponent) is Fraction:
@@ -373,9 +373,9 @@ class Algebra:
         while branch.is_call("where") and len(chain) < MOST_FLAT:
             chain.append(branch)
             branch = branch.parts[2]
-        for one in reversed(chain):
-            if one.parts[0] is not condition:
-                branch = self.call("where", *one.parts[:2], branch)
+        for choice in reversed(chain):
+            if choice.parts[0] is not condition:
+                branch = self.call("where", *choice.parts[:2], branch)
         return branch
 
 
@@ -388,8 +388,8 @@ def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[
         is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
         for inner, times in term.parts if is_short else ((term, Fraction(1)),):
             flat[inner] = flat.get(inner, Fraction(0)) + count * times
-    kept = [(term, count) for term, count in flat.items() if count != 0]
-    return kept if len(kept) < len(terms) else None
+    result = [(term, count) for term, count in flat.items() if count != 0]
+    return result if len(result) < len(terms) else None
 
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}

@@ -124,11 +124,11 @@ class Polynomials:
                     result = self.times(result, inner)
         return self.times(result, {monomial(bases): Fraction(1)})
 
-    def times(self, one: Polynomial, other: Polynomial) -> Polynomial:
+    def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the product of two polynomials."""
         result: Polynomial = {}
-        for first, a in one.items():
-            for second, b in other.items():
+        for first, a in left.items():
+            for second, b in right.items():
                 exponents = dict(first)
                 for base, exponent in second:
                     exponents[base] = exponents.get(base, Fraction(0)) + exponent

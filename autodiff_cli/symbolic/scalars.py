@@ -21,15 +21,15 @@ class ScalarTracingEvaluator(TracingEvaluator):
     It rejects array functions of variables: ``sum(x)``, for example, would be traced as ``x``, which is wrong for an array.
     """
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Apply a function of the language.
 
         Raises:
             NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
         """
-        if takes_array(op) and of_one_number((*given, *named.values())):
+        if takes_array(op) and of_one_number((*arguments, *named.values())):
             raise NotRecordable(
                 f"'{op.name}' takes an array, but variables are scalars here",
                 hint=f"{_HINTS.get(op.name, '')}{_ARRAYS}",
             )
-        return super().apply(op, given, named, node)
+        return super().apply(op, arguments, named, node)

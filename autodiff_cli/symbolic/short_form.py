@@ -215,7 +215,7 @@ class ShortForms:
             for factor, power in _powers_of_exponentials(polynomial):
                 inside = self.polynomials.times(polynomial, {((factor, -power),): _ONE})
                 outside = self.polynomials.product({factor: power * exponent})
-                rest = [(one, own) for one, own in formula.parts if one is not base]
+                rest = [factor for factor in formula.parts if factor[0] is not base]
                 coefficient, exponents = self.polynomials.factors(
                     self.algebra.product([*rest, (outside, _ONE)], formula.coefficient)
                 )

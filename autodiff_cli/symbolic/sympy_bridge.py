@@ -92,7 +92,7 @@ class _ToSymPy:
     def expression(self, formula: Formula) -> Expression:
         done: dict[Formula, Expression] = {}
         for node in in_order([formula]):
-            done[node] = self._one(node, done)
+            done[node] = self._converted(node, done)
         return done[formula]
 
     def _counted(self, value: Expression) -> Expression:
@@ -109,7 +109,7 @@ class _ToSymPy:
             return self.sympy.Rational(value.numerator, value.denominator)
         return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
 
-    def _one(self, node: Formula, done: Mapping[Formula, Expression]) -> Expression:
+    def _converted(self, node: Formula, done: Mapping[Formula, Expression]) -> Expression:
         sympy = self.sympy
         if node.kind == "symbol":
             known = _SYMBOLS.get(node.name)
@@ -121,17 +121,17 @@ class _ToSymPy:
                 (self._counted(done[b]), self._counted(done[e]) if type(e) is Formula else self._number(e)) for b, e in node.parts
             ]
             return sympy.Mul(self._number(node.coefficient), *[base**exponent for base, exponent in powers])
-        given = [done[part] for part in node.parts if type(part) is Formula]
+        operands = [done[part] for part in node.parts if type(part) is Formula]
         if node.name == "where":
-            return sympy.Piecewise((given[1], self._condition(given[0])), (given[2], True))
+            return sympy.Piecewise((operands[1], self._condition(operands[0])), (operands[2], True))
         name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
-        given = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in given]
-        if name and len(given) == len(node.parts):
-            return getattr(sympy, name)(*given)
+        operands = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in operands]
+        if name and len(operands) == len(node.parts):
+            return getattr(sympy, name)(*operands)
         shape = (node.name, *(None if type(part) is Formula else part for part in node.parts))
         key = next((key for key, known in self.undefined.items() if known == shape), f"{node.name}_{len(self.undefined)}")
         self.undefined[key] = shape
-        return sympy.Function(key, real=True)(*given)
+        return sympy.Function(key, real=True)(*operands)
 
 
 class _FromSymPy:
@@ -148,60 +148,60 @@ class _FromSymPy:
     def formula(self, expression: Expression) -> Formula | None:
         """Convert an expression to a formula; return ``None`` if the language lacks one of its functions."""
         done: dict[Expression, Formula] = {}
-        for one in postorder([expression], lambda one: one.args):
-            result = self._one(one, done)
+        for part in postorder([expression], lambda part: part.args):
+            result = self._converted(part, done)
             if result is None:
                 return None
-            done[one] = result
+            done[part] = result
         return done[expression]
 
-    def _one(self, one: Expression, done: Mapping[Expression, Formula]) -> Formula | None:
+    def _converted(self, expression: Expression, done: Mapping[Expression, Formula]) -> Formula | None:
         sympy, algebra = self.sympy, self.algebra
-        given = [done[part] for part in one.args]
-        if one.is_Symbol:
-            return algebra.symbol(one.name)
-        if one.is_Rational:
-            return algebra.rational(Fraction(int(one.p), int(one.q)))
-        if one.is_Float:
-            return algebra.number(float(one))
-        if one == -sympy.oo:
+        operands = [done[part] for part in expression.args]
+        if expression.is_Symbol:
+            return algebra.symbol(expression.name)
+        if expression.is_Rational:
+            return algebra.rational(Fraction(int(expression.p), int(expression.q)))
+        if expression.is_Float:
+            return algebra.number(float(expression))
+        if expression == -sympy.oo:
             return algebra.sum([(algebra.symbol("inf"), Fraction(-1))])
-        if one in self.symbols:
-            return algebra.symbol(self.symbols[one])
-        if one.is_Add:
-            return algebra.sum([(part, Fraction(1)) for part in given])
-        if one.is_Mul:
-            return algebra.product([(part, Fraction(1)) for part in given])
-        if one.is_Pow:
-            return algebra.power(*given)
-        if one.func is sympy.Piecewise:
-            return self._choices(one, done)
-        if one.func is sympy.functions.elementary.piecewise.ExprCondPair:
-            return given[0]
-        return self._function(one, given)
+        if expression in self.symbols:
+            return algebra.symbol(self.symbols[expression])
+        if expression.is_Add:
+            return algebra.sum([(part, Fraction(1)) for part in operands])
+        if expression.is_Mul:
+            return algebra.product([(part, Fraction(1)) for part in operands])
+        if expression.is_Pow:
+            return algebra.power(*operands)
+        if expression.func is sympy.Piecewise:
+            return self._choices(expression, done)
+        if expression.func is sympy.functions.elementary.piecewise.ExprCondPair:
+            return operands[0]
+        return self._function(expression, operands)
 
-    def _choices(self, one: Expression, done: Mapping[Expression, Formula]) -> Formula:
-        branches = [(done[value], done[condition]) for value, condition in one.args]
+    def _choices(self, piecewise: Expression, done: Mapping[Expression, Formula]) -> Formula:
+        branches = [(done[value], done[condition]) for value, condition in piecewise.args]
         result = branches[-1][0] if branches[-1][1] is self.algebra.symbol("true") else self.algebra.symbol("nan")
         for value, condition in reversed(branches):
             result = self.algebra.choice(condition, value, result)
         return result
 
-    def _function(self, one: Expression, given: list[Formula]) -> Formula | None:
-        algebra, name = self.algebra, one.func.__name__
+    def _function(self, expression: Expression, arguments: list[Formula]) -> Formula | None:
+        algebra, name = self.algebra, expression.func.__name__
         if name in self.undefined:
-            parts = iter(given)
+            parts = iter(arguments)
             ours, *shape = self.undefined[name]
             return algebra.call(ours, *[next(parts) if part is None else part for part in shape])
-        ours = self.functions.get(one.func)
+        ours = self.functions.get(expression.func)
         if ours is None:
             return None
         if ours in _COMPARISONS:
-            return algebra.compare(ours, *given)
+            return algebra.compare(ours, *arguments)
         if ours == "logical_not":
-            return algebra.negation(given[0])
+            return algebra.negation(arguments[0])
         if ours in _LOGIC:
-            return algebra.logic(ours, given)
+            return algebra.logic(ours, arguments)
         if ours in ("max", "min"):
-            return reduce(lambda left, right: algebra.call(ours, left, right), given)
-        return algebra.call(ours, *given)
+            return reduce(lambda left, right: algebra.call(ours, left, right), arguments)
+        return algebra.call(ours, *arguments)

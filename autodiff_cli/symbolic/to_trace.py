@@ -41,7 +41,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     values: dict[Formula, TracedValue] = {}
     FUNCTIONS.complete()
     # A formula is a number, so its operations are elementwise; in-place comparisons have the names of the comparisons.
-    private = {one.name: function for function, one in PRIMITIVES.items() if one.elementwise and not is_function(one)}
+    private = {p.name: function for function, p in PRIMITIVES.items() if p.elementwise and not is_function(p)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for node in in_order([formula]):
             values[node] = _value(node, values, tensors, private)

@@ -33,19 +33,19 @@ class OneNumberPerRow(Operations):
     an exception, because the loss of one row is a useful result.
     """
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Apply a function of the language.
 
         Raises:
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
-        if takes_array(op) and not is_per_row(op, given, named) and of_one_number((*given, *named.values())):
+        if takes_array(op) and not is_per_row(op, arguments, named) and of_one_number((*arguments, *named.values())):
             value = setting("const", "m=2.5")
             raise FunctionOfColumn(
                 f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
                 hint=f"compute it for the whole column first, and give the result as a constant: {value}",
             )
-        return super().apply(op, given, named, node)
+        return super().apply(op, arguments, named, node)
 
 
 class RowEvaluator(OneNumberPerRow, Evaluator):
@@ -89,12 +89,12 @@ class RowByRowProgram(Compiled):
         expression: str,
         names: Sequence[str],
         leaves: Mapping[str, Tensor],
-        wanted: Sequence[Term],
+        terms: Sequence[Term],
         dtype: str,
         reason: str,
         named: Sequence[str] = (),
     ) -> None:
-        super().__init__(names, wanted, dtype, named)
+        super().__init__(names, terms, dtype, named)
         self.expression = expression
         self.reason = reason
         self._leaves = leaves

@@ -269,7 +269,7 @@ class Arrays:
                 if array.kind == "identity" and not (own[0] != own[1] and own[0] in labels and own[1] in labels):
                     old, new = own if own[0] not in labels else own[::-1]
                     rest = [*factors[:place], *factors[place + 1 :]]
-                    factors = [(one, tuple(new if label == old else label for label in names)) for one, names in rest]
+                    factors = [(factor, tuple(new if label == old else label for label in names)) for factor, names in rest]
                     factors.append((self.ones(array.dims[0]), (new,)))
                     break
             else:

@@ -60,7 +60,7 @@ class Derivative:
             atoms = [atom for atom in arrays.atoms(array.formula) if not arrays.is_zero(inner[atom])]
             for atom, slope in zip(atoms, self._slopes(array.formula, [atom.symbol for atom in atoms]), strict=True):
                 own, wrt = arrays.labels(array), arrays.labels(self.leaf)
-                slope_dims = arrays.broadcast(one.dims for one in arrays.atoms(slope))
+                slope_dims = arrays.broadcast(atom.dims for atom in arrays.atoms(slope))
                 factors = [(arrays.map(slope, slope_dims), own[len(own) - len(slope_dims) :])]
                 factors.append((inner[atom], own[len(own) - len(atom.dims) :] + wrt))
                 factors += [(arrays.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]

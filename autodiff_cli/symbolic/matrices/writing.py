@@ -102,14 +102,14 @@ class Writer:
 
     def _joined(self, first: Formula, second: Formula) -> Formula | None:
         """Return the sum of two products with an equal left or right matrix as one product, or ``None``."""
-        (one, scale), (other, other_scale) = self._main(first), self._main(second)
-        if one is None or other is None:
+        (left, scale), (right, other_scale) = self._main(first), self._main(second)
+        if left is None or right is None:
             return None
         ratio = self.algebra.product([(other_scale, _ONE), (scale, -_ONE)])
         if ratio.value not in (1, -1):
             return None
         kind = "add" if ratio.value == 1 else "sub"
-        (a, b), (c, d) = one.children, other.children
+        (a, b), (c, d) = left.children, right.children
         if unparse(a) == unparse(c):
             tree = new_tree("matmul", a, new_tree(kind, b, d))
         elif unparse(b) == unparse(d):
@@ -309,7 +309,7 @@ class _Contraction:
             if free:
                 place = number_tree(str(piece.labels.index(free[0])))
                 tree = call_tree("sum", self._tree(piece.formula), place)
-                return self._replace([piece], self.writer.symbol(tree), tuple(one for one in piece.labels if one != free[0]))
+                return self._replace([piece], self.writer.symbol(tree), tuple(label for label in piece.labels if label != free[0]))
         return False
 
     def _sum_of(self, formula: Formula) -> Formula:
@@ -326,7 +326,7 @@ class _Contraction:
             turned = (len(first.labels) == 2 and first.labels[1] != common[0]) + (
                 len(second.labels) == 2 and second.labels[0] != common[0]
             )
-            outer = (*(one for one in first.labels if one not in common), *(one for one in second.labels if one not in common))
+            outer = (*(a for a in first.labels if a not in common), *(b for b in second.labels if b not in common))
             order = (len(first.labels) + len(second.labels), turned, outer != self.labels)
             if best is None or order < best[0]:
                 best = (order, first, second, common[0])
@@ -339,7 +339,7 @@ class _Contraction:
             first, second = second, first  # matrices come first, as in A.T @ x
         left = first.formula if first.labels[-1] == label else self._transposed(first.formula)
         right = second.formula if second.labels[0] == label else self._transposed(second.formula)
-        labels = (*(one for one in first.labels if one != label), *(one for one in second.labels if one != label))
+        labels = (*(a for a in first.labels if a != label), *(b for b in second.labels if b != label))
         tree = _product(self._tree(left), self._tree(right), len(first.labels), len(second.labels))
         return self._replace([first, second], self.writer.symbol(tree), labels)
 
@@ -425,11 +425,11 @@ def transposed(tree: Syntax) -> Syntax:
     """Return the transpose of a matrix: ``(A @ B).T`` is ``B.T @ A.T``."""
     factors, work = [], [tree]
     while work:
-        one = work.pop()
-        if one.kind == "matmul":
-            work += one.children
+        product = work.pop()
+        if product.kind == "matmul":
+            work += product.children
         else:
-            factors.append(_transposed_factor(one))
+            factors.append(_transposed_factor(product))
     return reduce(partial(new_tree, "matmul"), factors)
 
 
