@@ -80,9 +80,9 @@ class Reader:
 
     def _operands(self, node: Syntax) -> list[Syntax]:
         if node.kind == "call":
-            return [argument for argument in arguments(node) if argument.kind not in ("keyword", "string")]
+            return [one for one in arguments(node) if one.kind not in ("keyword", "string")]
         if node.kind == "method":
-            return [node.children[0], *(argument for argument in arguments(node) if argument.kind not in ("keyword", "string"))]
+            return [node.children[0], *(one for one in arguments(node) if one.kind not in ("keyword", "string"))]
         if node.kind == "attribute":
             return node.children[:1]
         if node.kind == "comparison":
@@ -100,14 +100,14 @@ class Reader:
         if node.kind == "number":
             return self.arrays.number(Fraction(node.children[0].text.replace("_", "")))
         if node.kind == "matmul":
-            return self._matmul(*operands)
+            return self.matmul(*operands)
         if node.kind == "attribute" and node.children[1].text in ("T", "mT"):
-            return self._transposed(operands[0])
+            return self.transposed(operands[0])
         if node.kind in ("call", "method"):
             name = node.children[0 if node.kind == "call" else 1].text
-            named = {argument.children[0].text: argument.children[1] for argument in arguments(node) if argument.kind == "keyword"}
+            named = {one.children[0].text: one.children[1] for one in arguments(node) if one.kind == "keyword"}
             if name in FUNCTIONS:
-                return FUNCTIONS[name](self, node, list(operands), self._dim(node, operands, named))
+                return FUNCTIONS[name](self, operands, self._dim(node, operands, named))
             return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
         if node.kind in _OPERATORS:
             return self._elementwise(_with_placeholders(node), operands)
@@ -115,12 +115,12 @@ class Reader:
 
     def _dim(self, node: Syntax, operands: Sequence[Array], named: Mapping[str, Syntax]) -> int | None:
         """Return the dimension over which a function works, or ``None`` for all."""
-        dim = named.get("dim", named.get("axis"))
+        given = named.get("dim", named.get("axis"))
         if set(named) - {"dim", "axis"}:
             raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
-        if dim is None and len(operands) > 1 and operands[1].formula.value is not None:
+        if given is None and len(operands) > 1 and operands[1].formula.value is not None:
             return int(operands[1].formula.value)
-        return None if dim is None else int(unparse(dim))
+        return None if given is None else int(unparse(given))
 
     def _refusal(self, node: Syntax, message: str) -> NotRecordable:
         return NotRecordable(message, span=node.span, source=self.source, hint=_HINT)
@@ -143,18 +143,20 @@ class Reader:
 
     # Products
 
-    def _matmul(self, left: Array, right: Array) -> Array:
-        if not left.dims or not right.dims or len(left.dims) > 2 or len(right.dims) > 2:
+    def matmul(self, one: Array, other: Array) -> Array:
+        """Return the product of vectors and matrices."""
+        if not one.dims or not other.dims or len(one.dims) > 2 or len(other.dims) > 2:
             raise ShapeError("@ takes vectors and matrices", hint="use * to multiply by a number")
-        first, second = list(self.arrays.labels(left)), list(self.arrays.labels(right))
+        first, second = list(self.arrays.labels(one)), list(self.arrays.labels(other))
         place = max(len(second) - 2, 0)
-        if left.dims[-1] != right.dims[place]:
-            raise ShapeError(f"the lengths {left.dims[-1]} and {right.dims[place]} do not match")
+        if one.dims[-1] != other.dims[place]:
+            raise ShapeError(f"the lengths {one.dims[-1]} and {other.dims[place]} do not match")
         second[place] = first[-1]
         labels = tuple(label for label in (*first, *second) if label != first[-1])
-        return self.arrays.contraction([(left, tuple(first)), (right, tuple(second))], labels)
+        return self.arrays.contraction([(one, tuple(first)), (other, tuple(second))], labels)
 
-    def _transposed(self, array: Array) -> Array:
+    def transposed(self, array: Array) -> Array:
+        """Return the transpose of a matrix."""
         labels = self.arrays.labels(array)
         return array if array.symmetric else self.arrays.contraction([(array, labels)], labels[::-1])
 
@@ -167,7 +169,7 @@ class Reader:
         """Return the mean over a dimension, or over all."""
         lengths = array.dims if dim is None else (array.dims[dim],)
         below = [self.arrays.length(length) for length in lengths]
-        product = self.arrays.algebra.product([(length.formula, -_ONE) for length in below])
+        product = self.arrays.algebra.product([(one.formula, -_ONE) for one in below])
         total = self.total(array, dim)
         labels = self.arrays.labels(total)
         return self.arrays.contraction([(self.arrays.map(product, ()), ()), (total, labels)], labels)
@@ -195,18 +197,10 @@ class Reader:
             return self.arrays.contraction([(array, (i,)), (self.arrays.identity(array.dims[0]), (i, j))], (i, j))
         return self.arrays.contraction([(array, (i, i))], (i,))
 
-    def trace(self, array: Array) -> Array:
-        """Return the trace of a matrix."""
-        return self.total(self.diagonal(array))
-
-    def outer(self, left: Array, right: Array) -> Array:
+    def outer(self, one: Array, other: Array) -> Array:
         """Return the outer product of vectors."""
-        first, second = self.arrays.labels(left), self.arrays.labels(right)
-        return self.arrays.contraction([(left, first), (right, second)], first + second)
-
-    def solution(self, matrix: Array, right: Array) -> Array:
-        """Return the solution of a system of equations."""
-        return self._matmul(self.arrays.inverse(matrix), right)
+        first, second = self.arrays.labels(one), self.arrays.labels(other)
+        return self.arrays.contraction([(one, first), (other, second)], first + second)
 
 
 def _without(labels: tuple[int, ...], dim: int) -> tuple[int, ...]:
@@ -214,30 +208,24 @@ def _without(labels: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return labels[:place] + labels[place + 1 :]
 
 
-FUNCTIONS: dict[str, Callable[[Reader, Syntax, list[Array], int | None], Array]] = {
-    "sum": lambda r, _, a, dim: r.total(a[0], dim),
-    "mean": lambda r, _, a, dim: r.mean(a[0], dim),
-    "norm": lambda r, _, a, dim: r.power(r.total(r.power(a[0], 2 * _ONE), dim), _HALF),
-    "logsumexp": lambda r, _, a, dim: r.call("log", r.total(r.call("exp", a[0]), -1 if dim is None else dim)),
-    "softmax": lambda r, _, a, dim: r.softmax(a[0], dim),
-    "log_softmax": lambda r, _, a, dim: r.call("log", r.softmax(a[0], dim)),
-    "dot": lambda r, _, a, dim: r._matmul(a[0], a[1]),
-    "vdot": lambda r, _, a, dim: r._matmul(a[0], a[1]),
-    "mv": lambda r, _, a, dim: r._matmul(a[0], a[1]),
-    "mm": lambda r, _, a, dim: r._matmul(a[0], a[1]),
-    "matmul": lambda r, _, a, dim: r._matmul(a[0], a[1]),
-    "outer": lambda r, _, a, dim: r.outer(a[0], a[1]),
-    "trace": lambda r, _, a, dim: r.trace(a[0]),
-    "diag": lambda r, _, a, dim: r.diagonal(a[0]),
-    "diagonal": lambda r, _, a, dim: r.diagonal(a[0]),
-    "inv": lambda r, _, a, dim: r.arrays.inverse(a[0]),
-    "inverse": lambda r, _, a, dim: r.arrays.inverse(a[0]),
-    "solve": lambda r, _, a, dim: r.solution(a[0], a[1]),
-    "det": lambda r, _, a, dim: r.arrays.determinant(a[0]),
-    "logdet": lambda r, _, a, dim: r.call("log", r.arrays.determinant(a[0])),
-    "t": lambda r, _, a, dim: r._transposed(a[0]),
-    "transpose": lambda r, _, a, dim: r._transposed(a[0]),
+FUNCTIONS: dict[str, Callable[[Reader, Sequence[Array], int | None], Array]] = {
+    "sum": lambda read, x, dim: read.total(x[0], dim),
+    "mean": lambda read, x, dim: read.mean(x[0], dim),
+    "norm": lambda read, x, dim: read.power(read.total(read.power(x[0], 2 * _ONE), dim), _HALF),
+    "logsumexp": lambda read, x, dim: read.call("log", read.total(read.call("exp", x[0]), -1 if dim is None else dim)),
+    "softmax": lambda read, x, dim: read.softmax(x[0], dim),
+    "log_softmax": lambda read, x, dim: read.call("log", read.softmax(x[0], dim)),
+    **dict.fromkeys(("dot", "vdot", "mv", "mm", "matmul"), lambda read, x, dim: read.matmul(*x)),
+    **dict.fromkeys(("t", "transpose"), lambda read, x, dim: read.transposed(x[0])),
+    **dict.fromkeys(("diag", "diagonal"), lambda read, x, dim: read.diagonal(x[0])),
+    **dict.fromkeys(("inv", "inverse"), lambda read, x, dim: read.arrays.inverse(x[0])),
+    "outer": lambda read, x, dim: read.outer(*x),
+    "trace": lambda read, x, dim: read.total(read.diagonal(x[0])),
+    "solve": lambda read, x, dim: read.matmul(read.arrays.inverse(x[0]), x[1]),
+    "det": lambda read, x, dim: read.arrays.determinant(x[0]),
+    "logdet": lambda read, x, dim: read.call("log", read.arrays.determinant(x[0])),
 }
+"""The functions that are not elementwise: each makes an array of the reader, its operands and the dimension."""
 
 
 def _placeholder(place: int) -> Syntax:
