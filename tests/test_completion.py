@@ -81,7 +81,7 @@ def test_nothing_follows_the_last_argument(command: str) -> None:
         ("fit 'y = a*x' --predict", "READ", ["README.md"]),
         ("map x --input-format", "nd", ["ndjson"]),
         ("map x --compression", "z", ["zstd"]),
-        ("plot x*y --levels", "", []),
+        ("plot x*y --y-range", "", []),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
         ("eval x --retain-graph", "--retain", ["--retain-grad"]),
         ("eval x --at x=1", "--at", ["--at"]),

@@ -191,13 +191,7 @@ def test_a_profile_may_be_open() -> None:
 
 @pytest.mark.usefixtures("plain")
 def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path, tmp_path: Path) -> None:
-    command = f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --plot'
-    shown = run(f"{command} - --color never").partition("   y = a*x + b\n")[2]
-    above, words, below = shown.partition("   residuals in standard deviations\n")
-    assert words
-    assert above.count("●") == below.count("●") == len(X)
-    assert above.count("·") > 10
-    assert above.splitlines()[0].index("┌") == below.splitlines()[0].index("┌")
+    command = f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 -o'
     run(f"{command} {tmp_path / 'p.svg'}")
     picture = ET.parse(tmp_path / "p.svg").getroot()
     for part in ("data", "curve", "mean", "prediction", "residuals"):
@@ -212,10 +206,9 @@ def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path,
         (frame,) = picture.findall(f".//{svg}clipPath[@id='{clipped[5:-1]}']/{svg}rect")
         top, height = float(frame.get("y", "")), float(frame.get("height", ""))
         assert all(top + 6 < float(each.get("y", "")) < top + height - 6 for each in points.iter(f"{svg}use"))
-    run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --sigma 0.1 --plot {tmp_path / "p.png"}')
+    run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --sigma 0.1 -o {tmp_path / "p.png"}')
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot tell the format" in run(f"{command} p.bmp")
-    assert "--plot - draws on the terminal" in run(f"{command} - --json")
 
 
 def test_the_window_of_a_plot_holds_the_errors() -> None:
@@ -224,10 +217,10 @@ def test_the_window_of_a_plot_holds_the_errors() -> None:
     assert shown.window[3] > max(Y) + 2
 
 
-def test_without_matplotlib_the_plot_is_drawn_on_the_terminal(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_a_page_is_suggested(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --plot {tmp_path / "p.svg"}')
-    assert "hint: pip install matplotlib, or use --plot - to draw on the terminal" in said
+    said = run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 -o {tmp_path / "p.svg"}')
+    assert "hint: pip install matplotlib, or write an .html file" in said
 
 
 def test_a_plot_over_several_columns_is_over_the_predicted_values() -> None:

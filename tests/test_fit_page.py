@@ -1,4 +1,4 @@
-"""``fit -o`` and ``fit --plot``: the suffix selects rows, a picture or a page, and a page shows the numbers under the pointer."""
+"""``fit -o``: the suffix selects rows, a picture or a page, and a page shows the numbers under the pointer."""
 
 from __future__ import annotations
 
@@ -50,20 +50,15 @@ def test_a_suffix_of_data_writes_the_rows_of_the_result() -> None:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf", "html"])
 def test_a_suffix_of_a_picture_writes_the_picture(suffix: str) -> None:
-    """``--plot`` writes the same file, and the result on standard output as well."""
     assert run(f"{COMMAND} -q -o a.{suffix}") == ""
-    assert run(f"{COMMAND} -q --plot b.{suffix}").count("\n") == 2
-    assert Path(f"a.{suffix}").read_bytes() == Path(f"b.{suffix}").read_bytes()
-    assert run(f"{COMMAND} --plot c.{suffix} -o c.csv") == ""
-    assert Path(f"c.{suffix}").read_bytes() == Path(f"a.{suffix}").read_bytes()
-    assert Path("c.csv").read_text().startswith("name,value,")
+    begins = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
+    assert Path(f"a.{suffix}").read_bytes().startswith(begins[suffix])
 
 
 def test_wrong_files() -> None:
     assert "use a name that ends in one of .txt, .svg, .png, .pdf, .html, .json" in run(f"{COMMAND} -o p.zip")
-    assert "use a name that ends in one of .svg, .png, .pdf, .html\n" in run(f"{COMMAND} --plot p.zip")
+    assert "hint: the suffix of -o selects a picture or a page: -o fit.svg" in run(f"{COMMAND} --plot p.svg")
     assert "a plot and --by exclude each other" in run("autodiff fit 'v = a' d.csv --by S -o g.html")
-    assert "--plot - draws on the terminal" in run(f"{COMMAND} --plot - -o p.csv")
     assert "unknown option '-z'" in run(f"{COMMAND} -z p.html")
     said = run("autodiff fit 'v = a*S + b*S' d.csv --at a=1,b=1 -o p.html")
     assert "error: " in said

@@ -235,11 +235,11 @@ def test_a_claim_for_the_only_variable_needs_no_name() -> None:
         ("map x*y", "x y\n1 2\n", "its delimiter seems to be ' '; use --delimiter ' '"),
         ("map x*y", "1 2\n3 4\n", "use --delimiter ' '; if it does not have a header, name the columns with --columns x,y"),
         ("map x*y", "speed in m/s\n1\n", "use --let x=COLUMN to read another column"),
-        ("plot x*y", "x;y\n1,5;2\n", 'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv --plot fit.svg'),
+        ("plot x*y", "x;y\n1,5;2\n", 'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv -o fit.svg'),
         (
             "plot x*y --delimiter ';'",
             "x;y\n1,5;2\n",
-            'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv --plot fit.svg',
+            'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv -o fit.svg',
         ),
     ],
 )

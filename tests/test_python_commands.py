@@ -147,7 +147,6 @@ WRONG: list[tuple[Call, str]] = [
     (lambda: ad.graph("x", backward=True), "graph x --backward"),
     (lambda: ad.plot("x", {"x": (1, 0)}), "plot x --over x=1.0:0.0"),
     (lambda: ad.plot("x*y", {"x": (0, 1)}), "plot 'x*y' --over x=0:1"),
-    (lambda: ad.plot("x", {"x": (0, 1)}, levels="3"), "plot x --over x=0:1 --levels 3"),
     (lambda: ad.plot("x", {"x": (1, 2)}, log="y", y_range=(-1, 1)), "plot x --over x=1:2 --log y --y-range=-1:1"),
     (lambda: ad.gradcheck("x", {"x": 1}, order=3), "gradcheck x --at x=1 --order 3"),
 ]
@@ -229,12 +228,6 @@ def test_a_plot_looks_as_asked() -> None:
         ad.plot("sin(x)", theme="blue")
     with pytest.raises(ArgumentError, match=r"^plot: 'over' must be a dictionary of names and values.* or texts.*, not \[1, 2\]"):
         ad.plot("sin(x)", over=[1, 2])
-
-
-def test_contour_levels_are_numbers_or_a_text() -> None:
-    over = {"x": "-1:1:5", "y": "-1:1:5"}
-    assert ad.plot("x*y", over, levels=3).levels == 3
-    assert ad.plot("x*y", over, levels=[0.1, 0.5]).levels == ad.plot("x*y", over, levels="0.1,0.5").levels
 
 
 def test_the_names_of_version_0_2_are_aliases() -> None:

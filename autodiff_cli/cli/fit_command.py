@@ -58,13 +58,6 @@ _PICTURES = formats.for_use("fit picture")
     help="File or range of rows for which the model is predicted, with confidence and prediction bands.",
 )
 @click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
-@click.option(
-    "--plot",
-    "picture",
-    metavar="FILE",
-    help="File of a plot of the data, the curve with its bands, and the residuals, besides the result: "
-    f"{formats.suffixes(_PICTURES)}; - draws on the terminal.",
-)
 @solver_options.trace
 @solver_options.level
 @solver_options.threads
@@ -74,7 +67,6 @@ def command(
     files: tuple[str, ...],
     input_style: input_options.InputStyle,
     columns: str | None,
-    picture: str | None,
     out: Output,
     **settings: Any,
 ) -> None:
@@ -95,12 +87,10 @@ def command(
 
     row_options.check_order(expr, files)
     by = settings["by"]
-    if by is not None and (picture is not None or out.style in _PICTURES):
+    if by is not None and out.style in _PICTURES:
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
-    if picture is not None:
-        _check_picture(picture, out)
     source = inputs.named(files, input_style.style(files), options.names(columns))
     settings["const"] = bindings(settings["const"], "const")
     settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
@@ -114,32 +104,17 @@ def command(
     views = solver_options.latex(result, out.precision, settings["trace"])
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
-        views, out = {out.style: partial(_drawn, result, out.style, out)}, out._replace(quiet=False)
+        views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
     solver_options.emit(out, result, views)
-    if picture == "-":
-        out.write(_drawn(result, "table", out))
-    elif picture is not None:
-        from autodiff_cli.data.output import write
-
-        drawn = _drawn(result, options.style_of(picture, _PICTURES), out)
-        write(picture, drawn.encode() if isinstance(drawn, str) else drawn)
 
 
-def _check_picture(target: str, out: Output) -> None:
-    """Raise an error if the name of a picture does not determine a format, or the output is not for a terminal."""
-    if target != "-":
-        options.style_of(target, _PICTURES)
-    elif out.quiet or out.style != "table" or out.path is not None:
-        raise click.UsageError("--plot - draws on the terminal, after the tables\n  hint: name a file: --plot fit.svg")
-
-
-def _drawn(result: Fit, style: str, out: Output) -> str | bytes:
-    """Return the contents of a picture file or a page of a fit, or with the style ``table`` a plot for the terminal."""
+def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
+    """Return the contents of a picture file or a page of a fit."""
     from autodiff_cli.plotting import fitted
     from autodiff_cli.solvers.fitting.inference import drawing
 
     if style == "html":
         from autodiff_cli.lesson.plot import fit_to_html
 
-        return fit_to_html(drawing(result), out.precision)
-    return "\n" + fitted.on_terminal(drawing(result), out.color) if style == "table" else fitted.picture(drawing(result), style)
+        return fit_to_html(drawing(result), precision)
+    return fitted.picture(drawing(result), style)

@@ -48,6 +48,9 @@ _RETIRED = {
     "-c": "write the program to standard input: autodiff run -",
     "--name": "the function is called like its file: -o wave.c",
     "--saved": "autodiff graph --saved shows what each node saves",
+    "--plot": "the suffix of -o selects a picture or a page: -o fit.svg, -o fit.html",
+    "--levels": "plot the logarithm to show a narrow valley: plot 'log(EXPR)'",
+    "--theme": "a page follows the colors of the browser: -o plot.html",
     "--samples": "write the number of samples in the range: x=0:1:500",
 }
 """For options of earlier versions, what to write instead."""
@@ -132,7 +135,7 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
         hint = f'write several curves as one expression: "{", ".join(positional)}"'
         file = next(filter(os.path.isfile, positional), None)
         if file is not None:
-            hint = f'plot data with a fitted model: autodiff fit "y = a + b*x" {shlex.quote(file)} --plot fit.svg'
+            hint = f'plot data with a fitted model: autodiff fit "y = a + b*x" {shlex.quote(file)} -o fit.svg'
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
         hint = f"give values with --at: --at {','.join(values)}"

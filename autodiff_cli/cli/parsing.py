@@ -11,11 +11,11 @@ _SECTIONS = {
     "Values": "over at const wrt order gradient vector dtype",
     "Uncertainty": "u dof corr cov level monte_carlo seed",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
-    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile picture
+    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile
         sensitivity trace thread_count""",
     "Input": "lets where python columns input_format delimiter decimal comment skip_lines na_values on_error",
     "Totals": "sum mean groups",
-    "Picture": "depth y_range log levels steps theme",
+    "Picture": "depth y_range log steps",
     "Checks": "claim verify digits strict",
     "Output": """to path target style quiet as_json in_place precision color keep keep_columns value_name
         derivative_name compression unbuffered resume""",

@@ -28,9 +28,7 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--order", type=int, metavar="N", help="Highest order of derivative.  [default: 1; 0 for several curves]")
 @click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
 @click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Axes that are logarithmic.")
-@click.option("--levels", metavar="N|a,b,c", help="Number or values of the contour levels for two variables.  [default: about 10]")
 @click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
-@click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
 @options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
 def command(
     expr: str, over: tuple[str, ...], at: tuple[str, ...], const: tuple[str, ...], steps: str | None, out: Output, **settings: Any

@@ -149,7 +149,6 @@ def _field(plot: Field, source: str) -> dict[str, object]:
     gradient = np.empty((0, 0, 0)) if plot.gradient is None else plot.gradient
     return {
         "order": plot.order,
-        "levels": list(plot.levels) if isinstance(plot.levels, tuple) else plot.levels,
         "window": None if plot.looks.y_range is None else list(value_range(plot)),
         "samples": None
         if source

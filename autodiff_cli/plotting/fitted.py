@@ -1,4 +1,4 @@
-"""The plot of a fit: the data with the curve and its bands, and below it the residuals; on a terminal and as a picture."""
+"""The plot of a fit: the data with the curve and its bands, and below it the residuals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.errors import setting
 from autodiff_cli.plotting.layout import ticks
 from autodiff_cli.plotting.model import PLAIN, Looks
 from autodiff_cli.plotting.picture import PictureTheme, rendered
-from autodiff_cli.plotting.terminal import COLORS, DIM, cleared, lines_of, most_y_ticks, size
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.terminal import is_colored
-from autodiff_cli.wording import shortened, two_lines
+from autodiff_cli.wording import two_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +23,6 @@ MOST_POINTS = 20_000
 MARGIN, MARGIN_OF_RESIDUALS = 0.04, 0.12
 """The free part of an axis at each end; a point needs more of the low panel of the residuals."""
 HEIGHT = 600
-LOWER = 9
-"""The number of rows of the residuals on a terminal."""
 
 
 @dataclass(frozen=True)
@@ -86,44 +81,13 @@ def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
     return low - share * wide, high + share * wide
 
 
-def on_terminal(plot: FittedPlot, color: str) -> str:
-    """Return the plot as text for standard output: the data and the curve, and below it the residuals."""
-    colorless = not is_colored(color)
-    columns, rows = size()
-    left, right, low, high = plot.window
-    x, y, _, residuals = plot.thinned()
-    lines = [f"   {visible(shortened(plot.title, columns - 6))}"]
-    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
-    margin = max(
-        len(label) for ends in ((low, high, most_y_ticks(rows)), (bottom, top, most_y_ticks(LOWER))) for label in ticks(*ends)[1]
-    )
-    plotext, figure = cleared(columns, rows, (left, right), (low, high), margin=margin)
-    if plot.mean is not None:
-        for sign in (-1, 1):
-            band = figure.signal(
-                plot.curve[0].tolist(), (plot.curve[1] + sign * plot.mean).tolist(), marker=plotext.marker("·", DIM)
-            )
-            figure.draw(band)
-    curve = figure.signal(plot.curve[0].tolist(), plot.curve[1].tolist(), marker=plotext.marker("braille", COLORS[0]))
-    figure.draw(curve.lines())
-    figure.draw(figure.signal(x.tolist(), y.tolist(), marker=plotext.marker("●", COLORS[1])))
-    lines += lines_of(figure, colorless)
-    lines.append("   residuals in standard deviations")
-    plotext, figure = cleared(columns, LOWER, (left, right), (bottom, top), margin=margin)
-    figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(DIM))
-    figure.draw(figure.signal(x.tolist(), residuals.tolist(), marker=plotext.marker("●", COLORS[1])))
-    lines += lines_of(figure, colorless)
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
 def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:
     """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    otherwise = f"use {setting('plot', '-')} to draw on the terminal"
-    return rendered(kind, looks, HEIGHT, lambda figure, colors: _draw(figure, plot, colors), otherwise)
+    return rendered(kind, looks, HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:

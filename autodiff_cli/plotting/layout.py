@@ -240,13 +240,8 @@ def value_range(field: Field) -> tuple[float, float]:
 
 
 def field_bands(field: Field, most: int) -> tuple[list[float], list[str]]:
-    """Return the limits of the bands of a field, and their labels; bands below and above explicit levels are added if necessary."""
-    low, high = value_range(field)
-    if not isinstance(field.levels, tuple):
-        return bands(low, high, field.levels or most)
-    below, above = [low] * (low < field.levels[0]), [high] * (high > field.levels[-1])
-    texts = [number_text(level) for level in field.levels]
-    return [*below, *field.levels, *above], [*[""] * len(below), *texts, *[""] * len(above)]
+    """Return the limits of at most ``most`` bands of a field, and their labels."""
+    return bands(*value_range(field), most)
 
 
 def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:

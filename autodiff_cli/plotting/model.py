@@ -211,7 +211,6 @@ class Field(CommandResult):
         window: the range of values to show.
         path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
-        levels: the contour levels in ascending order, or their maximum number; ``None`` for round numbers.
         looks: the appearance.
     """
 
@@ -233,7 +232,6 @@ class Field(CommandResult):
     window: tuple[float, float]
     path: Floats
     notes: list[Record]
-    levels: tuple[float, ...] | int | None = None
     looks: Looks = PLAIN
 
     def data(self) -> dict[str, Floats]:

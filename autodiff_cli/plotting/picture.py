@@ -50,7 +50,6 @@ DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
     *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
 )
 WIDTHS = (2.0, 1.7, 1.9)
-_PAGE = "write an .html file, which needs no library"
 
 
 class PictureTheme(NamedTuple):
@@ -111,7 +110,7 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
     return rendered(kind, plot.looks, height, lambda figure, colors: _field(figure, plot, alike, colors))
 
 
-def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, PictureTheme], None], otherwise: str = _PAGE) -> bytes:
+def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
     """Return the contents of a picture file.
 
     Args:
@@ -119,13 +118,12 @@ def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, Pictu
         looks: the colours and the background.
         height: the height in CSS pixels; the width is ``WIDTH``.
         draw: the function that draws on an empty figure with the colours of a theme.
-        otherwise: what to do if matplotlib is not installed.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home folder that it cannot write
-    mpl = library("matplotlib", "a picture", otherwise)
+    mpl = library("matplotlib", "a picture", "write an .html file, which needs no library")
     from matplotlib.figure import Figure
 
     colors = THEMES[looks.theme]
@@ -234,7 +232,7 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
 
 def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> None:
     """Draw the value as bands between contour lines, and the gradient as arrows."""
-    from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap
 
     axes = figure.subplots()
     _title(axes, plot.expression, colors)
@@ -243,8 +241,7 @@ def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> No
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
     if shown.count():
         # Levels of different distances would have almost equal colours on a linear scale.
-        norm = BoundaryNorm(levels, shades.N) if isinstance(plot.levels, tuple) else None
-        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades, norm=norm)
+        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades)
         axes.contour(plot.x, plot.y, shown, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
         bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
         bar.set_ticks(levels, labels=labels)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import (
@@ -18,8 +16,6 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
     checks,
     choice,
 )
-from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.ranges import interval, ranges
 from autodiff_cli.plotting.model import Field, Looks, Plot
 from autodiff_cli.plotting.sampling import sampled
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
 
     from autodiff_cli.evaluation.evaluation import Value
 
-MOST_LEVELS = 100
 Ends = tuple[float, float] | str
 """The ends of a range: two numbers, or a text such as ``"0:2*pi"``."""
 
@@ -53,7 +48,6 @@ def plot(
     order: int | None = None,
     y_range: Ends | None = None,
     log: str = "",
-    levels: int | Sequence[float] | str | None = None,
     path: Mapping[str, ArrayLike] | None = None,
     theme: str = "light",
 ) -> Plot | Field:
@@ -70,7 +64,6 @@ def plot(
             expressions; by default 1 if possible, and 0 on a logarithmic axis of values.
         y_range: the range of values to show; by default, all values, or most of them near poles.
         log: the logarithmic axes: ``x`` (the variable), ``y`` (the values) or ``xy``.
-        levels: the maximum number of contour levels over two variables, or at least two levels in ascending order.
         path: the points of a path by variable, such as the steps of a solver; other names are ignored.
         theme: the colours of the picture, ``light`` or ``dark``.
 
@@ -82,8 +75,6 @@ def plot(
     given = ranges(_range_texts(over or ()))
     shown = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
     result = sampled(expression, given, at, const, order, path, log)
-    if levels is not None:
-        result = with_levels(result, levels if isinstance(levels, str) else ",".join(map(repr, np.ravel(levels).tolist())))
     if shown is not None and isinstance(result, Plot):
         result.scale.up(shown)  # the values of a logarithmic axis are positive
     return replace(result, looks=Looks(shown, theme))
@@ -99,26 +90,3 @@ def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
 def _text(ends: Ends, parameter: str) -> str:
     """Return the text of a range."""
     return ends if isinstance(ends, str) else ":".join(repr(float(end)) for end in PAIR(ends, "plot", parameter))
-
-
-def with_levels(plotted: Plot | Field, text: str) -> Field:
-    """Return a plot over two variables with other contour levels.
-
-    Args:
-        plotted: the plot.
-        text: the maximum number of levels, or at least two levels in ascending order, separated by commas.
-
-    Raises:
-        UsageError: if the plot is over one variable, or the text is neither.
-    """
-    if isinstance(plotted, Plot):
-        raise UsageError(f"{setting('levels')} are for a plot over two variables", hint=f"use {setting('y_range', '-1:1')}")
-    values = [float(number) for number in np.ravel(constant(f"[{text}]", "levels"))]
-    if len(values) == 1 and 1 <= values[0] <= MOST_LEVELS and values[0].is_integer():
-        return replace(plotted, levels=int(values[0]))
-    if not 2 <= len(values) <= MOST_LEVELS or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-        hint = f"write {setting('levels', '8')} or {setting('levels', '0.1,1,10')}"
-        raise UsageError(
-            f"{setting('levels')}: '{text}' is neither a number of levels nor a list of levels in ascending order", hint=hint
-        )
-    return replace(plotted, levels=tuple(values))

@@ -142,7 +142,7 @@ def _order(order: int | None, outputs: int, variables: int, log: str) -> int:
             hint=f"remove {setting('order', '2')}, or plot over one variable",
         )
     if variables == 2 and log:
-        raise UsageError("a plot over two variables has no logarithmic axes", hint=f"use {setting('levels', '0.1,1,10')}")
+        raise UsageError("a plot over two variables has no logarithmic axes", hint="plot the logarithm of the expression")
     return order
 
 

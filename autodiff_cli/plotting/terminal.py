@@ -71,7 +71,7 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
     low, high = ends = plot.scale.across(plot.over)
     up = axis_ticks(plot, "y", (panel.low, panel.high), most_y_ticks(rows))
     across = axis_ticks(plot, "x", ends, max(3, columns // 10))
-    plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), across, up)
+    plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), up, across)
     inner = columns - max(map(len, up[1])) - 2, rows - 3
     dim = plotext.pixel(DIM)
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
@@ -101,17 +101,15 @@ def cleared(
     rows: int,
     across: tuple[float, float],
     up: tuple[float, float],
+    y_ticks: Ticks,
     x_ticks: Ticks | None = None,
-    y_ticks: Ticks | None = None,
-    margin: int = 0,
 ) -> tuple[Any, Any]:
     """Return plotext and its figure, empty but for the axes over the given ranges.
 
     Args:
         columns, rows: the size.
         across, up: the ranges of x and y.
-        x_ticks, y_ticks: the ticks of the axes; by default, those of linear axes.
-        margin: the minimum number of columns for the labels of the vertical axis.
+        y_ticks, x_ticks: the ticks of the axes; those of x are by default those of a linear axis.
 
     Raises:
         MissingPackage: if plotext is not installed.
@@ -123,8 +121,7 @@ def cleared(
     figure.plot_size(columns, rows)
     figure.ruler("y").lim(*up)
     figure.ruler("x").lim(*across)
-    places, labels = y_ticks or ticks(*up, most_y_ticks(rows))
-    figure.ruler("y").ticks(places, [label.rjust(margin) for label in labels])
+    figure.ruler("y").ticks(*y_ticks)
     figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
     figure.axes(True, pixel=plotext.pixel(DIM))
     return plotext, figure

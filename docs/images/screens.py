@@ -21,7 +21,7 @@ EXPRESSION = ["explain", "log(x**3) + sqrt(x**2)", "--at", "x=5"]
 PROGRAM = ["run", str(HERE.parent / "walkthrough" / "code08.ad")]
 SHOTS = [("lesson-forward", EXPRESSION, "3"), ("lesson-backward", EXPRESSION, "14"), ("lesson-result", EXPRESSION, "last")]
 WAVE = ["plot", "exp(-a*x)*cos(x)", "--over", "x=0:2*pi", "--at", "a=0.3"]
-VALLEY = ["plot", "(1 - x)**2 + 100*(y - x**2)**2", "--over", "x=-2:2,y=-1:3", "--levels", "1,10,100,1000"]
+VALLEY = ["plot", "log(1 + (1 - x)**2 + 100*(y - x**2)**2)", "--over", "x=-2:2,y=-1:3"]
 PLOTS = [("plot-page", WAVE), ("field-page", VALLEY)]
 SIZES = {"wide": (1180, 760), "narrow": (390, 760)}
 COLOURS = 128

@@ -120,13 +120,12 @@ export class Field {
   }
 
   levels(flat) {
-    const { levels, window } = this.plot;
+    const { window } = this.plot;
     const sorted = flat.filter(Number.isFinite).sort((a, b) => a - b);
     const size = sorted[Math.round(0.9 * (sorted.length - 1))] - sorted[Math.round(0.1 * (sorted.length - 1))];
     const far = sorted.length > 0 && sorted[sorted.length - 1] - sorted[0] > 10 * size;
     const [low, high] = opened(...(window ?? windowOf(flat, far && flat.some(Number.isNaN)) ?? [-1, 1]));
-    if (Array.isArray(levels)) return [...(low < levels[0] ? [low] : []), ...levels, ...(high > levels[levels.length - 1] ? [high] : [])];
-    const found = ticks(low, high, Math.max(1, (levels ?? BANDS) - 2));
+    const found = ticks(low, high, Math.max(1, BANDS - 2));
     const step = found.length > 1 ? found[1] - found[0] : high - low;
     const [first, last] = [found[0] ?? low, found[found.length - 1] ?? high];
     const rounded = (value) => Number(value.toPrecision(12));
