@@ -80,9 +80,9 @@ class Reader:
 
     def _operands(self, node: Syntax) -> list[Syntax]:
         if node.kind == "call":
-            return [one for one in arguments(node) if one.kind not in ("keyword", "string")]
+            return [argument for argument in arguments(node) if argument.kind not in ("keyword", "string")]
         if node.kind == "method":
-            return [node.children[0], *(one for one in arguments(node) if one.kind not in ("keyword", "string"))]
+            return [node.children[0], *(argument for argument in arguments(node) if argument.kind not in ("keyword", "string"))]
         if node.kind == "attribute":
             return node.children[:1]
         if node.kind == "comparison":
@@ -105,7 +105,7 @@ class Reader:
             return self.transposed(operands[0])
         if node.kind in ("call", "method"):
             name = node.children[0 if node.kind == "call" else 1].text
-            named = {one.children[0].text: one.children[1] for one in arguments(node) if one.kind == "keyword"}
+            named = {argument.children[0].text: argument.children[1] for argument in arguments(node) if argument.kind == "keyword"}
             if name in FUNCTIONS:
                 return FUNCTIONS[name](self, operands, self._dim(node, operands, named))
             return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
@@ -115,12 +115,12 @@ class Reader:
 
     def _dim(self, node: Syntax, operands: Sequence[Array], named: Mapping[str, Syntax]) -> int | None:
         """Return the dimension over which a function works, or ``None`` for all."""
-        given = named.get("dim", named.get("axis"))
+        dim = named.get("dim", named.get("axis"))
         if set(named) - {"dim", "axis"}:
             raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
-        if given is None and len(operands) > 1 and operands[1].formula.value is not None:
+        if dim is None and len(operands) > 1 and operands[1].formula.value is not None:
             return int(operands[1].formula.value)
-        return None if given is None else int(unparse(given))
+        return None if dim is None else int(unparse(dim))
 
     def _refusal(self, node: Syntax, message: str) -> NotRecordable:
         return NotRecordable(message, span=node.span, source=self.source, hint=_HINT)
@@ -143,17 +143,17 @@ class Reader:
 
     # Products
 
-    def matmul(self, one: Array, other: Array) -> Array:
+    def matmul(self, left: Array, right: Array) -> Array:
         """Return the product of vectors and matrices."""
-        if not one.dims or not other.dims or len(one.dims) > 2 or len(other.dims) > 2:
+        if not left.dims or not right.dims or len(left.dims) > 2 or len(right.dims) > 2:
             raise ShapeError("@ takes vectors and matrices", hint="use * to multiply by a number")
-        first, second = list(self.arrays.labels(one)), list(self.arrays.labels(other))
+        first, second = list(self.arrays.labels(left)), list(self.arrays.labels(right))
         place = max(len(second) - 2, 0)
-        if one.dims[-1] != other.dims[place]:
-            raise ShapeError(f"the lengths {one.dims[-1]} and {other.dims[place]} do not match")
+        if left.dims[-1] != right.dims[place]:
+            raise ShapeError(f"the lengths {left.dims[-1]} and {right.dims[place]} do not match")
         second[place] = first[-1]
         labels = tuple(label for label in (*first, *second) if label != first[-1])
-        return self.arrays.contraction([(one, tuple(first)), (other, tuple(second))], labels)
+        return self.arrays.contraction([(left, tuple(first)), (right, tuple(second))], labels)
 
     def transposed(self, array: Array) -> Array:
         """Return the transpose of a matrix."""
@@ -169,7 +169,7 @@ class Reader:
         """Return the mean over a dimension, or over all."""
         lengths = array.dims if dim is None else (array.dims[dim],)
         below = [self.arrays.length(length) for length in lengths]
-        product = self.arrays.algebra.product([(one.formula, -_ONE) for one in below])
+        product = self.arrays.algebra.product([(length.formula, -_ONE) for length in below])
         total = self.total(array, dim)
         labels = self.arrays.labels(total)
         return self.arrays.contraction([(self.arrays.map(product, ()), ()), (total, labels)], labels)
