@@ -30,12 +30,12 @@ class Array:
     """A number, a vector, a matrix, or an array of more dimensions.
 
     Attributes:
-        kind: ``leaf``, ``map`` (an elementwise formula), ``contraction``, ``sum``, ``inverse``, ``determinant``, ``identity``,
-            ``ones`` or ``length`` (the number of elements of a dimension).
+        kind: ``leaf``, ``map`` (an elementwise formula), ``contraction``, ``sum``, ``inverse``, ``determinant``, ``product`` (of
+            all elements), ``identity``, ``ones``, ``unit`` (a vector with a 1 at one place) or ``length`` (of a dimension).
         dims: the length of each dimension: a number, or a name.
         symbol: the symbol of the array in elementwise formulas.
         formula: the formula of a map.
-        coefficient: the coefficient of a contraction.
+        coefficient: the coefficient of a contraction; the place of a unit vector.
         parts: the pairs of array and labels of a contraction; the terms of a sum; the matrix of an inverse or a determinant.
         labels: the labels of the dimensions of a contraction.
     """
@@ -90,6 +90,10 @@ class Arrays:
     def ones(self, length: Length) -> Array:
         """Return a vector of ones."""
         return self._array("ones", (length,), None)
+
+    def unit(self, length: Length, place: int) -> Array:
+        """Return a vector of zeros with a 1 at one place, which selects an element of a dimension."""
+        return self._array("unit", (length,), place, coefficient=Fraction(place))
 
     def length(self, length: Length) -> Array:
         """Return the number of elements of a dimension."""
@@ -192,6 +196,10 @@ class Arrays:
     def determinant(self, matrix: Array) -> Array:
         """Return the determinant of a matrix."""
         return self._array("determinant", (), matrix, parts=(matrix,))
+
+    def product(self, array: Array) -> Array:
+        """Return the product of all elements."""
+        return self._array("product", (), array, parts=(array,))
 
     # Contractions
 

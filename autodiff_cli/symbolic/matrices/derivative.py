@@ -71,6 +71,11 @@ class Derivative:
                     wrt = tuple(-1 - i for i in range(len(self.leaf.dims)))
                     rest = [*array.parts[:place], (inner[factor], own + wrt), *array.parts[place + 1 :]]
                     terms.append(arrays.contraction(rest, array.labels + wrt, array.coefficient))
+        elif array.kind == "product" and not arrays.is_zero(inner[array.parts[0]]):
+            (operand,) = array.parts
+            own, wrt = arrays.labels(operand), arrays.labels(self.leaf)
+            reciprocal = arrays.map(arrays.algebra.product([(operand.formula, -Fraction(1))]), operand.dims)
+            return arrays.contraction([(array, ()), (reciprocal, own), (inner[operand], own + wrt)], wrt)
         elif array.kind in ("inverse", "determinant") and not arrays.is_zero(inner[array.parts[0]]):
             (matrix,) = array.parts
             (i, j), (a, b), wrt = arrays.labels(matrix), arrays.labels(matrix), arrays.labels(self.leaf)

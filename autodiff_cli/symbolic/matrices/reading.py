@@ -83,11 +83,11 @@ class Reader:
             return [argument for argument in arguments(node) if argument.kind not in ("keyword", "string")]
         if node.kind == "method":
             return [node.children[0], *(argument for argument in arguments(node) if argument.kind not in ("keyword", "string"))]
-        if node.kind == "attribute":
+        if node.kind in ("attribute", "index"):
             return node.children[:1]
         if node.kind == "comparison":
             return node.children[::2]
-        return [] if node.kind in ("number", "name", "index", "list") else node.children
+        return [] if node.kind in ("number", "name", "list") else node.children
 
     def _value(self, node: Syntax, operands: Sequence[Array]) -> Array:
         if node.kind == "name":
@@ -109,6 +109,8 @@ class Reader:
             if name in FUNCTIONS:
                 return FUNCTIONS[name](self, operands, self._dim(node, operands, named))
             return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
+        if node.kind == "index":
+            return self._selected(node, operands[0])
         if node.kind in _OPERATORS:
             return self._elementwise(_with_placeholders(node), operands)
         raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
@@ -140,6 +142,20 @@ class Reader:
         (formula,) = formulas(algebra, traced.outputs)
         symbols = {algebra.variable(name): array.formula for name, array in zip(names, operands, strict=True)}
         return self.arrays.map(algebra.substituted(formula, symbols), self.arrays.broadcast(array.dims for array in operands))
+
+    def _selected(self, node: Syntax, array: Array) -> Array:
+        """Return elements, rows or columns at constant places, which are not negative."""
+        labels, factors = list(self.arrays.labels(array)), []
+        subscripts = node.children[1].children
+        for label, length, subscript in zip(labels[: len(subscripts)], array.dims, subscripts, strict=False):
+            if subscript.kind == "number" and subscript.children[0].text.isdecimal():
+                factors.append((self.arrays.unit(length, int(subscript.children[0].text)), (label,)))
+            elif subscript.kind != "slice" or subscript.children[1:]:
+                raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
+        if len(subscripts) > len(labels):
+            raise ShapeError(f"{len(subscripts)} indices for {len(labels)} dimensions")
+        selected = {one for _, (one,) in factors}
+        return self.arrays.contraction([(array, tuple(labels)), *factors], tuple(one for one in labels if one not in selected))
 
     # Products
 
@@ -222,6 +238,7 @@ FUNCTIONS: dict[str, Callable[[Reader, Sequence[Array], int | None], Array]] = {
     "outer": lambda read, x, dim: read.outer(*x),
     "trace": lambda read, x, dim: read.total(read.diagonal(x[0])),
     "solve": lambda read, x, dim: read.matmul(read.arrays.inverse(x[0]), x[1]),
+    "prod": lambda read, x, dim: read.arrays.product(x[0]),
     "det": lambda read, x, dim: read.arrays.determinant(x[0]),
     "logdet": lambda read, x, dim: read.call("log", read.arrays.determinant(x[0])),
 }

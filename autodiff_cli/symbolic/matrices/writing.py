@@ -16,8 +16,9 @@ from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_tree import to_tree
 
 _ONE, _TWO = Fraction(1), Fraction(2)
+_CALLS = {"inverse": "inv", "determinant": "det", "product": "prod"}
 _ARRAYS = ("eye", "ones", "zeros")
-_NUMBERS = ("sum", "norm", "det", "logdet", "trace", "logsumexp")
+_NUMBERS = ("sum", "prod", "norm", "det", "logdet", "trace", "logsumexp")
 
 
 class _Piece(NamedTuple):
@@ -49,7 +50,7 @@ class Writer:
             if array.kind == "leaf":
                 for place, length in enumerate(array.dims):
                     shape = new_tree("attribute", name_tree(array.symbol.name), new_token("NAME", "shape"))
-                    index = new_tree("index", shape, new_tree("subscripts", number_tree(str(place))))
+                    index = index_tree(shape, number_tree(str(place)))
                     if isinstance(length, str):
                         result.setdefault(length, index)
         return result
@@ -73,8 +74,10 @@ class Writer:
             return call_tree("zeros", *map(self._length, array.dims))
         if array.kind == "map":
             return self.formula_tree(array.formula)
-        if array.kind in ("inverse", "determinant"):
-            return call_tree("inv" if array.kind == "inverse" else "det", self.trees[array.parts[0].symbol])
+        if array.kind in _CALLS:
+            return call_tree(_CALLS[array.kind], self.trees[array.parts[0].symbol])
+        if array.kind == "unit":
+            return index_tree(call_tree("eye", self._length(array.dims[0])), number_tree(str(array.coefficient)))
         if array.kind in ("identity", "ones"):
             return call_tree("eye" if array.kind == "identity" else "ones", self._length(array.dims[0]))
         if array.kind == "length":
@@ -229,7 +232,9 @@ class _Contraction:
                 self.pieces.append(_Piece(factor.formula if factor.kind in ("map", "leaf") else factor.symbol, labels))
             else:
                 self.scalars.append(factor.formula if factor.kind in ("map", "leaf") else factor.symbol)
-        while any(step() for step in (self._multiply, self._diagonal, self._total, self._matmul, self._scale, self._outer)):
+        while any(
+            step() for step in (self._select, self._multiply, self._diagonal, self._total, self._matmul, self._scale, self._outer)
+        ):
             pass
         self.formula = self._finished(array.coefficient)
 
@@ -276,6 +281,18 @@ class _Contraction:
         return formula if array is not None and array.symmetric else self.writer.symbol(transposed(self._tree(formula)))
 
     # Steps
+
+    def _select(self) -> bool:
+        """Write the sum over a label of a unit vector as an index: ``x[0]``, ``A[:, 0]``."""
+        for unit, other in permutations(self.pieces, 2):
+            array = self.arrays.of_symbol.get(unit.formula)
+            if array is None or array.kind != "unit" or unit.labels[0] not in other.labels or not self._is_inner(unit.labels[0]):
+                continue
+            place = other.labels.index(unit.labels[0])
+            whole = [new_tree("slice", new_token("COLON", ":")) for _ in range(place)]
+            tree = index_tree(self._tree(other.formula), *whole, number_tree(str(array.coefficient)))
+            return self._replace([unit, other], self.writer.symbol(tree), other.labels[:place] + other.labels[place + 1 :])
+        return False
 
     def _multiply(self) -> bool:
         """Multiply two factors with the same labels element by element."""
@@ -355,7 +372,7 @@ class _Contraction:
             tree = self._tree(vector.formula)
             if matrix.labels[0] == vector.labels[0]:
                 none = new_tree("none")
-                tree = new_tree("index", tree, new_tree("subscripts", new_tree("slice", new_token("COLON", ":")), none))
+                tree = index_tree(tree, new_tree("slice", new_token("COLON", ":")), none)
                 if array is not None:
                     return self._replace(
                         [vector, matrix], self.writer.symbol(new_tree("mul", tree, self._tree(matrix.formula))), matrix.labels
@@ -415,6 +432,11 @@ def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int) -> Sy
     if right.kind == "matmul" and right_dims == 2:
         return new_tree("matmul", _product(left, right.children[0], left_dims, 2), right.children[1])
     return new_tree("matmul", left, right)
+
+
+def index_tree(tree: Syntax, *subscripts: Syntax) -> Syntax:
+    """Return an index of an expression: ``x[0]``."""
+    return new_tree("index", tree, new_tree("subscripts", *subscripts))
 
 
 def _is_call(tree: Syntax, name: str) -> bool:
