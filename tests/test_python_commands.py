@@ -205,7 +205,7 @@ def test_one_name_is_not_a_list_of_letters() -> None:
     at = {"alpha": 2.0, "b": 3.0}
     assert ad.grad("alpha*b", at, wrt="alpha").grad == {"alpha": 3.0}
     assert ad.diff("alpha*b", wrt="alpha").texts == {("alpha",): "b"}
-    assert ad.jacobian("alpha*b", at, wrt="alpha").found == {"alpha": 3.0}
+    assert ad.jacobian("alpha*b", at, wrt="alpha").derivatives == {"alpha": 3.0}
 
 
 def test_the_graph_of_a_tensor_looks_as_asked() -> None:

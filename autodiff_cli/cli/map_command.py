@@ -95,7 +95,7 @@ def command(
         facts |= {"total": task.total, "by": list(task.by)}
     style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
     style = style._replace(total=task.total or "", strict=strict)
-    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
+    with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
         if settings is None:
             summary = pipeline.run(task, program, source, target, writers.writer(style), cluster.threads or processors(), tick)
         else:

@@ -260,7 +260,7 @@ def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Reco
     from autodiff_cli.report.progress import Progress
 
     style = OutputStyle(formats.FORMATS[files.form], facts, rows.quiet, rows.precision, rows.color)
-    with Progress(shown=files.target is not None or not sys.stdout.isatty()) as tick:
+    with Progress(visible=files.target is not None or not sys.stdout.isatty()) as tick:
         return pipeline.run(task, program, files.source, files.target, writers.writer(style), processors(), tick)
 
 

@@ -93,7 +93,7 @@ class Result(DerivativeResult):
             records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]
         else:
             records = [{column: row[column] for column in COLUMNS} for row in content["tensors"]]
-        records += [{"name": "_".join(["d", *each["wrt"]]), "value": each["value"]} for each in content.get("derivatives", ())]
+        records += [{"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in content.get("derivatives", ())]
         return self.beside(records)
 
     def lines(self) -> list[Record]:
@@ -176,9 +176,9 @@ def evaluate(
         if order > 1 and evaluation.variables and not no_grad:
             from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 
-            found = partial_derivatives(evaluation, order)
-            result.hessian = hessian(evaluation, found)
-            result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
+            partials = partial_derivatives(evaluation, order)
+            result.hessian = hessian(evaluation, partials)
+            result.derivatives = {index: value for index, value in partials.items() if len(index) > 1}
             if hooks:
                 from autodiff_cli.evaluation.descriptions import note
 
@@ -336,8 +336,8 @@ def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any
     for name, value in named:
         if not np.all(np.isfinite(value)):
             bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-            origin = next((one for one in notes if one["kind"] in ("domain", "nonfinite") and one["span"]), None)
-            origin = origin or next((one for one in notes if one["kind"] == "nonfinite"), None)
+            origin = next((note for note in notes if note["kind"] in ("domain", "nonfinite") and note["span"]), None)
+            origin = origin or next((note for note in notes if note["kind"] == "nonfinite"), None)
             span = origin["span"] if origin else None
             raise NotFiniteError(
                 f"{name} is {bad}" + (f"; {origin['message']}" if origin else ""),

@@ -36,7 +36,7 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array
     return partials(evaluation.output, evaluation.variables, order, evaluation.gradient)
 
 
-def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, dict[str, Array]]:
+def hessian(evaluation: Evaluation, partials: Mapping[Index, Array]) -> dict[str, dict[str, Array]]:
     """Return the second derivatives with respect to every ordered pair of variables.
 
     User-written derivatives need not be derivatives of a common function, so their Hessian may be asymmetric and is computed in
@@ -44,7 +44,7 @@ def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, d
 
     Args:
         evaluation: the evaluation.
-        found: the partial derivatives of order 2, with each mixed derivative once.
+        partials: the partial derivatives of order 2, with each mixed derivative once.
     """
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
         from autodiff_cli.autograd.jacobians import jacobian_of
@@ -54,4 +54,4 @@ def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, d
         rows = [jacobian_of(block, inputs) for block in first if block is not None]
         names = evaluation.wrt
         return {a: {b: x._data for b, x in zip(names, row, strict=True)} for a, row in zip(names, rows, strict=True)}
-    return {a: {b: symmetric(found, a, b, evaluation.variables) for b in evaluation.wrt} for a in evaluation.wrt}
+    return {a: {b: symmetric(partials, a, b, evaluation.variables) for b in evaluation.wrt} for a in evaluation.wrt}

@@ -37,21 +37,21 @@ class Product(DerivativeResult):
         command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
         value: the output of the expression.
         shapes: the shape of each variable.
-        found: the blocks by variable; for ``hessian``, by pair of variables; for ``jvp``, a single array.
+        derivatives: the blocks by variable; for ``hessian``, by pair of variables; for ``jvp``, a single array.
     """
 
     kinds = ("hessian",)
     tables = "autodiff_cli.report.result_tables:product_tables"
 
-    def __init__(self, command: str, evaluation: Evaluation, found: Any) -> None:
+    def __init__(self, command: str, evaluation: Evaluation, derivatives: Any) -> None:
         self.command = command
         self.expression = evaluation.expression
         self.dtype = evaluation.dtype
         self.value = evaluation.output._data
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
-        self.found = found
+        self.derivatives = derivatives
         self.noted = LazyNotes(
-            evaluation, evaluation.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False
+            evaluation, evaluation.notes(), partial(_flat, command, derivatives), _ORDER.get(command, 1), shows_value=False
         )
 
     def content(self) -> Record:
@@ -59,20 +59,20 @@ class Product(DerivativeResult):
             "expression": self.expression,
             "dtype": self.dtype,
             "value": plain(self.value),
-            self.command: _plain(self.found),
+            self.command: _plain(self.derivatives),
         }
         return self.completed(content)
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return every block with its name."""
-        return _flat(self.command, self.found)
+        return _flat(self.command, self.derivatives)
 
     def bare(self) -> list[Any]:
         """Return the numbers of a Jacobian row by row, with one row for each output element, and other results block by block."""
         if self.command != "jacobian":
             return super().bare()
         rows = np.size(self.value)
-        blocks = [np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.found.items()]
+        blocks = [np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.derivatives.items()]
         return [np.hstack(blocks)]
 
 
@@ -82,17 +82,17 @@ def _verify(evaluation: Evaluation, result: Product, digits: int | None) -> None
 
     with verifying(evaluation, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
         verified.value(result.value)
-        for a, row in result.found.items():
+        for a, row in result.derivatives.items():
             for b, value in row.items():
                 verified.derivative(("hessian", a, b), (a, b), value)
     result.verified = verified
 
 
-def _flat(command: str, found: Any) -> list[tuple[str, Any]]:
-    if not isinstance(found, dict):
-        return [(command, found)]
+def _flat(command: str, derivatives: Any) -> list[tuple[str, Any]]:
+    if not isinstance(derivatives, dict):
+        return [(command, derivatives)]
     flat = []
-    for name, value in found.items():
+    for name, value in derivatives.items():
         if isinstance(value, dict):
             flat += [(f"d_{name}_{other}", block) for other, block in value.items()]
         else:
@@ -100,8 +100,8 @@ def _flat(command: str, found: Any) -> list[tuple[str, Any]]:
     return flat
 
 
-def _plain(found: Any) -> Any:
-    return {name: _plain(value) for name, value in found.items()} if isinstance(found, dict) else plain(found)
+def _plain(derivatives: Any) -> Any:
+    return {name: _plain(value) for name, value in derivatives.items()} if isinstance(derivatives, dict) else plain(derivatives)
 
 
 @checks(**at_a_point("autograd.functional.jacobian"))
@@ -281,10 +281,10 @@ def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) 
         if name not in evaluation.variables:
             message = f"{setting('vector')}: '{name}' is not a variable of the expression"
             raise UnknownName(message, hint=variable_hint(name, evaluation.variables))
-    given = variables(dict(vector), np.dtype(evaluation.dtype), ())
+    tensors = variables(dict(vector), np.dtype(evaluation.dtype), ())
     direction = []
     for name, leaf in evaluation.variables.items():
-        part = given[name] if name in given else leaf.detach() * 0
+        part = tensors[name] if name in tensors else leaf.detach() * 0
         if part.shape != leaf.shape:
             raise ShapeError(
                 f"{setting('vector')} {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",

@@ -149,11 +149,11 @@ def gradcheck(
             if entry["verdict"] in FAILED and report.failure is None:
                 report.failure, report.hint = _failure(entry, evaluation)
         report.checks += entries
-        if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
+        if report.undecided is not None and not any(record["kind"] == "undecided" for record in report.notes):
             report.notes.append(note("undecided", report.doubt))
         if len(report.notes) < 10:
-            known = {each["message"] for each in report.notes}
-            report.notes += [each for each in _notes(evaluation, entries, order) if each["message"] not in known]
+            known = {record["message"] for record in report.notes}
+            report.notes += [record for record in _notes(evaluation, entries, order) if record["message"] not in known]
     return report
 
 
@@ -256,7 +256,7 @@ class _Check:
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
         """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
-        failed = any(one.verdict == "fail" for row in verdicts for one in row)
+        failed = any(verdict.verdict == "fail" for row in verdicts for verdict in row)
         if not (failed and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts
         spread = np.zeros(analytic.shape)
@@ -265,7 +265,7 @@ class _Check:
                 output = gradient_of(output, variables[names[0]], self.evaluation.gradient, record=True)
             spread = np.fmax(spread, abs(analytic_jacobian(output, variables[names[-1]]) - analytic))
         return [
-            [rounded(one, float(far)) for one, far in zip(row, away, strict=True)]
+            [rounded(verdict, float(far)) for verdict, far in zip(row, away, strict=True)]
             for row, away in zip(verdicts, spread, strict=True)
         ]
 
@@ -291,19 +291,19 @@ class _Check:
         }
 
 
-def _verdict(one: Verdict) -> Entry:
-    said = {"error": one.error, "tolerance": one.tolerance, "verdict": one.verdict}
-    return {**said, "reason": one.reason} if one.reason else said
+def _verdict(verdict: Verdict) -> Entry:
+    said = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
+    return {**said, "reason": verdict.reason} if verdict.reason else said
 
 
 def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:
-    numeric = np.array([[one.numeric for one in row] for row in verdicts]).reshape(analytic.shape)
+    numeric = np.array([[verdict.numeric for verdict in row] for row in verdicts]).reshape(analytic.shape)
     return {
         "wrt": wrt,
         "order": order,
         "analytic": plain(analytic.T.reshape(shape)[()]),
         "numeric": plain(numeric.T.reshape(shape)[()]),
-        **_verdict(worst([one for row in verdicts for one in row])),
+        **_verdict(worst([verdict for row in verdicts for verdict in row])),
     }
 
 

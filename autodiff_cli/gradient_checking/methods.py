@@ -119,8 +119,8 @@ class Extrapolated:
         self._constants: dict[Any, Any] = {}
         self._output()  # stores the constants at the point
         self._kinks: set[str] = set()
-        results = [np.abs(raw(one)) for step in evaluation.trace if not pointwise(step) for one in step.results]
-        self._largest = max((float(np.max(one)) for one in results if np.size(one) and np.isfinite(one).all()), default=0.0)
+        results = [np.abs(raw(array)) for step in evaluation.trace if not pointwise(step) for array in step.results]
+        self._largest = max((float(np.max(array)) for array in results if np.size(array) and np.isfinite(array).all()), default=0.0)
 
     def _output(self) -> Tensor:
         with enable_grad():
@@ -128,7 +128,7 @@ class Extrapolated:
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         verdicts = self._judged(self._evaluation.variables[name], analytic, self._output)
-        if any(one.verdict == "kink" for row in verdicts for one in row):
+        if any(verdict.verdict == "kink" for row in verdicts for verdict in row):
             self._kinks.add(name)
         return verdicts
 
@@ -137,7 +137,7 @@ class Extrapolated:
         verdicts = self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
         # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
         if self._kinks & {a, b}:
-            return [[one if one.verdict == "pass" else one._replace(verdict="kink", reason="") for one in row] for row in verdicts]
+            return [[v if v.verdict == "pass" else v._replace(verdict="kink", reason="") for v in row] for row in verdicts]
         return verdicts
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
@@ -146,11 +146,11 @@ class Extrapolated:
         _require_shape(name, np.shape(value), leaf)
         claimed = np.broadcast_to(value, leaf.shape)
         verdicts = []
-        for one, other in zip(np.ravel(claimed), np.ravel(exact), strict=True):
-            same = one == other or (np.isnan(one) and np.isnan(other))
-            error = 0.0 if same else float(abs(one - other))
-            tolerance = 1e-12 * abs(float(other)) if np.isfinite(other) else 0.0
-            verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(other), error, tolerance))
+        for claim, derivative in zip(np.ravel(claimed), np.ravel(exact), strict=True):
+            same = claim == derivative or (np.isnan(claim) and np.isnan(derivative))
+            error = 0.0 if same else float(abs(claim - derivative))
+            tolerance = 1e-12 * abs(float(derivative)) if np.isfinite(derivative) else 0.0
+            verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(derivative), error, tolerance))
         return claimed[()], verdicts
 
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:

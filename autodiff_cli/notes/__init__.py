@@ -50,10 +50,10 @@ def notes_on(
         highest = order if numbers and evaluation.variables else 0
         lost = [] if is_accurate(evaluation, highest, shows_value) else _lost(evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
-        ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
+        ended = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
         bent = _tried(lambda: _bent(evaluation, order)) if numbers and not ended else []
-        shown = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
-        infinite = _nonfinite(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in shown) else []
+        displayed = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
+        infinite = _nonfinite(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in displayed) else []
     return [*bent, *infinite, *lost]
 
 
@@ -93,19 +93,19 @@ def _tried(part: Callable[[], list[Note]]) -> list[Note]:
 
 def _limited(notes: list[Note]) -> list[Note]:
     """Return the first notes of each kind, at most one for each place, and a note with the number of omitted notes."""
-    kept: list[Note] = []
+    result: list[Note] = []
     more: dict[str, int] = {}
     places: dict[str, set[tuple[int, ...] | None]] = {}
-    for one in notes:
-        known = places.setdefault(one["kind"], set())
-        place = None if one["span"] is None else (*one["span"], one.get("order"))
+    for remark in notes:
+        known = places.setdefault(remark["kind"], set())
+        place = None if remark["span"] is None else (*remark["span"], remark.get("order"))
         if place in known or len(known) >= MOST_OF_A_KIND:  # a function that is called several times may repeat its notes
-            more[one["kind"]] = more.get(one["kind"], 0) + 1
+            more[remark["kind"]] = more.get(remark["kind"], 0) + 1
         else:
             known.add(place)
-            kept.append(one)
+            result.append(remark)
     if not more:
-        return kept
+        return result
     from autodiff_cli.evaluation.descriptions import note
 
-    return kept + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]
+    return result + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]

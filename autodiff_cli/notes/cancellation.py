@@ -167,16 +167,16 @@ class _Errors:
         before = max((float(np.max(_some_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
             return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
-        kept = before if before < math.inf else 0.0
+        relative = before if before < math.inf else 0.0
         result = raw(step.result)
-        return (kept + 0.5) * np.abs(np.asarray(result if places is None else result[places], np.float64)), before
+        return (relative + 0.5) * np.abs(np.asarray(result if places is None else result[places], np.float64)), before
 
     def _sum(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
         x = next(iter(flat(step)))
         values, count = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
-        some, given = _some(values, values), self.error(x)
-        before = float(np.max(_relative(_some(given, values), some), initial=0.0))
-        size = float(np.max(given, initial=0.0)) + 0.5 * float(np.mean(np.abs(some))) if values.size else 0.0
+        some, errors = _some(values, values), self.error(x)
+        before = float(np.max(_relative(_some(errors, values), some), initial=0.0))
+        size = float(np.max(errors, initial=0.0)) + 0.5 * float(np.mean(np.abs(some))) if values.size else 0.0
         return np.float64(size * (1 if mean else values.size / count)), before
 
 

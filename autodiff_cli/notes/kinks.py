@@ -49,8 +49,8 @@ class _Felt(NamedTuple):
 def kinks(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
     """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
-    for found in _felt(evaluation, met, order):
-        felt.setdefault(found.line.name, found)
+    for effect in _felt(evaluation, met, order):
+        felt.setdefault(effect.line.name, effect)
     return _worded(evaluation, met, felt)
 
 
@@ -94,10 +94,10 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
     """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
     from autodiff_cli.notes.one_sided_limits import Line
 
-    wanted = set().union(*(switch.variables for switch in switches))
+    names = set().union(*(switch.variables for switch in switches))
     along: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
-        if name in wanted:
+        if name in names:
             if leaf.numel() <= MOST_LINES:
                 elements = list(np.ndindex(leaf.shape))
             else:
@@ -124,8 +124,8 @@ def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Fel
             groups.setdefault(key, []).append(switch)
     notes = []
     for names, group in groups.items():
-        kept = _with_gradient(evaluation, group) if len(group) > 1 else group
-        notes.append(_note(evaluation, kept, [felt[name] for name in names]))
+        members = _with_gradient(evaluation, group) if len(group) > 1 else group
+        notes.append(_note(evaluation, members, [felt[name] for name in names]))
     return notes
 
 
@@ -134,36 +134,36 @@ def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     from autodiff_cli.notes.step_gradients import step_gradients
 
     trace, gradients = step_gradients(evaluation)
-    kept = []
+    result = []
     for switch in group:
         gradient = gradients.get(id(trace[switch.number].result))
         if gradient is not None:
             felt = gradient != 0
             if np.any(switch.mask & (felt if felt.shape == switch.mask.shape else bool(np.any(felt)))):
-                kept.append(switch)
-    return kept or group
+                result.append(switch)
+    return result or group
 
 
 def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Note:
     switch = group[0]
     op = switch.step.op
     assert op is not None
-    places = list(dict.fromkeys(_place(evaluation, each) for each in group))
+    places = list(dict.fromkeys(_place(evaluation, member) for member in group))
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
-    lowest = min([change.order for one in felt for change in one.changes], default=1)
+    lowest = min([change.order for effect in felt for change in effect.changes], default=1)
     source = _source(op.convention) if lowest == 1 else ""
-    several = len(evaluation.variables) > 1 or any(one.line.element for one in felt)
+    several = len(evaluation.variables) > 1 or any(effect.line.element for effect in felt)
     parts: list[str] = []
     one_sided = False
-    for line, found, jump in felt:
-        first = next((change for change in found if change.order == lowest), None)
+    for line, changes, jump in felt:
+        first = next((change for change in changes if change.order == lowest), None)
         if first is None and jump is None:
             continue
         by = f" with respect to {_variable(evaluation, line, first)}" if several else ""
         used = first.used if first is not None else float(line.look(0.0, 1)[1][0])
         one_sided = one_sided or (first is not None and first.one_sided)
-        shown = number_text(used)
-        begin = f"{by.strip()} it is {shown}" if parts else f"the {ordinal(lowest)} used{by} is {shown}{source}"
+        number = number_text(used)
+        begin = f"{by.strip()} it is {number}" if parts else f"the {ordinal(lowest)} used{by} is {number}{source}"
         jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
         said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
         parts.append(f"{begin}{', ' if len(felt) > 1 else '; '}{said}")
@@ -180,11 +180,11 @@ def _place(evaluation: Evaluation, switch: Switch) -> str:
         shapes = [value.shape for value in flat(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
     texts = arguments_at(step, first_place(mask), mask.shape, one_by_one, evaluation.expression, human=True)
-    shown = [text for text in texts.values() if text]
-    if not shown:
-        given = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
-        shown = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in given if not leaf.shape]
-    at = f" at {', '.join(shown)}" if shown else ""
+    phrases = [text for text in texts.values() if text]
+    if not phrases:
+        leaves = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
+        phrases = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in leaves if not leaf.shape]
+    at = f" at {', '.join(phrases)}" if phrases else ""
     return f"{call_text(step, evaluation.expression)}{at}{among(mask)}"
 
 

@@ -45,18 +45,18 @@ class _Wrong(NamedTuple):
     Attributes:
         order: the order of the derivative, 0 for the value.
         name: the name of the number in messages.
-        given, true: the computed number and the exact number.
+        value, true: the computed number and the exact number.
         relative: the relative error.
     """
 
     order: int
     name: str
-    given: float
+    value: float
     true: float
     relative: float
 
     def __str__(self) -> str:
-        return f"{self.name} is {number_text(self.given)} and should be {number_text(self.true)}"
+        return f"{self.name} is {number_text(self.value)} and should be {number_text(self.true)}"
 
 
 def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
@@ -68,7 +68,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     if value_lost and shows_value:
         wrong = exact.value()
         if wrong is None or wrong:
-            notes += [_of_step(evaluation, one) for one in steps]
+            notes += [_of_step(evaluation, loss) for loss in steps]
     by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
     if not numbers or by_hand or not evaluation.variables or not rounding_trials.fits(evaluation, exact.order):
         return notes
@@ -131,46 +131,46 @@ class _Exact:
         """Return the inaccurate elements of the value, or ``None`` if the exact value cannot be computed."""
         return self._in_time(self._value)
 
-    def derivatives(self, found: Found, keys: Sequence[Key]) -> list[_Wrong] | None:
+    def derivatives(self, values: Found, keys: Sequence[Key]) -> list[_Wrong] | None:
         """Return the inaccurate derivatives among ``keys``, or ``None`` if the exact derivatives cannot be computed."""
-        return self._in_time(lambda reference: self._derivatives(reference, found, keys))
+        return self._in_time(lambda reference: self._derivatives(reference, values, keys))
 
     def _value(self, reference: Reference) -> list[_Wrong]:
         pairs = zip(np.ravel(self._evaluation.output._data), reference.differences.values(), strict=True)
-        compared = [self._compared(0, "the value", float(given), exact) for given, exact in pairs]
-        return [one for one in compared if one is not None]
+        compared = [self._compared(0, "the value", float(value), exact) for value, exact in pairs]
+        return [difference for difference in compared if difference is not None]
 
-    def _derivatives(self, reference: Reference, found: Found, keys: Sequence[Key]) -> list[_Wrong]:
+    def _derivatives(self, reference: Reference, values: Found, keys: Sequence[Key]) -> list[_Wrong]:
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
         wrong = []
         for place, names in keys:
             j = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
-            elements = [[element_name(name, each) for each in np.ndindex(evaluation.variables[name].shape)] for name in names]
-            numbers = np.ravel(found[place, names]).tolist()
-            for given, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
+            elements = [[element_name(name, element) for element in np.ndindex(evaluation.variables[name].shape)] for name in names]
+            numbers = np.ravel(values[place, names]).tolist()
+            for number, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
                 slope = reference.differences.slopes(index)[j]
-                if slope.kind != "smooth" or (not slope.value and math.isfinite(given)):
+                if slope.kind != "smooth" or (not slope.value and math.isfinite(number)):
                     continue
-                one = self._compared(len(names), _derivative(len(names), labels), given, slope.value)
-                if one is not None:
-                    wrong.append(one)
+                difference = self._compared(len(names), _derivative(len(names), labels), number, slope.value)
+                if difference is not None:
+                    wrong.append(difference)
         return wrong
 
-    def _compared(self, order: int, name: str, given: float, exact: Real) -> _Wrong | None:
-        if abs(exact) < self._least and abs(given) < self._least:
+    def _compared(self, order: int, name: str, value: float, exact: Real) -> _Wrong | None:
+        if abs(exact) < self._least and abs(value) < self._least:
             return None
         true = float(self._dtype.type(float(exact)))
-        if math.isnan(true) or given == true:
+        if math.isnan(true) or value == true:
             return None
-        if not math.isfinite(given) or math.isinf(true):
-            return _Wrong(order, name, given, true, math.inf)
+        if not math.isfinite(value) or math.isinf(true):
+            return _Wrong(order, name, value, true, math.inf)
         if true == 0:
             return None
-        relative = float(abs(given - exact) / abs(exact))
+        relative = float(abs(value - exact) / abs(exact))
         # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
-        return _Wrong(order, name, given, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
+        return _Wrong(order, name, value, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
 
 
 # Messages
@@ -184,18 +184,18 @@ def _total(evaluation: Evaluation) -> int:
     return total_digits(float(np.finfo(evaluation.dtype).eps))
 
 
-def _of_step(evaluation: Evaluation, one: Lost) -> Note:
+def _of_step(evaluation: Evaluation, loss: Lost) -> Note:
     from autodiff_cli.notes.step_descriptions import described
 
-    said = described(evaluation, one.step, one.mask, pointwise(one.step), one.place, one.sampled)
-    message = f"{said.text} loses about {one.digits} of {_total(evaluation)} digits{said.rest}{_kept(evaluation, one)}"
-    return note("cancellation", message, one.step.tree.span, order=0)
+    said = described(evaluation, loss.step, loss.mask, pointwise(loss.step), loss.place, loss.sampled)
+    message = f"{said.text} loses about {loss.digits} of {_total(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
+    return note("cancellation", message, loss.step.tree.span, order=0)
 
 
-def _kept(evaluation: Evaluation, one: Lost) -> str:
+def _remedy(evaluation: Evaluation, loss: Lost) -> str:
     from autodiff_cli.notes.rewrites import way_out
 
-    out = way_out(one.step.tree, evaluation.evaluator.tree)
+    out = way_out(loss.step.tree, evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
 
@@ -213,8 +213,8 @@ def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence
         mine = [wrong for wrong in wrongs if wrong.order == order]
         worst = max(mine, key=lambda wrong: wrong.relative)
         worst = worst._replace(name=f"{worst.name}, and {len(mine) - 1} more," if len(mine) > 1 else worst.name)
-        if far and (worst.given == 0 or not math.isfinite(worst.given)):
-            kind = "underflow" if worst.given == 0 else "overflow"
+        if far and (worst.value == 0 or not math.isfinite(worst.value)):
+            kind = "underflow" if worst.value == 0 else "overflow"
             span = evaluation.evaluator.tree.children[-1].span
             notes.append(note(kind, f"{worst}: numbers {kind} in the backward pass", span, order=order))
         else:
@@ -235,7 +235,7 @@ def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: i
     if not steps:
         return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
     span = steps[0].step.tree.span
-    message = f"{message} in {shortened(evaluation.expression, span)}{_kept(evaluation, steps[0])}"
+    message = f"{message} in {shortened(evaluation.expression, span)}{_remedy(evaluation, steps[0])}"
     return note("cancellation", message, span, order=order)
 
 

@@ -32,9 +32,9 @@ def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLik
     name, value = bad[0]
     final = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
     for level in range(1, order + 1):
-        found = _first(evaluation, level)
-        if found is not None:
-            step, kind, text = found
+        origin = _first(evaluation, level)
+        if origin is not None:
+            step, kind, text = origin
             result = "" if kind == str(final) else f", which makes {name} {final}"
             among = ordinal(level).replace("derivative", "derivatives")
             return [note("nonfinite", f"the first {kind} among the {among}: {text}{result}", step.tree.span, order=level)]
@@ -62,9 +62,9 @@ def _first(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] 
 
 def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tuple[int | str, Array]]:
     """Return the derivatives of one operation with respect to its arguments, multiplied by a cotangent."""
-    given = {key: _detached(value) for key, value in step.slots}
-    leaves = {key: given[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
-    output = step.again(given)
+    arguments = {key: _detached(value) for key, value in step.slots}
+    leaves = {key: arguments[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
+    output = step.again(arguments)
     if not leaves or type(output) is not Tensor or not output.requires_grad:
         return []
     inputs = list(leaves.values())

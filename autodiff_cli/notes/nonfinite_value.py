@@ -86,18 +86,18 @@ class _Search:
         self.leaves = evaluation.leaves
         self.trace = evaluation.trace
         output = evaluation.output
-        self.wanted: dict[int, Mask] = {id(output): _bad(output._data)}
+        self.masks: dict[int, Mask] = {id(output): _bad(output._data)}
         self.plain: list[float] = []
-        self.made: dict[int, int] = {}
+        self.places: dict[int, int] = {}
         for i, step in enumerate(self.trace):
             for result in step.results:
-                self.made.setdefault(id(result), i)
-        if id(output) not in self.made and output.shape == ():
+                self.places.setdefault(id(result), i)
+        if id(output) not in self.places and output.shape == ():
             self.plain.append(float(output._data))  # the result of the program was a Python number
 
     def origins(self) -> list[_Origin]:
         """Return the origins of the non-finite values in the order of evaluation."""
-        found = []
+        origins = []
         for i in range(len(self.trace) - 1, -1, -1):
             step = self.trace[i]
             for result in step.results:
@@ -109,24 +109,24 @@ class _Search:
                     continue
                 earlier = self._earlier(step)
                 if earlier is None:
-                    found.append(_Origin(step, new, np.asarray(raw(result))))
+                    origins.append(_Origin(step, new, np.asarray(raw(result))))
                 else:
                     self._want(earlier, _bad(earlier._data))
-        given = []
+        leaves = []
         for name, leaf in self.leaves.items():
-            mask = self.wanted.get(id(leaf))
+            mask = self.masks.get(id(leaf))
             if mask is not None and np.any(mask & _bad(leaf._data)):
-                given.append(_Origin(None, mask, np.asarray(leaf._data), name))
-        return [*given, *reversed(found)]
+                leaves.append(_Origin(None, mask, np.asarray(leaf._data), name))
+        return [*leaves, *reversed(origins)]
 
     def _wanted(self, i: int, result: object) -> Mask | None:
         if type(result) is Tensor:
-            return self.wanted.get(id(result)) if self.made[id(result)] == i else None
+            return self.masks.get(id(result)) if self.places[id(result)] == i else None
         same = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
         return np.ones((), bool) if same else None
 
     def _want(self, tensor: Tensor, mask: Mask) -> None:
-        self.wanted[id(tensor)] = self.wanted.get(id(tensor), False) | mask
+        self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
     def _earlier(self, step: Step) -> Tensor | None:
         """Return an earlier non-finite result from which a finite argument of the step was computed; 1/inf, for example, is 0."""
@@ -139,9 +139,9 @@ class _Search:
             value = waiting.pop()
             if not is_finite(value._data):
                 return value
-            before = self.trace[self.made[id(value)]] if id(value) in self.made else None
+            before = self.trace[self.places[id(value)]] if id(value) in self.places else None
             if before is not None and before.op is not None and before.op.name not in _CHOOSING:
-                waiting += [given for given in flat(before) if type(given) is Tensor]
+                waiting += [argument for argument in flat(before) if type(argument) is Tensor]
         return None
 
     def _handed_down(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
@@ -225,8 +225,8 @@ def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place:
                 return value
             return np.nextafter(np.broadcast_to(value, shape)[place] * 1.0, direction)
 
-        given = [beside(value) for value in numbers[0]], {name: beside(value) for name, value in numbers[1].items()}
-        if not np.all(op.mask(op.inside, *given)):
+        neighbours = [beside(value) for value in numbers[0]], {name: beside(value) for name, value in numbers[1].items()}
+        if not np.all(op.mask(op.inside, *neighbours)):
             return False
     return True
 

@@ -39,16 +39,16 @@ def ends(trace: Trace) -> Iterator[End]:
             large, small = np.isinf(numbers), np.abs(numbers) < tiny
         if not (np.any(large) or np.any(small)):
             continue
-        given = [raw(value) for value in flat(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))]
-        if not all(np.all(np.isfinite(value)) for value in given):
+        arguments = [raw(value) for value in flat(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))]
+        if not all(np.all(np.isfinite(value)) for value in arguments):
             continue
         if np.any(large):
             # The logarithm of 0 and a division by 0 are infinite without overflow.
-            at_pole = any(np.any(np.equal(value, 0)) for value in given[-2:])
+            at_pole = any(np.any(np.equal(value, 0)) for value in arguments[-2:])
             if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
                 yield End(step, "overflow", _shaped(step, large))
                 continue
-        if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
+        if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in arguments):
             yield End(step, "underflow", _shaped(step, small))
 
 

@@ -103,31 +103,31 @@ def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None
     return None
 
 
-def _matches(pattern: Syntax, tree: Syntax, found: dict[str, Syntax]) -> bool:
+def _matches(pattern: Syntax, tree: Syntax, bindings: dict[str, Syntax]) -> bool:
     pairs = [(pattern, tree)]
     while pairs:
-        wanted, given = pairs.pop()
-        if wanted.kind == "name":
-            name = wanted.children[0].text
-            if name in ("x", "y") and given.kind != "name":
+        expected, actual = pairs.pop()
+        if expected.kind == "name":
+            name = expected.children[0].text
+            if name in ("x", "y") and actual.kind != "name":
                 return False
-            if unparse(found.setdefault(name, given)) != unparse(given):
+            if unparse(bindings.setdefault(name, actual)) != unparse(actual):
                 return False
-        elif wanted.kind == "number":
-            if given.kind != "number" or float(given.children[0].text.replace("_", "")) != float(wanted.children[0].text):
+        elif expected.kind == "number":
+            if actual.kind != "number" or float(actual.children[0].text.replace("_", "")) != float(expected.children[0].text):
                 return False
-        elif wanted.kind != given.kind or len(wanted.children) != len(given.children):
+        elif expected.kind != actual.kind or len(expected.children) != len(actual.children):
             return False
-        elif not wanted.children:
-            if wanted.text != given.text and FUNCTIONS.get(wanted.text) is not FUNCTIONS.get(given.text, wanted):
+        elif not expected.children:
+            if expected.text != actual.text and FUNCTIONS.get(expected.text) is not FUNCTIONS.get(actual.text, expected):
                 return False
         else:
-            pairs.extend(zip(wanted.children, given.children, strict=True))
+            pairs.extend(zip(expected.children, actual.children, strict=True))
     return True
 
 
-def _filled(tree: Syntax, found: dict[str, Syntax]) -> Syntax:
+def _filled(tree: Syntax, bindings: dict[str, Syntax]) -> Syntax:
     """Substitute trees for the names of a pattern; recursion is safe, as patterns are small."""
-    if tree.kind == "name" and tree.children[0].text in found:
-        return found[tree.children[0].text]
-    return Syntax(tree.kind, [_filled(child, found) for child in tree.children], tree.text, tree.span)
+    if tree.kind == "name" and tree.children[0].text in bindings:
+        return bindings[tree.children[0].text]
+    return Syntax(tree.kind, [_filled(child, bindings) for child in tree.children], tree.text, tree.span)

@@ -111,7 +111,7 @@ def _rules(primitive: Primitive) -> list[_Rule]:
     for name, vjp in primitive.vjps.items():
         if vjp is not None:
             needed = argument_names(vjp)[1:]
-            picks = [_OUT if each == "out" else _SHAPE if each.endswith("_shape") else names.index(each) for each in needed]
+            picks = [_OUT if key == "out" else _SHAPE if key.endswith("_shape") else names.index(key) for key in needed]
             rules.append(_Rule(names.index(name), vjp, tuple(picks)))
     return rules
 
@@ -149,7 +149,7 @@ class Tape:
 
     def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
         """Return the result of a primitive; see ``Bounded.applied``."""
-        values = [[_value(each) for each in args[0]], *args[1:]] if primitive.of_sequence else [_value(each) for each in args]
+        values = [[_value(value) for value in args[0]], *args[1:]] if primitive.of_sequence else [_value(value) for value in args]
         data = primitive.forward(*values)
         if data.size > MOST_ELEMENTS:
             raise UnknownBound
@@ -196,7 +196,7 @@ class Tape:
             return total
         if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
             if primitive.of_sequence:
-                return primitive.forward([_error(each) for each in args[0]], *values[1:])
+                return primitive.forward([_error(item) for item in args[0]], *values[1:])
             return primitive.forward(_error(args[0]), *values[1:])
         if primitive.name in ("dot", "mv", "mm", "bmm"):
             a, b = args
@@ -223,8 +223,8 @@ class Tape:
             if primitive.of_sequence:
                 (vjp,) = primitive.vjps.values()
                 assert vjp is not None
-                shapes = tuple(_shape(each) for each in value.args[0])
-                parts = [(each, vjp(cotangent, i, shapes, *value.args[1:])) for i, each in enumerate(value.args[0])]
+                shapes = tuple(_shape(item) for item in value.args[0])
+                parts = [(item, vjp(cotangent, i, shapes, *value.args[1:])) for i, item in enumerate(value.args[0])]
             else:
                 parts = [
                     (value.args[rule.position], rule.vjp(cotangent, *rule.values(value.args, value)))

@@ -51,8 +51,8 @@ class _RoundingEvaluator(Evaluator):
         self._seed = seed
         self._eps = float(np.finfo(evaluation.dtype).eps)
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        result = super().apply(op, given, named, node)
+    def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        result = super().apply(op, arguments, named, node)
         if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS or op.name in EXACT:
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
@@ -100,8 +100,8 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
     for place in _places(evaluation):
         number = output if place is None else output[place]
         if number._requires_grad:
-            each = partials(number, variables, order, evaluation.gradient)
-            result.update({(place, index): np.asarray(value) for index, value in each.items()})
+            slopes = partials(number, variables, order, evaluation.gradient)
+            result.update({(place, index): np.asarray(value) for index, value in slopes.items()})
     return result
 
 
@@ -119,24 +119,24 @@ def fits(evaluation: Evaluation, order: int) -> bool:
     return len(evaluation.trace) <= MOST_STEPS and count <= MOST_VARIABLES[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
-def uncertain(evaluation: Evaluation, order: int, found: Found, limit: float, moves: bool) -> list[Key]:
+def uncertain(evaluation: Evaluation, order: int, values: Found, limit: float, moves: bool) -> list[Key]:
     """Return the derivatives whose relative change under perturbed rounding errors exceeds a limit.
 
     Args:
         evaluation: the evaluation.
         order: the highest order of the derivatives.
-        found: the derivatives of the evaluation.
+        values: the derivatives of the evaluation.
         limit: the largest relative change of an accurate derivative.
         moves: whether to include trials with shifted variables, which reveal derivatives that do not vary linearly near the point.
     """
     trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
     around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []
     changed = []
-    for key, value in found.items():
+    for key, value in values.items():
         if not np.all(np.isfinite(value)):
             continue
-        changes = [np.abs(each.get(key, value) - value) for each in trials]
-        if moves and all(key in each for each in around):
+        changes = [np.abs(trial.get(key, value) - value) for trial in trials]
+        if moves and all(key in trial for trial in around):
             changes.append(np.abs(around[0][key] / 2 + around[1][key] / 2 - value))
         if any(np.any(change > limit * np.abs(value)) for change in changes):
             changed.append(key)

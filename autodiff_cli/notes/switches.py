@@ -43,7 +43,7 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
     """Return the steps that switch branches at the point, for derivatives up to the given order."""
     behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
     nothing: set[str] = set()
-    found = []
+    members = []
     for i, step in enumerate(evaluation.trace):
         variables = nothing
         for value in flat(step):
@@ -56,8 +56,8 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
         mask = switching_elements(step, order)
         if mask is not None and np.any(mask):
             shape = reach(step)
-            found.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
-    return found
+            members.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
+    return members
 
 
 def switching_elements(step: Step, order: int) -> Mask | bool | None:

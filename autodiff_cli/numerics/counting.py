@@ -25,7 +25,7 @@ def searched(sequence: Array, values: Array, right: bool) -> Any:
             f"{list(np.shape(values))}"
         )
     rows = zip(sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-    return np.stack([np.searchsorted(row, wanted, side) for row, wanted in rows]).reshape(values.shape)
+    return np.stack([np.searchsorted(row, targets, side) for row, targets in rows]).reshape(values.shape)
 
 
 def counts(x: Array, weights: Array | None, minlength: int) -> Any:

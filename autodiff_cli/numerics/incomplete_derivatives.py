@@ -160,8 +160,8 @@ def _log_of(y: Array, z: Array) -> Any:
 
 def beta_factor(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
     """Return y**p*z**q/(p*beta(p, q)) as a series in p and q."""
-    one = _one(p, i, j)
-    small, rest = one.times(q, 0, 1).over(p + q, 1, 1), one + one.times(p).over(p + q, 1, 1).scaled(-1.0)
+    unit = _one(p, i, j)
+    small, rest = unit.times(q, 0, 1).over(p + q, 1, 1), unit + unit.times(p).over(p + q, 1, 1).scaled(-1.0)
     share = Series.of(lambda k, m: np.where(q < p, small.coefficients[k, m], rest.coefficients[k, m]), i, j)  # q/(p + q)
     return _growth(p, q, y, z, _log_of(y, z), i, j) * share
 
@@ -179,13 +179,13 @@ def _beta_below(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Serie
 
 def _beta_at_end(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
     """Return the other integral for small z, from the power series in z in which q multiplies all terms that depend on p."""
-    one = _one(p, i, j)
-    term, total = one, one.scaled(0.0)
+    unit = _one(p, i, j)
+    term, total = unit, unit.scaled(0.0)
     for n in range(1, _TERMS_AT_END):
         term = term.times(n - p, -1).scaled(z / n)
         total = total + term.over(q + n, 0, 1)
-    share = one + one.times(q, 0, 1).over(p + q, 1, 1).scaled(-1.0)
-    return _growth(p, q, y, z, 0.0, i, j) * share * (one + total.times(q, 0, 1))
+    share = unit + unit.times(q, 0, 1).over(p + q, 1, 1).scaled(-1.0)
+    return _growth(p, q, y, z, 0.0, i, j) * share * (unit + total.times(q, 0, 1))
 
 
 def _beta_side(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Any:

@@ -83,7 +83,7 @@ Labels = tuple[int, ...]
 
 
 def einsum(x: Array, y: Array, of_x: Labels, of_y: Labels, of_out: Labels) -> Any:
-    lengths = {label: n for v, of in ((x, of_x), (y, of_y)) for label, n in zip(of, v.shape, strict=True) if n != 1}
+    lengths = {label: n for v, labels in ((x, of_x), (y, of_y)) for label, n in zip(labels, v.shape, strict=True) if n != 1}
     check_size(tuple(lengths.get(label, 1) for label in of_out))
     product: Any = np.einsum
     return product(x, of_x, y, of_y, of_out, optimize=True)[()]
@@ -91,8 +91,8 @@ def einsum(x: Array, y: Array, of_x: Labels, of_y: Labels, of_out: Labels) -> An
 
 def addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Any:
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
-        shown = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
-        raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shown})")
+        shapes = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
+        raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
     product = alpha * (mat1 @ mat2) if alpha != 1 else mat1 @ mat2
     total = product + (beta * x if beta != 1 else x)
     if total.shape != product.shape:

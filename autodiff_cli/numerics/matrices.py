@@ -90,9 +90,9 @@ def solve(a: Array, b: Array) -> Any:
     vector = is_vector(a.shape, b.shape)
     right = b[..., None] if vector else b
     if right.ndim < 2 or right.shape[-2] != a.shape[-1]:
-        shown = f"{right.shape[-2]}x{right.shape[-1]}" if right.ndim > 1 else "a number"
+        shape = f"{right.shape[-2]}x{right.shape[-1]}" if right.ndim > 1 else "a number"
         raise ShapeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({a.shape[-2]}x{a.shape[-1]} and {shown})"
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({a.shape[-2]}x{a.shape[-1]} and {shape})"
         )
     try:
         with np.errstate(all="ignore"):
@@ -218,15 +218,15 @@ def cofactors(x: Array) -> Any:
     return np.where(finite, sign[..., None, None] * ((u * products[..., None, :]) @ vh), x.dtype.type(np.nan))
 
 
-def nan_kept(x: Array, found: Array) -> Any:
+def nan_kept(x: Array, result: Array) -> Any:
     """Set the results of matrices that contain nan to nan.
 
     Elimination may stop at a zero pivot before it reaches the nan.
     """
     if not np.isnan(np.add.reduce(x, None)):  # one sum over all matrices is faster than a test of each
-        return found
-    lost = np.any(np.isnan(x), (-2, -1), keepdims=np.ndim(found) == x.ndim)
-    return np.where(lost, x.dtype.type(np.nan), found)[()]
+        return result
+    lost = np.any(np.isnan(x), (-2, -1), keepdims=np.ndim(result) == x.ndim)
+    return np.where(lost, x.dtype.type(np.nan), result)[()]
 
 
 def det(x: Array) -> Any:

@@ -18,8 +18,8 @@ def dimensions(dim: Dims, ndim: int) -> Shape:
     """Return the dimensions that ``dim`` specifies, which are all dimensions for ``None`` and for an empty list."""
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
-    given = dim if isinstance(dim, (list, tuple)) else (dim,)
-    chosen = tuple(dimension(d, ndim) for d in given)
+    dims = dim if isinstance(dim, (list, tuple)) else (dim,)
+    chosen = tuple(dimension(d, ndim) for d in dims)
     for d in chosen:
         if chosen.count(d) > 1:
             raise ShapeError(f"dim {d} appears multiple times in the list of dims")
@@ -90,8 +90,8 @@ def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
 
 def prod(x: Array, dim: int | None, keepdim: bool) -> Any:
     at: Any = None if dim is None else dimension(dim, x.ndim)
-    kept: Any = bool(keepdim)
-    return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=kept)[()]
+    keepdims: Any = bool(keepdim)
+    return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=keepdims)[()]
 
 
 def var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:

@@ -123,7 +123,7 @@ class Arithmetic:
         error = self._random.uniform(-1, 1)
         return UNIT * (error + (0.3 if error >= 0 else -0.3))
 
-    def of(self, value: Number | Real | float) -> Number:
+    def number(self, value: Number | Real | float) -> Number:
         """Convert a Python, NumPy or mpmath number without rounding."""
         if type(value) is Number:
             return value
@@ -131,7 +131,7 @@ class Arithmetic:
             return Number(self, value.exact.value)
         return Number(self, self.mp.mpf(value.item() if hasattr(value, "item") else value))
 
-    def made(self, value: Real) -> Number:
+    def result(self, value: Real) -> Number:
         """Return the result of an operation as a number, count the operation, and round the result if rounding is simulated."""
         self.operations += 1
         if self._random is not None and value and not self._reads:
@@ -155,7 +155,7 @@ class Arithmetic:
                 rounded = max(a[3], b[3]) > self._gap  # numbers with few bits are exact, and so is their difference
                 cancels = rounded and (not c[1] or a[2] + a[3] - c[2] - c[3] > self._gap)
                 self.short = absorbs or cancels
-        return self.made(total)
+        return self.result(total)
 
     def sub(self, x: Real, y: Real) -> Number:
         """Return x - y."""
@@ -163,37 +163,37 @@ class Arithmetic:
 
     def mul(self, x: Real, y: Real) -> Number:
         """Return x*y."""
-        return self.made(x * y)
+        return self.result(x * y)
 
     def div(self, x: Real, y: Real) -> Number:
         """Return x/y."""
         if y:
-            return self.made(x / y)
+            return self.result(x / y)
         if not x or self.mp.isnan(x):
-            return self.made(self.mp.nan)
-        return self.made(self.mp.inf if x > 0 else -self.mp.inf)
+            return self.result(self.mp.nan)
+        return self.result(self.mp.inf if x > 0 else -self.mp.inf)
 
     def power(self, x: Real, y: Real) -> Number:
         """Return x**y, or nan if it is not a real number."""
         mp = self.mp
         if not y or x == 1:
-            return self.made(mp.mpf(1))
+            return self.result(mp.mpf(1))
         if mp.isnan(x) or mp.isnan(y):
-            return self.made(mp.nan)
+            return self.result(mp.nan)
         whole = not mp.isinf(y) and mp.isint(y)
         odd = whole and y.man_exp[1] == 0  # an mpmath mantissa is odd; int(y) may exhaust the memory
         if not x or mp.isinf(x) or mp.isinf(y):
             if mp.isinf(y):
                 size = abs(x)
-                return self.made(mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (y > 0) else self.zero)
+                return self.result(mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (y > 0) else self.zero)
             large = (not x) == (y < 0)
-            return self.made((-mp.inf if odd and x < 0 else mp.inf) if large else self.zero)
+            return self.result((-mp.inf if odd and x < 0 else mp.inf) if large else self.zero)
         if x < 0 and not whole:
-            return self.made(mp.nan)
+            return self.result(mp.nan)
         if whole and abs(y) < 10000:
-            return self.made(x ** int(y))
+            return self.result(x ** int(y))
         size = self.exp(y * mp.log(abs(x)))
-        return self.made(-size if odd and x < 0 else size)
+        return self.result(-size if odd and x < 0 else size)
 
     def exp(self, x: Real) -> Real:
         """Return e**x."""
@@ -227,7 +227,7 @@ _Result = TypeVar("_Result")
 def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: bool = False) -> Callable[[Number, Any], _Result]:
     def operator(self: Number, other: Number | Real | float) -> Any:
         try:
-            y = other.value if type(other) is Number else self.math.of(other).value
+            y = other.value if type(other) is Number else self.math.number(other).value
         except (TypeError, ValueError):
             return NotImplemented
         return combine(self.math, y, self.value) if reflected else combine(self.math, self.value, y)
@@ -293,16 +293,16 @@ class Number:
     # For an object array, NumPy implements ``np.sqrt``, ``np.exp`` and similar functions by calling these methods.
 
     def sqrt(self) -> Number:
-        return self.math.made(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
+        return self.math.result(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
 
     def exp(self) -> Number:
-        return self.math.made(self.math.exp(self.value))
+        return self.math.result(self.math.exp(self.value))
 
     def log(self) -> Number:
-        return self.math.made(self.math.log(self.value))
+        return self.math.result(self.math.log(self.value))
 
     def log1p(self) -> Number:
-        return self.math.made(self.math.log1p(self.value))
+        return self.math.result(self.math.log1p(self.value))
 
     def conjugate(self) -> Number:
         return self

@@ -74,7 +74,7 @@ def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Any:
 
 def _exact(x: Cells, value: float) -> Number:
     """Return a number in the arithmetic of some cells."""
-    number: Number = x.flat[0].math.of(value)
+    number: Number = x.flat[0].math.number(value)
     return number
 
 
@@ -120,7 +120,7 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
 def _eliminate(rows: Cells, right: Cells) -> Number | int:
     """Return the determinant by Gaussian elimination; the right-hand sides become solutions unless it is 0."""
     n, sign = len(rows), 1
-    product: Number | int = rows.flat[0].math.of(1.0) if n else 1
+    product: Number | int = rows.flat[0].math.number(1.0) if n else 1
     for k in range(n):
         pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
         if rows[pivot, k] == 0:
@@ -151,7 +151,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
     vector = is_vector(x.shape, y.shape)
     right = y[..., None] if vector else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
-    matrices, solutions = (np.array(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (x, right))
+    matrices, solutions = (np.array(np.broadcast_to(operand, (*batch, *operand.shape[-2:]))) for operand in (x, right))
     for place in np.ndindex(batch):
         if _eliminate(matrices[place], solutions[place]) == 0:
             raise LinAlgError("the matrix is singular")

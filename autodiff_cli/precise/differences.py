@@ -122,7 +122,7 @@ class Differences:
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
             self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
-        return [_confirmed(one, other) for one, other in zip(slopes, self._second.slopes(index), strict=True)]
+        return [_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:
         """Return whether a derivative is undefined, or smooth, finite and more than rounding errors."""
@@ -143,8 +143,8 @@ class Differences:
         for seed in seeds:
             run = self._new_run(self._enough)
             run.seed, run.reads = seed, reads
-            for j, (one, other) in enumerate(zip(run.central(index), exact, strict=True)):
-                distance = abs(one - run.math.mp.mpf(other))
+            for j, (rough, other) in enumerate(zip(run.central(index), exact, strict=True)):
+                distance = abs(rough - run.math.mp.mpf(other))
                 most[j] = floats.inf if run.math.mp.isnan(distance) else max(most[j], float(distance))
         return most
 
@@ -297,25 +297,25 @@ def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient
     return slope("smooth", central.value)
 
 
-def _alike(one: tuple[Real, Real], other: tuple[Real, Real]) -> bool:
+def _alike(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
     """Return whether two pairs of one-sided limits agree to 1 %."""
-    return all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(one, other, strict=True))
+    return all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(first, second, strict=True))
 
 
-def _confirmed(one: Slope, other: Slope) -> Slope:
+def _confirmed(first: Slope, second: Slope) -> Slope:
     """Choose between two results, the second of which was computed with more digits."""
     # A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two sides,
     # is much smaller in the second result, it was a rounding error.
-    central = other.central * 0 if abs(other.central) <= other.noise else other.central
-    smooth = one._replace(kind="smooth", value=central, central=central, sides=(central, central))
-    if one.kind == other.kind == "jump":
-        return other
-    if one.kind == other.kind == "kink" and one.sides[0] < one.sides[1] and _alike(one.sides, other.sides):
-        return one  # the central quotient of abs(x*(x - 1)) tends to 0
-    if other.kind == "smooth" and not central:
+    central = second.central * 0 if abs(second.central) <= second.noise else second.central
+    smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
+    if first.kind == second.kind == "jump":
+        return second
+    if first.kind == second.kind == "kink" and first.sides[0] < first.sides[1] and _alike(first.sides, second.sides):
+        return first  # the central quotient of abs(x*(x - 1)) tends to 0
+    if second.kind == "smooth" and not central:
         return smooth
-    if other.kind != "undefined" and abs(one.central) > 0 and abs(central) < abs(one.central) * 1e-60:
+    if second.kind != "undefined" and abs(first.central) > 0 and abs(central) < abs(first.central) * 1e-60:
         return smooth
-    if one.kind == other.kind == "kink":
-        return one if _alike(one.sides, other.sides) else smooth._replace(value=(other.sides[0] + other.sides[1]) / 2)
-    return other
+    if first.kind == second.kind == "kink":
+        return first if _alike(first.sides, second.sides) else smooth._replace(value=(second.sides[0] + second.sides[1]) / 2)
+    return second

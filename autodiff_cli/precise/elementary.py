@@ -58,7 +58,7 @@ def _trunc(m: Arithmetic, x: Real) -> Real:
 
 def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: OfOne, remainder: bool) -> Real:
     """Return the rounded quotient of two numbers, or the remainder."""
-    divisor = m.of(y).value
+    divisor = m.number(y).value
     if not divisor or not m.finite(x) or m.mp.isnan(divisor):
         nan = m.mp.nan
         return nan if remainder or divisor else m.div(x, divisor).value
@@ -81,8 +81,8 @@ def _minimum(m: Arithmetic, x: Real, y: Real) -> Real:
 
 
 def _clamp(m: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
-    raised = x if low is None else _maximum(m, x, m.of(low).value)
-    return raised if high is None else _minimum(m, raised, m.of(high).value)
+    raised = x if low is None else _maximum(m, x, m.number(low).value)
+    return raised if high is None else _minimum(m, raised, m.number(high).value)
 
 
 def _logit(m: Arithmetic, x: Real, eps: float | None) -> Real:
@@ -101,10 +101,10 @@ def _sigmoid(m: Arithmetic, x: Real) -> Real:
 
 
 def _softplus(m: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
-    scaled = x * m.of(beta).value
+    scaled = x * m.number(beta).value
     if threshold is not None and scaled > threshold:
         return x
-    return ((scaled if scaled > 0 else m.zero) + m.log1p(m.exp(-abs(scaled)))) / m.of(beta).value
+    return ((scaled if scaled > 0 else m.zero) + m.log1p(m.exp(-abs(scaled)))) / m.number(beta).value
 
 
 def ndtr(m: Arithmetic, x: Real) -> Real:
@@ -138,8 +138,8 @@ ELEMENTARY: dict[str, Entry] = {
     "sub": lambda m, x, y: m.sub(x, y).value,
     "mul": lambda m, x, y: x * y,
     "div": lambda m, x, y: m.div(x, y).value,
-    "pow": lambda m, x, y: m.power(x, m.of(y).value).value,
-    "power of a number": lambda m, x, y: m.power(m.of(y).value, x).value,
+    "pow": lambda m, x, y: m.power(x, m.number(y).value).value,
+    "power of a number": lambda m, x, y: m.power(m.number(y).value, x).value,
     "exp": Arithmetic.exp,
     "expm1": _expm1,
     "log": Arithmetic.log,
@@ -178,7 +178,7 @@ ELEMENTARY: dict[str, Entry] = {
     "minimum": _minimum,
     "fmax": lambda m, x, y: y if m.mp.isnan(x) else x if m.mp.isnan(y) else max(x, y),
     "fmin": lambda m, x, y: y if m.mp.isnan(x) else x if m.mp.isnan(y) else min(x, y),
-    "copysign": lambda m, x, y: abs(x) if m.of(y).value >= 0 else -abs(x),
+    "copysign": lambda m, x, y: abs(x) if m.number(y).value >= 0 else -abs(x),
     "signbit": lambda m, x: x < 0,
     "clamp": _clamp,
     "logit": _logit,

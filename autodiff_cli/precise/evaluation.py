@@ -107,7 +107,7 @@ def precise(math: Arithmetic, values: object) -> Precise:
     result = Precise.__new__(Precise)
     result._data = np.empty(array.shape, object)
     for i, value in enumerate(array.flat):
-        result._data.flat[i] = math.of(value)
+        result._data.flat[i] = math.number(value)
     result._requires_grad = False
     result._edge = result._extra = None
     result.math = math
@@ -174,22 +174,22 @@ def _element_by_element(
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
         if function is None:
             raise NotPrecise(name)
-        given = [cell if isinstance(cell, (bool, np.bool_)) else math.of(cell).value for cell in row]
-        value = _computed(name, function, [math, *given, *statics], _OF_MPMATH)
+        operands = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in row]
+        value = _computed(name, function, [math, *operands, *statics], _OF_MPMATH)
         if isinstance(value, math.mp.mpc):
             value = math.mp.nan if value.imag else value.real
         if isinstance(value, (bool, np.bool_)):
             result.flat[i] = bool(value)
         else:
-            result.flat[i] = Number(math, math.mp.mpf(value)) if name in _UNROUNDED else math.made(value)
+            result.flat[i] = Number(math, math.mp.mpf(value)) if name in _UNROUNDED else math.result(value)
     return tensor(math, result)
 
 
 class _TensorLog(TensorLog):
     """A tensor log that converts literals into arbitrary-precision tensors."""
 
-    def __init__(self, source: str, math: Arithmetic, given: Iterable[Tensor], listing: bool) -> None:
-        super().__init__(source, np.dtype(np.float64), given, listing)
+    def __init__(self, source: str, math: Arithmetic, leaves: Iterable[Tensor], listing: bool) -> None:
+        super().__init__(source, np.dtype(np.float64), leaves, listing)
         self.math = math
 
     def as_tensor(self, value: Any, node: Syntax | None = None) -> Tensor:
@@ -264,18 +264,18 @@ class PreciseEvaluator(Evaluator):
         value = super().name(node)
         text = node.children[0].text
         if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
-            return Exact(self.math.made(self.math.mp.pi + 0 if text == "pi" else self.math.mp.e + 0))
+            return Exact(self.math.result(self.math.mp.pi + 0 if text == "pi" else self.math.mp.e + 0))
         if self.math.reading and isinstance(value, Precise):
             return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value
 
-    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        numbers = bool(op.tensors) and all(map(is_plain, given)) and all(map(is_plain, named.values())) and not op.variadic
-        if not numbers or all(isinstance(value, bool) for value in given):
-            return super().apply(op, given, named, node)
+    def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        numbers = bool(op.tensors) and all(map(is_plain, arguments)) and all(map(is_plain, named.values())) and not op.variadic
+        if not numbers or all(isinstance(value, bool) for value in arguments):
+            return super().apply(op, arguments, named, node)
         count = len(op.tensors)
         with self.tensors.unlisted():
-            raised = [precise(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(given)]
+            raised = [precise(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(arguments)]
             result = super().apply(op, raised, named, node)
         return result.item() if isinstance(result, Tensor) and not result.shape else result
 
@@ -286,8 +286,8 @@ class PreciseEvaluator(Evaluator):
     def keys(self, values: Iterable[Any]) -> list[Any]:
         return super().keys([_lowered(value) for value in values])
 
-    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        value = self.within(function, function.body, [self.tensors.as_tensor(value) for value in given])
+    def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
+        value = self.within(function, function.body, [self.tensors.as_tensor(value) for value in arguments])
         return self.tensors.keep(value, node)
 
 

@@ -185,11 +185,11 @@ class Verified:
         """Return the texts of the numbers of the given kinds in the order of bare output, with each mixed derivative once."""
         names = list(self._evaluation.variables)
         once = "grad" in kinds
-        wanted = {*kinds, *(("hessian", "derivatives") if once else ())}
+        paths = {*kinds, *(("hessian", "derivatives") if once else ())}
         return [
             text
             for path, _, _, text in self.rows()
-            if path[0] in wanted and not (once and path[0] == "hessian" and names.index(path[1]) > names.index(path[2]))
+            if path[0] in paths and not (once and path[0] == "hessian" and names.index(path[1]) > names.index(path[2]))
         ]
 
     def summary(self) -> str:
@@ -197,7 +197,7 @@ class Verified:
         parts = []
         for path, right in self.right.items():
             if path[0] != "tensors":
-                known = [one for one in np.array(right, dtype=object).flat if one is not None]
+                known = [digits for digits in np.array(right, dtype=object).flat if digits is not None]
                 parts.append(f"{_label(path)} {min(known):g}" if known else f"{_label(path)} none")
         return f"correct digits: {', '.join(parts)}"
 

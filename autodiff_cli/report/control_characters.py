@@ -26,8 +26,8 @@ def visible(text: str) -> str:
 
 def visible_json(text: str) -> str:
     r"""Return JSON with control characters escaped, such as ``\u001b``, which does not change its value."""
-    return text if text.isprintable() else _control().sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return text if text.isprintable() else _control().sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found.group().encode("unicode_escape").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode("ascii")

@@ -38,7 +38,7 @@ def note(text: str) -> str:
 
 def _named(text: str) -> str:
     """Return a text with the newlines in quoted names escaped, because the rest of a name would look like another message."""
-    return _QUOTED.sub(lambda found: found.group().replace("\n", "\\n"), text) if "\n" in text else text
+    return _QUOTED.sub(lambda match: match.group().replace("\n", "\\n"), text) if "\n" in text else text
 
 
 def folded(text: str, columns: int | None) -> str:

@@ -15,14 +15,14 @@ def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo
 
     Functions with one of the words as a name are first, then those with one of the words in a name.
     """
-    wanted = words.lower().split()
+    terms = words.lower().split()
     ranked = []
-    for each in functions:
-        names = " ".join([each.name, *each.aliases])
-        text = " ".join([names, each.summary, each.formula, each.section]).lower()
-        if all(word in text for word in wanted):
-            ranked.append((not any(word in names.split() for word in wanted), not any(word in names for word in wanted), each))
-    return [each for *_, each in sorted(ranked, key=lambda one: one[:2])]
+    for function in functions:
+        names = " ".join([function.name, *function.aliases])
+        text = " ".join([names, function.summary, function.formula, function.section]).lower()
+        if all(word in text for word in terms):
+            ranked.append((not any(word in names.split() for word in terms), not any(word in names for word in terms), function))
+    return [function for *_, function in sorted(ranked, key=lambda rank: rank[:2])]
 
 
 class FunctionList(CommandResult):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def jacobian(result: Product, precision: int) -> str:
     """Return the equation of a Jacobian, with a row for each output element and a column for each element of the variables."""
     rows = np.size(result.value)
-    blocks = [np.reshape(block, (rows, math.prod(result.shapes[name]))) for name, block in result.found.items()]
+    blocks = [np.reshape(block, (rows, math.prod(result.shapes[name]))) for name, block in result.derivatives.items()]
     return rf"\frac{{\partial f}}{{\partial {_elements(result.shapes)}}} = {_matrix(np.hstack(blocks), precision)}" + "\n"
 
 
@@ -38,7 +38,7 @@ def hessian(result: Product, precision: int) -> str:
             hint="select one element, or use another format",
         )
     sizes = {name: math.prod(shape) for name, shape in result.shapes.items()}
-    blocks = [[np.reshape(result.found[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes]
+    blocks = [[np.reshape(result.derivatives[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes]
     below = rf"\partial {_elements(result.shapes)}^{{2}}"
     return rf"\frac{{\partial^{{2}} f}}{{{below}}} = {_matrix(np.block(blocks), precision)}" + "\n"
 

@@ -22,8 +22,8 @@ class Progress:
         shown: whether to show the bar; ``False`` if results are printed to the terminal, where the bar would overwrite them.
     """
 
-    def __init__(self, shown: bool = True) -> None:
-        self._shown = shown and sys.stderr.isatty()
+    def __init__(self, visible: bool = True) -> None:
+        self._shown = visible and sys.stderr.isatty()
         self._begin = time.monotonic()
         self._bar: tuple[Bar, TaskID] | None = None
 

@@ -29,7 +29,7 @@ def text_of(result: CommandResult, precision: int = 6) -> str:
 
 def text_with_notes(result: CommandResult) -> str:
     """Return the output of a result for people as text without colours, followed by its notes."""
-    return "\n".join([text_of(result), *(f"note: {visible(each['message'])}" for each in result.notes)])
+    return "\n".join([text_of(result), *(f"note: {visible(note['message'])}" for note in result.notes)])
 
 
 def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
@@ -71,7 +71,7 @@ def flag(value: bool) -> Text:
 
 
 def rows_table(
-    kept: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
+    inputs: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
 ) -> Table:
     """Return a table of the rows of a file.
 
@@ -88,10 +88,10 @@ def rows_table(
         return "" if value is None else visible(str(value))
 
     columns = []
-    for i, name in enumerate((*kept, *results)):
+    for i, name in enumerate((*inputs, *results)):
         right = all(isinstance(row[i], (int, float)) for row in rows)
         columns.append(Column(visible(name), NUMBER if right else TEXT))
-    cells = [[Text(shown(value), "" if j < len(kept) else "bold cyan") for j, value in enumerate(row)] for row in rows]
+    cells = [[Text(shown(value), "" if j < len(inputs) else "bold cyan") for j, value in enumerate(row)] for row in rows]
     if left_out:
         cells.insert(len(rows) // 2, more_rows(left_out))
     return Table(columns, cells)
@@ -190,12 +190,12 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
 def product_tables(result: Product, precision: int) -> list[Renderable]:
     """Return the table of a Jacobian, a Hessian or a product: a small matrix, or else one row for each block."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
-        return [hessian_table(result.found, result.shapes, precision)]
+        return [hessian_table(result.derivatives, result.shapes, precision)]
     if result.command == "jacobian" and np.ndim(result.value) <= 1:
         columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
         rows = list(np.ndindex(*np.shape(result.value)))
         if shown_completely((len(columns), len(rows))):
-            return [_jacobian_table(result.found, rows, columns, precision)]
+            return [_jacobian_table(result.derivatives, rows, columns, precision)]
     cells = [
         (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
         for name, value in result.numbers()
@@ -204,11 +204,11 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
     return [Table(headers, cells, by_rows=True)]
 
 
-def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
+def _jacobian_table(blocks: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
     cells = [
         [
             Text(_element("output", row), "bold"),
-            *(Text(human(np.asarray(found[name])[(*row, *position)], precision)) for name, position in columns),
+            *(Text(human(np.asarray(blocks[name])[(*row, *position)], precision)) for name, position in columns),
         ]
         for row in rows
     ]
@@ -294,9 +294,9 @@ def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points:
 
 def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the check with the worst verdict for each derivative and claim."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    worst: dict[tuple[str, str], Mapping[str, Any]] = {}
     for check in checks:
         key = (str(check["wrt"]), check.get("claim", ""))
-        if key not in found or _BADNESS.index(check["verdict"]) > _BADNESS.index(found[key]["verdict"]):
-            found[key] = check
-    return list(found.values())
+        if key not in worst or _BADNESS.index(check["verdict"]) > _BADNESS.index(worst[key]["verdict"]):
+            worst[key] = check
+    return list(worst.values())

@@ -94,7 +94,7 @@ class Table:
     def natural_columns(self) -> list[tuple[Column, list[Text]]]:
         """Return each column with its cells, without shrinking them; texts have the style of their column."""
         strips = self._strips()
-        return [(each.column, [each.matrix(cell).styled(each.column.style) for cell in each.cells]) for each in strips]
+        return [(strip.column, [strip.matrix(cell).styled(strip.column.style) for cell in strip.cells]) for strip in strips]
 
     def drawn(self, width: int, ascii_only: bool = False) -> Iterator[Text]:
         """Yield the lines of the table in a terminal of so many columns."""

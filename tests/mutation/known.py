@@ -75,7 +75,7 @@ KNOWN = {
         "-(kv(v - 1, x) + kv(v + 1, x))/2', domain='x > 0', inside=lambda x: x > 0",
         "-(kv(v - 1, x) + kv(v + 1, x))/2', domain='x > 0', inside=lambda x: x >= 0",
     ),
-    "computed columns that do not stand out": ("report/result_tables.py", "j < len(kept)", "True"),
+    "computed columns that do not stand out": ("report/result_tables.py", "j < len(inputs)", "True"),
     "an enclosure around an exact value": (
         "solvers/intervals/rules.py",
         '("exp", "exp2"), _rising(bounds=_POSITIVE, exact=(0.0, 1.0))',
