@@ -102,31 +102,11 @@ class Generator:
 
 default_generator = Generator()
 """The generator of functions that are not given one; its numbers are the same in every run until it is given another seed."""
-
-
-def manual_seed(seed: int) -> Generator:
-    """Seed the default generator and return it."""
-    return default_generator.manual_seed(seed)
-
-
-def seed() -> int:
-    """Give the default generator a seed that is different in every run, and return the seed."""
-    return default_generator.seed()
-
-
-def initial_seed() -> int:
-    """Return the seed of the default generator."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state() -> Tensor:
-    """Return the state of the default generator."""
-    return default_generator.get_state()
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    """Set the state of the default generator."""
-    default_generator.set_state(new_state)
+manual_seed = default_generator.manual_seed
+seed = default_generator.seed
+initial_seed = default_generator.initial_seed
+get_rng_state = default_generator.get_state
+set_rng_state = default_generator.set_state
 
 
 def drawing(name: str, generator: Generator | None) -> np.random.Generator:

@@ -24,20 +24,8 @@ from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tens
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.indexing import getitem, sliced
+from autodiff_cli.ops.rules import inplace as rules
 from autodiff_cli.ops.rules.elementary import trunc
-from autodiff_cli.ops.rules.inplace import (
-    copy,
-    eq_in_place,
-    fill_diagonal,
-    filled,
-    filled_with,
-    ge_in_place,
-    gt_in_place,
-    le_in_place,
-    lt_in_place,
-    ne_in_place,
-    zero,
-)
 from autodiff_cli.ops.shape import reshape
 
 __all__: list[str] = []
@@ -60,11 +48,6 @@ _COMPARISONS = {
     **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
     **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
 }
-_COMPARED = {"eq": eq_in_place, "ge": ge_in_place, "gt": gt_in_place, "le": le_in_place, "lt": lt_in_place, "ne": ne_in_place}
-_SPELLED: dict[str, Callable[..., Tensor]] = {
-    "fix": trunc,
-}
-"""In-place methods whose ordinary operation has another name."""
 _RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
 """Operations that return a view, whose in-place methods change the shape; and the number in the name of the node."""
 _OPERATORS = {
@@ -295,8 +278,10 @@ def _attach(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
 def _comparing(name: str) -> Callable[..., Tensor]:
     """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
 
+    rule = getattr(rules, f"{name}_in_place")
+
     def compared(old: Tensor, other: Operand) -> Tensor:
-        return _COMPARED[name](old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
+        return rule(old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
 
     compared.__name__ = compared.__qualname__ = f"{name}_"
     return compared
@@ -304,8 +289,7 @@ def _comparing(name: str) -> Callable[..., Tensor]:
 
 for _name in _NAMES:
     _install(_name)
-for _name, _ordinary in _SPELLED.items():
-    _install(_name, _ordinary)
+_install("fix", trunc)
 for _name, _base in _COMPARISONS.items():
     _install(_name, _comparing(_base))
 for _name, _number in _RESHAPED.items():
@@ -316,7 +300,7 @@ for _name in ("and", "or", "xor", "lshift", "rshift"):
 
 def zero_(self: Tensor) -> Tensor:
     """Set all elements to 0 in place."""
-    return change(self, lambda old: zero(old), "")
+    return change(self, lambda old: rules.zero(old), "")
 
 
 def fill_(self: Tensor, value: Operand) -> Tensor:
@@ -329,7 +313,7 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
     if not isinstance(value, Tensor):
         if value is None:
             raise ArgumentError("fill_(): argument 'value' must be a number, not NoneType")
-        return change(self, lambda old: filled(old, value), "")
+        return change(self, lambda old: rules.filled(old, value), "")
     return change(self, lambda old: _filled_by(old, value), "")
 
 
@@ -339,18 +323,18 @@ def _filled_by(old: Tensor, value: Tensor) -> Any:
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
             hint="use copy_(), which broadcasts its argument",
         )
-    return filled_with(old, value)
+    return rules.filled_with(old, value)
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Set the elements of the main diagonal to one number in place."""
-    return change(self, lambda old: fill_diagonal(old, fill_value, wrap))
+    return change(self, lambda old: rules.fill_diagonal(old, fill_value, wrap))
 
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
     """Copy the values of another tensor, which may broadcast, in place."""
     _check_apart(self, (source,))
-    return change(self, lambda old: copy(old, source))
+    return change(self, lambda old: rules.copy(old, source))
 
 
 def setitem(self: Tensor, key: object, value: Data) -> None:
@@ -376,7 +360,7 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
         if value.ndim:
             _check_apart(view, (value,))
         value = _without_leading_ones(value, view.ndim)
-    change(view, lambda old: copy(old, value) if isinstance(value, Tensor) else filled(old, value))
+    change(view, lambda old: rules.copy(old, value) if isinstance(value, Tensor) else rules.filled(old, value))
 
 
 def _check_apart(tensor: Tensor, sources: Iterable[object]) -> None:
@@ -426,5 +410,5 @@ def _without_leading_ones(value: Value, ndim: int) -> Any:
 
 
 add_methods(zero_=zero_, fill_=fill_, copy_=copy_, fill_diagonal_=fill_diagonal_, __setitem__=setitem)
-METHODS = (*(f"{_name}_" for _name in (*_NAMES, *_SPELLED)), "zero_", "fill_", "copy_", "fill_diagonal_")
+METHODS = (*(f"{_name}_" for _name in _NAMES), "fix_", "zero_", "fill_", "copy_", "fill_diagonal_")
 """The names of the in-place methods that do not change the shape."""

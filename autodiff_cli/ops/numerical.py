@@ -26,7 +26,7 @@ from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, sum, variance
 from autodiff_cli.ops.rules.shape import cat, transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
-from autodiff_cli.ops.views import movedim, narrow
+from autodiff_cli.ops.views import movedim
 
 __all__ = [
     "aminmax",
@@ -56,24 +56,30 @@ def polyval(c: Value, x: Value) -> Any:
     return value
 
 
+def _areas(name: str, y: Value, x: Value | None, dx: Operand, at: int) -> Any:
+    """Return the areas between the samples of a dimension."""
+    if not y.shape:
+        raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
+    before = (slice(None),) * at
+    right, left = (*before, slice(1, None)), (*before, slice(None, -1))
+    means = (y[right] + y[left]) / 2
+    if x is None:
+        return means * dx
+    if len(x.shape) == 1 and x.shape[0] == y.shape[at]:
+        width = x[1:] - x[:-1]
+        return means * reshape(width, (-1, *(1,) * (len(y.shape) - at - 1)))
+    if len(x.shape) != len(y.shape) or x.shape[at] != y.shape[at]:
+        raise ShapeError(
+            f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}",
+            hint="give one point for each sample along dim, or a tensor of points in the shape of y",
+        )
+    return means * (x[right] - x[left])
+
+
 @described
 def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1) -> Any:
     at = dimension(dim, len(y.shape))
-    if not y.shape:
-        raise ShapeError("trapezoid expects at least a 1-dimensional tensor")
-    before = (slice(None),) * at
-    means = (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]) / 2
-    if x is None:
-        return sum(means * dx, at)
-    if len(x.shape) == 1 and x.shape[0] == y.shape[at]:
-        x = reshape(x, (-1, *(1,) * (len(y.shape) - at - 1)))
-    elif tuple(x.shape) != tuple(y.shape):
-        raise ShapeError(
-            f"trapezoid: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}",
-            hint="give one point for each sample along dim, or a tensor of points in the shape of y",
-        )
-    along = before if len(x.shape) == len(y.shape) else ()
-    return sum(means * (x[(*along, slice(1, None))] - x[(*along, slice(None, -1))]), at)
+    return sum(_areas("trapezoid", y, x, dx, at), at)
 
 
 # Interpolation
@@ -283,14 +289,4 @@ def corrcoef(x: Value) -> Any:
 @described
 def cumulative_trapezoid(y: Value, x: Value | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     at = dimension(dim, len(y.shape))
-    length = y.shape[at] if y.shape else 0
-    if length < 1 or (x is not None and (not x.shape or x.shape[-1] != length)):
-        raise GraphError("cumulative_trapezoid: there must be points along the dimension, and x must have as many as y")
-    height = (narrow(y, at, 1, length - 1) + narrow(y, at, 0, length - 1)) / 2
-    if x is None:
-        return cumsum(height * dx, at)
-    along = len(x.shape) - 1 if len(x.shape) == 1 else dimension(dim, len(x.shape))
-    width = narrow(x, along, 1, length - 1) - narrow(x, along, 0, length - 1)
-    if len(x.shape) == 1:
-        width = reshape(width, (*(1,) * at, length - 1, *(1,) * (len(y.shape) - at - 1)))
-    return cumsum(height * width, at)
+    return cumsum(_areas("cumulative_trapezoid", y, x, dx, at), at)

@@ -23,22 +23,7 @@ from autodiff_cli.ops.casts import DeviceLike
 from autodiff_cli.ops.creation import leaf_of, shape_of
 from autodiff_cli.ops.generators import Generator, drawing
 from autodiff_cli.ops.inplace import change
-from autodiff_cli.ops.rules.random_numbers import (
-    bernoulli_of,
-    bernoulli_values,
-    bernoulli_with,
-    cauchy_values,
-    exponential_values,
-    geometric_values,
-    log_normal_values,
-    normal_of_both,
-    normal_of_mean,
-    normal_of_std,
-    normal_values,
-    poisson_of,
-    random_values,
-    uniform_values,
-)
+from autodiff_cli.ops.rules import random_numbers as rules
 
 __all__ = [
     "bernoulli",
@@ -224,8 +209,8 @@ def normal(
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
     values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
     if with_mean and with_std:
-        return normal_of_both(mean, std, values)  # type: ignore[no-any-return]
-    return normal_of_mean(mean, values) if with_mean else normal_of_std(std, values)  # type: ignore[no-any-return]
+        return rules.normal_of_both(mean, std, values)  # type: ignore[no-any-return]
+    return rules.normal_of_mean(mean, values) if with_mean else rules.normal_of_std(std, values)  # type: ignore[no-any-return]
 
 
 def _nonnegative(std: Number) -> Number:
@@ -260,7 +245,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         if x.shape
         else np.asarray(random.random() < chances).astype(kind)[()]
     )
-    return bernoulli_of(x, values)  # type: ignore[no-any-return]
+    return rules.bernoulli_of(x, values)  # type: ignore[no-any-return]
 
 
 @draws
@@ -270,7 +255,7 @@ def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     _floating("poisson_cpu", rates.dtype)
     if not np.all(rates >= 0):
         raise GraphError("invalid Poisson rate, expected rate to be non-negative")
-    return poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
+    return rules.poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
 
 
 @draws
@@ -313,26 +298,14 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 # In-place methods
 
 
-_IN_PLACE = {
-    "uniform_": uniform_values,
-    "normal_": normal_values,
-    "bernoulli_": bernoulli_values,
-    "exponential_": exponential_values,
-    "geometric_": geometric_values,
-    "cauchy_": cauchy_values,
-    "log_normal_": log_normal_values,
-    "random_": random_values,
-}
-
-
 def _put(
     self: Tensor, name: str, draw: Callable[[np.random.Generator, Shape], Any], generator: Generator | None, whole: bool = False
 ) -> Tensor:
     kind = self._data.dtype
     if not whole:
         _floating(name, kind)
-    random = drawing(name, generator)
-    return change(self, lambda old: _IN_PLACE[name](old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
+    random, drawn = drawing(name, generator), getattr(rules, f"{name}values")
+    return change(self, lambda old: drawn(old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
 
 
 @checks(a=NUMBER, b=NUMBER)
@@ -383,7 +356,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     if isinstance(p, Tensor):
         random, chances = drawing("bernoulli_", generator), _probabilities(np.asarray(p._data))
         values = np.asarray(random.random(tuple(self.shape)) < chances).astype(self._data.dtype)[()]
-        return change(self, lambda old: bernoulli_with(old, p, values))
+        return change(self, lambda old: rules.bernoulli_with(old, p, values))
     if not 0 <= p <= 1:
         raise GraphError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return _put(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)

@@ -37,22 +37,7 @@ from autodiff_cli.utils.checkpoint import checkpoint
 
 Action = Callable[..., Any]
 
-_RANDOM = (
-    "rand",
-    "randn",
-    "rand_like",
-    "randn_like",
-    "randint",
-    "randperm",
-    "normal",
-    "bernoulli",
-    "multinomial",
-    "poisson",
-)
-CREATING: dict[str, Action] = {
-    **{name: getattr(creation, name) for name in creation.__all__},
-    **{name: getattr(random_numbers, name) for name in _RANDOM},
-}
+CREATING: dict[str, Action] = {name: getattr(module, name) for module in (creation, random_numbers) for name in module.__all__}
 """The functions that create tensors."""
 
 
@@ -151,7 +136,7 @@ AS_GIVEN = (
     "as_tensor",
     "from_numpy",
     "is_tensor",
-    *(set(_RANDOM) - {"rand", "randn"}),
+    *(set(random_numbers.__all__) - {"rand", "randn"}),
     *(n for n in CREATING if n.endswith("_like")),
 )
 """Creation functions whose results do not have the type of the program."""
