@@ -34,13 +34,13 @@ FLOORS = {
     ),
     "solvers": 11,
     "lesson": 11,
-    "cli": 4454,
+    "cli": 4430,
     "public_names": 13,
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10870,
-    "cli": 4454,
+    "cli": 4430,
     "code_generation": 1080,
     "compiler": 3035,
     "data": 6295,
@@ -56,13 +56,13 @@ BUDGETS = {
     "numerics": 4375,
     "ops": 6355,
     "optim": 360,
-    "plotting": 2255,
+    "plotting": 2165,
     "precise": 2210,
     "report": 1560,
     "root": 1720,
     "script": 1600,
     "solvers": 11665,
-    "symbolic": 3498,
+    "symbolic": 3275,
     "utils": 285,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
@@ -86,7 +86,6 @@ OWNERS = {
     "distributed": {"data"},
     "fsspec": {"data"},
     "aiohttp": {"data"},
-    "sympy": {"symbolic"},
 }
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 BY_NAME = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}

@@ -51,6 +51,7 @@ _RETIRED = {
     "--plot": "the suffix of -o selects a picture or a page: -o fit.svg, -o fit.html",
     "--levels": "plot the logarithm to show a narrow valley: plot 'log(EXPR)'",
     "--theme": "a page follows the colors of the browser: -o plot.html",
+    "--simplify": "diff prints short formulas without it",
     "--samples": "write the number of samples in the range: x=0:1:500",
 }
 """For options of earlier versions, what to write instead."""

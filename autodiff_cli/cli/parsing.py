@@ -19,7 +19,7 @@ _SECTIONS = {
     "Checks": "claim verify digits strict",
     "Output": """to path target style quiet as_json in_place precision color keep keep_columns value_name
         derivative_name compression unbuffered resume""",
-    "Other": "simplify stable shape symmetric quiet_notes no_limits help",
+    "Other": "stable shape symmetric quiet_notes no_limits help",
     "Speed": "compiling fast",
     "Cluster": "engine threads partition_bytes",
 }
