@@ -20,7 +20,7 @@ If the values come from a user, an ``ArgumentError`` replaces these exceptions; 
 
 
 _SETTING = "\x02([a-z_]+) ?([^\x03]*)\x03"
-_FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False", "in_place": "in_place=True"}
+_FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False"}
 """Settings whose spelling in Python is not ``name=value``."""
 
 

@@ -19,7 +19,7 @@ Use = Literal[
 
 
 class Dialect(NamedTuple):
-    """The details of a file of rows: of CSV, and the codec of Parquet, Arrow and Feather.
+    """The details of a CSV file.
 
     Attributes:
         delimiter: the character between cells; empty for that of the format.
@@ -27,7 +27,6 @@ class Dialect(NamedTuple):
         comment: the beginning of lines that are not read; empty if all lines are.
         skip_lines: the number of lines before the header.
         na_values: the cells that are read as nan.
-        compression: the codec of the columns; empty for the usual one.
     """
 
     delimiter: str = ""
@@ -35,7 +34,6 @@ class Dialect(NamedTuple):
     comment: str = ""
     skip_lines: int = 0
     na_values: tuple[str, ...] = ()
-    compression: str = ""
 
 
 class Format(NamedTuple):
@@ -143,13 +141,6 @@ def variant(base: str, dialect: Dialect) -> str:
 
     given = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
     return f"{base}{json.dumps(given)}" if given else base
-
-
-CODECS = {
-    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
-    **dict.fromkeys(("arrow", "feather"), ("none", "lz4", "zstd")),
-}
-"""The codecs of columns, by format."""
 
 
 def plain(name: str) -> str:

@@ -80,7 +80,6 @@ def test_nothing_follows_the_last_argument(command: str) -> None:
         ("minimize '(x - a)**2' --at x=0 --const a=1 --sensitivity", "a", ["a"]),
         ("fit 'y = a*x' --predict", "READ", ["README.md"]),
         ("map x --input-format", "nd", ["ndjson"]),
-        ("map x --compression", "z", ["zstd"]),
         ("plot x*y --y-range", "", []),
         ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
         ("eval x --retain-graph", "--retain", ["--retain-grad"]),

@@ -109,8 +109,8 @@ def check(found: Results, right: Results, about: object) -> None:
 
 
 ENGINES: list[Any] = [
-    pytest.param("--no-compile", id="numpy"),
-    pytest.param("--compile", id="llvm", marks=pytest.mark.skipif(not importlib.util.find_spec("llvmlite"), reason="no llvmlite")),
+    pytest.param("numpy", id="numpy"),
+    pytest.param("llvm", id="llvm", marks=pytest.mark.skipif(not importlib.util.find_spec("llvmlite"), reason="no llvmlite")),
 ]
 
 
@@ -121,7 +121,7 @@ ENGINES: list[Any] = [
 def test_derivatives(engine: str, expressions: list[str], rows: list[Row], order: int, by_parquet: Callable[..., Results]) -> None:
     right = by_evaluate(expressions, rows, order)
     for way in (by_text, by_parquet):
-        check(way(program(*expressions), rows, "--order", order, engine), right, (expressions, rows, way))
+        check(way(program(*expressions), rows, "--order", order, "--engine", engine), right, (expressions, rows, way))
 
 
 @pytest.mark.sampled(2)
@@ -131,4 +131,4 @@ def test_derivatives(engine: str, expressions: list[str], rows: list[Row], order
 def test_values(engine: str, expressions: list[str], rows: list[Row], by_parquet: Callable[..., Results]) -> None:
     right = by_evaluate(expressions, rows, 0)
     for way in (by_text, by_parquet):
-        check(way(program(*expressions), rows, "--order", 0, engine), right, (expressions, rows, way))
+        check(way(program(*expressions), rows, "--order", 0, "--engine", engine), right, (expressions, rows, way))

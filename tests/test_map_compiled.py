@@ -1,4 +1,4 @@
-"""``map --compile`` and ``--no-compile``: the engine is chosen once for all rows of the input."""
+"""``map --engine llvm`` and ``--engine numpy``: the engine is chosen once for all rows of the input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def right(rows: np.ndarray, engine: str) -> np.ndarray:
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize(("options", "engine"), [((), "llvm"), (("--no-compile",), "numpy")])
+@pytest.mark.parametrize(("options", "engine"), [((), "llvm"), (("--engine", "numpy"), "numpy")])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_engine_of_a_large_input(
     data: tuple[np.ndarray, bytes], tmp_path: Path, options: tuple[str, ...], engine: str, threads: int
@@ -48,7 +48,7 @@ def test_the_engine_of_a_large_input(
     assert from_pipe.text == from_file.text
 
 
-@pytest.mark.parametrize(("options", "engine"), [((), "numpy"), (("--compile",), "llvm")])
+@pytest.mark.parametrize(("options", "engine"), [((), "numpy"), (("--engine", "llvm"), "llvm")])
 def test_the_engine_of_a_small_input(data: tuple[np.ndarray, bytes], options: tuple[str, ...], engine: str) -> None:
     rows, text = data
     some = b"".join(text.splitlines(keepends=True)[:101])
@@ -62,5 +62,5 @@ def test_rows_that_are_passed_on_at_once_are_not_compiled(data: tuple[np.ndarray
 
 
 def test_an_expression_that_cannot_be_compiled_is_evaluated_row_by_row() -> None:
-    done = run_map("det([[x, 1], [1, x]])", "--compile", stdin=b"x\n2\n3\n")
+    done = run_map("det([[x, 1], [1, x]])", "--engine", "llvm", stdin=b"x\n2\n3\n")
     np.testing.assert_allclose(numbers(done.text), [[2, 3, 4], [3, 8, 6]], rtol=1e-14)

@@ -12,6 +12,7 @@ from autodiff_cli.cli import options
 if TYPE_CHECKING:
     from autodiff_cli.data.parts.coordinator import PartSettings
 
+_LOCAL = ("local", "numpy", "llvm")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -39,6 +40,11 @@ class Cluster(NamedTuple):
     partition_bytes: int | None
     resume: bool
 
+    @property
+    def compiler(self) -> str:
+        """The engine of one process: machine code, NumPy, or machine code if there are enough rows."""
+        return self.engine if self.engine in ("llvm", "numpy") else "auto"
+
     def settings(self, target: str | None, unbuffered: bool) -> PartSettings | None:
         """Return the settings for an evaluation in parts; ``None`` to compute one file in this process.
 
@@ -47,10 +53,12 @@ class Cluster(NamedTuple):
         """
         from autodiff_cli.data import output
 
-        dask, many = self.engine != "local", output.is_folder(target)
-        scheduler = None if self.engine in ("local", "dask") else self.engine
+        dask, many = self.engine not in _LOCAL, output.is_folder(target)
+        scheduler = self.engine if dask and self.engine != "dask" else None
         if scheduler is not None and ":" not in scheduler:
-            raise click.UsageError(f"unknown engine '{scheduler}'\n  hint: use local, dask, or the address of a Dask scheduler")
+            raise click.UsageError(
+                f"unknown engine '{scheduler}'\n  hint: use local, numpy, llvm, dask, or the address of a Dask scheduler"
+            )
         if self.partition_bytes is not None and not (dask or many):
             raise click.UsageError("--partition-bytes applies only to a cluster\n  hint: add --engine dask")
         if self.resume and not many:
@@ -69,14 +77,6 @@ class Cluster(NamedTuple):
         return PartSettings(dask, scheduler, count, 1 if dask else count, self.partition_bytes or BYTES, self.resume)
 
 
-compiled = click.option(
-    "--compile/--no-compile",
-    "compiling",
-    default=None,
-    help="Compile to machine code, which needs llvmlite, or use NumPy.  [default: compile if there are enough rows]",
-)
-
-
 cluster = options.together(
     "cluster",
     Cluster,
@@ -84,8 +84,9 @@ cluster = options.together(
         "--engine",
         default="local",
         show_default=True,
-        metavar="local|dask|ADDRESS",
-        help="Engine: local for this process, dask for a new Dask cluster on this machine, or a Dask scheduler: tcp://HOST:8786.",
+        metavar="local|numpy|llvm|dask|ADDRESS",
+        help="Engine: local for this process, with machine code if there are enough rows; numpy or llvm, which needs llvmlite, for "
+        "any number of rows; dask for a new Dask cluster on this machine; or a Dask scheduler: tcp://HOST:8786.",
     ),
     click.option(
         "--threads",

@@ -31,7 +31,6 @@ from autodiff_cli.cli.parsing import RowsCommand
 )
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
-@cluster_options.compiled
 @cluster_options.cluster
 def command(
     point: options.PointOptions,
@@ -41,7 +40,6 @@ def command(
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
-    compiling: bool | None,
     cluster: cluster_options.Cluster,
     selection: row_options.Selection,
     totals: row_options.Totals,
@@ -80,8 +78,8 @@ def command(
         order=order,
         lets=dict(map(input_options.as_let, lets)),
         **selection.keywords(rows.quiet),
-        engine="auto" if compiling is None else "llvm" if compiling else "numpy",
-        **totals.keywords(rows, selection, unbuffered),
+        engine=cluster.compiler,
+        **totals.keywords(selection, unbuffered),
         on_error=on_error,
         strict=strict,
         value_name=value_name,

@@ -51,6 +51,11 @@ _RETIRED = {
     "--plot": "the suffix of -o selects a picture or a page: -o fit.svg, -o fit.html",
     "--levels": "plot the logarithm to show a narrow valley: plot 'log(EXPR)'",
     "--theme": "a page follows the colors of the browser: -o plot.html",
+    "--seed": "the random numbers are the same in every run; seed of ad.propagate in Python selects others",
+    "--in-place": "write to another file with -o FILE, and rename it",
+    "--compression": "Parquet files keep the codec of the input",
+    "--compile": "use --engine llvm",
+    "--no-compile": "use --engine numpy",
     "--simplify": "diff prints short formulas without it",
     "--samples": "write the number of samples in the range: x=0:1:500",
 }

@@ -9,7 +9,7 @@ import click
 
 _SECTIONS = {
     "Values": "over at const wrt order gradient vector dtype",
-    "Uncertainty": "u dof corr cov level monte_carlo seed",
+    "Uncertainty": "u dof corr cov level monte_carlo",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile
         sensitivity trace thread_count""",
@@ -17,10 +17,9 @@ _SECTIONS = {
     "Totals": "sum mean groups",
     "Picture": "depth y_range log steps",
     "Checks": "claim verify digits strict",
-    "Output": """to path target style quiet as_json in_place precision color keep keep_columns value_name
-        derivative_name compression unbuffered resume""",
+    "Output": """to path target style quiet as_json precision color keep keep_columns value_name
+        derivative_name unbuffered resume""",
     "Other": "stable shape symmetric quiet_notes no_limits help",
-    "Speed": "compiling fast",
     "Cluster": "engine threads partition_bytes",
 }
 """The parameters in each section of a help text."""

@@ -59,7 +59,6 @@ _inputs = options.together(
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @options.order("2 adds the terms of second order.")
 @click.option("--monte-carlo", metavar="N", help="Number of random trials that check the result, such as 1e6.")
-@click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
 @input_options.reading
 @row_options.rows
 @row_options.selection
@@ -73,7 +72,6 @@ def command(
     level: float | None,
     order: int,
     monte_carlo: str | None,
-    seed: int,
     reading: input_options.Reading,
     input_style: input_options.InputStyle,
     rows: row_options.Rows,
@@ -118,7 +116,6 @@ def command(
         level=level,
         order=order,
         monte_carlo=monte_carlo,
-        seed=seed,
     )
     out = rows.output(selection, quiet_notes, strict)
     out.emit(result, solver_options.latex(result, rows.precision))

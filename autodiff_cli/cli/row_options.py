@@ -13,7 +13,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options
 from autodiff_cli.cli.input_options import InputStyle, keep, where
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.wording import listed, plural
+from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.command_result import Record
@@ -29,9 +29,7 @@ class Rows(NamedTuple):
     """The options for the output of commands that write rows."""
 
     target: str | None
-    in_place: bool
     style: str | None
-    compression: str | None
     as_json: bool
     quiet: bool
     precision: int
@@ -50,7 +48,7 @@ class Rows(NamedTuple):
 
         if self.style is not None or self.as_json:
             return formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
-        if self.in_place or (output.is_folder(self.target) and "*" not in str(self.target)):
+        if output.is_folder(self.target) and "*" not in str(self.target):
             return read
         if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
             return formats.of_path(self.target, formats.WRITTEN, "format")
@@ -88,18 +86,8 @@ class Rows(NamedTuple):
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
             chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=()))
-        if self.in_place and (dialect.comment or dialect.skip_lines):
-            raise UsageError("--in-place would remove the lines that are not read", hint="write to another file: -o FILE")
-        if self.in_place:
-            _check_stays(str(source.path), formats.plain(read), formats.plain(chosen), self.quiet)
         if self.quiet and not formats.FORMATS[chosen].delimiter:
             raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
-        if self.compression is not None:
-            codecs = formats.CODECS.get(chosen, ())
-            if self.compression not in codecs:
-                ways = f"use {listed(codecs, 'or')}" if codecs else "compress a text file with its suffix: -o out.csv.gz"
-                raise UsageError(f"--compression: {formats.plain(chosen)} does not have the codec '{self.compression}'", hint=ways)
-            chosen = formats.variant(chosen, formats.Dialect(compression=self.compression))
         if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
             raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
         return chosen
@@ -109,17 +97,11 @@ rows = options.together(
     "rows",
     Rows,
     click.option("-o", "--output", "target", metavar="FILE", help="File to write.  [default: standard output]"),
-    click.option("--in-place", is_flag=True, help="Replace the input file when all rows are done."),
     click.option(
         "--format",
         "style",
         metavar="NAME",
         help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
-    ),
-    click.option(
-        "--compression",
-        metavar="CODEC",
-        help=f"Codec of Parquet, Arrow and Feather: {', '.join(formats.CODECS['parquet'])}.  [default: that of the input]",
     ),
     options.as_json,
     options.quiet("Print only the numbers, without a header or input columns."),
@@ -166,7 +148,7 @@ class Totals(NamedTuple):
     mean: bool
     groups: str | None
 
-    def keywords(self, rows: Rows, selection: Selection, unbuffered: bool) -> dict[str, Any]:
+    def keywords(self, selection: Selection, unbuffered: bool) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``.
 
         Raises:
@@ -178,7 +160,6 @@ class Totals(NamedTuple):
         others = {
             "--mean": self.sum and self.mean,
             "--keep-columns": selection.keep_columns is not None,
-            "--in-place": rows.in_place,
             "--unbuffered": unbuffered,
         }
         other = next((name for name, there in others.items() if there), None)
@@ -233,12 +214,8 @@ def opened(
 
     check_order(expr, files)
     source = named(files, input_style.style(files), options.names(columns), unbuffered)
-    paths = [file.path for file in source]
     target = None if rows.target in ("-", "/dev/stdout") else rows.target
-    if rows.in_place:
-        target = _replaced(paths, target)
-    else:
-        output.check_not_input(target, paths)
+    output.check_not_input(target, [file.path for file in source])
     form = rows._replace(target=target).format(source[0])
     output.check_not_inside(target, form, files)
     return Files(source, target, form)
@@ -262,26 +239,6 @@ def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Reco
     style = OutputStyle(formats.FORMATS[files.form], facts, rows.quiet, rows.precision, rows.color)
     with Progress(visible=files.target is not None or not sys.stdout.isatty()) as tick:
         return pipeline.run(task, program, files.source, files.target, writers.writer(style), processors(), tick)
-
-
-def _replaced(paths: Sequence[str | None], target: str | None) -> str:
-    """Return the path of the file that ``--in-place`` replaces."""
-    if target is not None or len(paths) != 1 or paths[0] is None:
-        raise click.UsageError("--in-place replaces one input file\n  hint: name one file, and omit -o")
-    return paths[0]
-
-
-def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
-    """Raise an error if replacing a file would change its format or remove its header."""
-    from autodiff_cli.errors import UsageError
-
-    if quiet:
-        raise UsageError(
-            f"--in-place with -q would leave only numbers in '{path}'", hint="omit -q, or write to another file: -o FILE"
-        )
-    if chosen != given:
-        message = f"--in-place would change the format of '{path}' from {given} to {chosen}"
-        raise UsageError(message, hint=f"omit the format, or write to another file: -o FILE --format {chosen}")
 
 
 MANY = 1_000

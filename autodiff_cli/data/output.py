@@ -182,9 +182,7 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
     for source in inputs:
         if output is not None and (source if storage.is_url(source) else _identity(source, sys.stdin)) == output:
             what = f"'{path}'" if path is not None else "standard output"
-            in_place = f"; to add the results of every row to the file itself, use {setting('in_place')}"
-            hint = "write to another file" + (in_place if path is not None else "")
-            raise UsageError(f"{what} is both the input and the output", hint=hint)
+            raise UsageError(f"{what} is both the input and the output", hint="write to another file")
 
 
 def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> None:

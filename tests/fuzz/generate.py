@@ -65,7 +65,7 @@ LEFT_OUT = {
 RANGES = ("0:1", "-1:1", "-pi:pi", "0.5:2", "-1e3:1e3", "0:0", "1:0", "0:1:7")
 OFTEN = {
     **{"--to": 0.99, "--over": 0.99, "--vector": 0.99, "--wrt": 0.2, "--json": 0.15, "--quiet": 0.15, "-o": 0.15},
-    **{"--columns": 0.01, "--in-place": 0.03},
+    **{"--columns": 0.01},
 }
 """How often an option is given; 0.06 for those not named."""
 SCALAR = ("taylor", "map", "plot", "export", "diff", "fit", "root", "minimize", "propagate")

@@ -116,18 +116,15 @@ class ArrowWriter(Writer):
 
             self._sink = parquet.ParquetWriter(self._out, self._schema, **self._parquet_options())
         else:
-            codec = self._style.format.dialect.compression or ("lz4" if plain(self._style.format.name) == "feather" else "none")
-            options = self._arrow.ipc.IpcWriteOptions(compression=None if codec == "none" else codec, emit_dictionary_deltas=True)
+            codec = "lz4" if self._style.format.name == "feather" else None
+            options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
             self._sink = self._arrow.ipc.new_file(self._out, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
         """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
-        given = self._style.format.dialect.compression
         if self._layout is None:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
-            return {"use_dictionary": repeating, "compression": given or "snappy"}
-        if given:
-            return {"use_dictionary": self._layout.dictionaries, "compression": given}
+            return {"use_dictionary": repeating, "compression": "snappy"}
         codecs = {path: _CODECS.get(codec, "snappy") for path, codec in self._layout.codecs.items()}
         usual = Counter(codecs.values()).most_common(1)[0][0]
         results = dict.fromkeys(self._results, usual)
