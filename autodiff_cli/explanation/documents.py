@@ -88,10 +88,10 @@ class Page:
                 self.step(number, step, sentences(sweep, step, self.notation))
 
     def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
-        self.results([accumulated(left(one.name), sweep.target, one, self.notation, none) for one in sweep.accumulated])
+        self.results([accumulated(left(g.name), sweep.target, g, self.notation, none) for g in sweep.accumulated])
 
-    def derivative(self, of: str, by: str) -> str:
-        return self.notation.derivative(of, by)
+    def derivative(self, target: str, by: str) -> str:
+        return self.notation.derivative(target, by)
 
     # The parts of the page in Markdown
 
@@ -116,9 +116,9 @@ class Page:
     def paragraph(self, text: str) -> None:
         self.lines += ["", text]
 
-    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
-        """Write the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
-        heads = ["name", "operation", "value", *["derivative"] * bool(of)]
+    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
+        """Write the table of a forward pass or, if ``target`` is given, of a recorded backward pass with derivatives of it."""
+        heads = ["name", "operation", "value", *["derivative"] * bool(target)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):
             if isinstance(line, int):
@@ -126,8 +126,8 @@ class Page:
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
             cells.append("" if line.value is None else self.notation.number(line.value))
-            if of:
-                cells.append(self.code(f"d{of}/d{line.meaning}") if line.meaning else "")
+            if target:
+                cells.append(self.code(f"d{target}/d{line.meaning}") if line.meaning else "")
             self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
@@ -179,16 +179,16 @@ class _LatexPage(Page):
             r"\begin{document}",
         ]
         try:
-            shown = latex(result.expression)
+            formula = latex(result.expression)
         except AutodiffError:  # the program contains statements that a formula cannot represent
-            shown = rf"\text{{{escaped(result.expression)}}}"
+            formula = rf"\text{{{escaped(result.expression)}}}"
         at = ", ".join(f"{self.notation.name(name)} = {self.notation.number(value)}" for name, value in result.given.items())
-        self.lines += [r"\[", shown + (rf"\quad\text{{at}}\quad {at}" if at else ""), r"\]"]
+        self.lines += [r"\[", formula + (rf"\quad\text{{at}}\quad {at}" if at else ""), r"\]"]
 
     def heading(self, text: str) -> None:
         self.lines += ["", rf"\section*{{{text}}}"]
 
-    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
+    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
         rows = []
         for line in lines_of(lines):
             if isinstance(line, int):
@@ -197,8 +197,8 @@ class _LatexPage(Page):
             name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
             value = "" if line.value is None else f"= {self.notation.number(line.value)}"
             row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
-            if of and line.meaning:
-                row += rf" && \quad = {self.derivative(of, line.meaning)}"
+            if target and line.meaning:
+                row += rf" && \quad = {self.derivative(target, line.meaning)}"
             rows.append(row)
         self._aligned(rows, "alignat*}{3")
 

@@ -92,7 +92,7 @@ class _Explainer:
         self.names = TensorNames.of_evaluation(evaluation)
         self.operations = NodeOperations(self.names)
         self.zeros: dict[str, Array] = {n: np.zeros(leaf.shape, leaf.dtype)[()] for n, leaf in self.leaves.items()}
-        self.shown: dict[Node, Syntax] = {}
+        self.formulas: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
 
     def explained(self, order: int) -> Explanation:
@@ -100,12 +100,12 @@ class _Explainer:
         nodes = nodes_behind(output)
         self.operations.learn(nodes)
         forward = self.operations.forward(nodes)
-        self.shown = {line.node: line.operation for line in forward if line.node is not None}
+        self.formulas = {line.node: line.operation for line in forward if line.node is not None}
         called = names.of_tensor(output)
         free = [text for text in ("z", "w", "out", "result") if called.startswith("%") and not self.known(text)]
-        given = {n: leaf._data for n, leaf in evaluation.leaves.items()}
+        leaves = {n: leaf._data for n, leaf in evaluation.leaves.items()}
         symbol = free[0] if free else called
-        result = Explanation(evaluation.expression, evaluation.dtype, order, output._data, called, symbol, given, forward)
+        result = Explanation(evaluation.expression, evaluation.dtype, order, output._data, called, symbol, leaves, forward)
         result.grad = dict(self.zeros)
         if order == 2:
             shapes = {n: (leaf.shape, leaf.dtype) for n, leaf in self.leaves.items()}
@@ -183,27 +183,27 @@ class _Explainer:
             second.lines = self.operations.appended(new, edge, symbol)
             for node, line in zip(new, second.lines, strict=True):
                 line.meaning = self.meanings.get((node, 0))
-                self.shown[node] = line.operation
+                self.formulas[node] = line.operation
         for element in np.ndindex(*gradient.shape):
             start = np.zeros(gradient.shape, gradient.dtype)
             start[element] = 1
             visits, gradients = self.differentiated(gradient, tensor_on(start[()], None))
-            row = {n: each._data for n, each in gradients.items()}
+            row = {n: derivative._data for n, derivative in gradients.items()}
             for other, value in row.items():
                 hessian[other][element] = value
             second.sweeps.append(self.followed(Sweep(symbol, start[()], element), gradient, visits, row))
         return second
 
-    def followed(self, sweep: Sweep, output: Tensor, visits: Sequence[Visit], found: Mapping[str, Array]) -> Sweep:
+    def followed(self, sweep: Sweep, output: Tensor, visits: Sequence[Visit], gradients: Mapping[str, Array]) -> Sweep:
         """Fill in the steps and the accumulated gradients of a backward pass.
 
         Args:
             sweep: the backward pass to fill in.
             output: the tensor that the backward pass starts from.
             visits: the visited nodes, with their gradients.
-            found: the gradient of each variable.
+            gradients: the gradient of each variable.
         """
-        steps = Steps(self.names, self.evaluation.evaluator.functions, self.shown)
+        steps = Steps(self.names, self.evaluation.evaluator.functions, self.formulas)
         sweep.steps = [steps.step(visit) for visit in visits]
         parts: dict[str, list[tuple[str, Array]]] = {
             n: [("", sweep.start)] if leaf is output else [] for n, leaf in self.leaves.items()
@@ -212,5 +212,5 @@ class _Explainer:
             for contribution in step.contributions:
                 if contribution.to_leaf and contribution.to in parts:
                     parts[contribution.to].append((step.names[0], contribution.value))
-        sweep.accumulated = [AccumulatedGradient(n, parts[n], found[n]) for n in self.leaves]
+        sweep.accumulated = [AccumulatedGradient(n, parts[n], gradients[n]) for n in self.leaves]
         return sweep

@@ -120,17 +120,17 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
         values: the arguments by parameter; ``None`` for an unknown value.
         local: the local derivative of the VJP rule.
     """
-    given = {name: value for name, value in values.items() if name in names_in(tree)}
-    if any(value is None for value in given.values()):
+    operands = {name: value for name, value in values.items() if name in names_in(tree)}
+    if any(value is None for value in operands.values()):
         return False
     try:
         with np.errstate(all="ignore"), no_grad():
             machine = Machine("", {}, np.asarray(local).dtype, listing=False)
-            machine.names.update({name: machine.tensors.as_tensor(_plain(value)) for name, value in given.items()})
+            machine.names.update({name: machine.tensors.as_tensor(_plain(value)) for name, value in operands.items()})
             computed = np.asarray(machine.tensors.as_tensor(machine.evaluate(tree))._data, np.float64)
-            wanted = np.asarray(local, np.float64)
+            expected = np.asarray(local, np.float64)
             few = np.asarray(local).dtype.itemsize < 8
-            return bool(np.all(np.isclose(computed, wanted, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))
+            return bool(np.all(np.isclose(computed, expected, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))
     except (AutodiffError, ValueError):
         return False
 
@@ -140,9 +140,9 @@ def convention(node: Node, values: Mapping[str, Any]) -> str | None:
     op = None if node.primitive is None else FUNCTIONS.get(node.primitive.name)
     if op is None or op.kink is None or not op.convention:
         return None
-    kept = {key: raw(value) for key, value in values.items() if value is not None}
+    operands = {key: raw(value) for key, value in values.items() if value is not None}
     try:
-        at_kink = np.any(op.mask(op.kink, [], kept))
+        at_kink = np.any(op.mask(op.kink, [], operands))
     except (ValueError, KeyError):  # an argument of the predicate is unknown
         return None
     return op.convention if at_kink else None
@@ -238,10 +238,10 @@ def number(value: float) -> Syntax:
     """Return the syntax tree of a number."""
     size = abs(value)
     if math.isfinite(value):
-        shown = number_tree(str(int(size)) if size == int(size) and size < 1e15 else repr(float(size)))
+        tree = number_tree(str(int(size)) if size == int(size) and size < 1e15 else repr(float(size)))
     else:
-        shown = name_tree(str(size))
-    return new_tree("neg", shown) if value < 0 else shown
+        tree = name_tree(str(size))
+    return new_tree("neg", tree) if value < 0 else tree
 
 
 def renamed(text: str, operands: Mapping[str, str]) -> str:

@@ -94,9 +94,9 @@ class CotangentContribution:
     @property
     def summed(self) -> tuple[int, ...]:
         """The dimensions over which ``part`` is summed to get the shape of the input."""
-        shape, wanted = np.shape(self.part), np.shape(self.value)
-        new = len(shape) - len(wanted)
-        return tuple(d for d in range(len(shape)) if d < new or shape[d] != wanted[d - new])
+        shape, target = np.shape(self.part), np.shape(self.value)
+        new = len(shape) - len(target)
+        return tuple(d for d in range(len(shape)) if d < new or shape[d] != target[d - new])
 
     def to_dict(self) -> dict[str, object]:
         broadcast = {"from": list(np.shape(self.value)), "to": list(np.shape(self.part)), "summed": list(self.summed)}

@@ -87,7 +87,7 @@ class NodeOperations:
         inside = self.names.name_inside(nodes)
         lines = []
         for name, expression, tensor in self.names.rows:
-            lines += [self._line(each, node) for each, node in inside.pop(name, [])]
+            lines += [self._line(operation, node) for operation, node in inside.pop(name, [])]
             line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
             line.call = self.names.calls.get(id(tensor))
             lines.append(line)
@@ -98,7 +98,7 @@ class NodeOperations:
         step, node = self.names.step(tensor), tensor.grad_fn
         if step is None:
             return name_tree(expression)
-        return self._of_step(step) if node is None or _is_one(step, node) else self.of_node(node)
+        return self._of_step(step) if node is None or _is_single_node(step, node) else self.of_node(node)
 
     def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
         """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""
@@ -127,30 +127,30 @@ class NodeOperations:
             trees = trees[0].children
         if len(trees) != len(values):
             return tree
-        shown = {}
+        names = {}
         for part, value in zip(trees, values, strict=True):
             called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
             if called:
-                shown[id(part)] = name_tree(called)
+                names[id(part)] = name_tree(called)
             elif isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name":
-                shown[id(part)] = part if part.children[0].text in ("pi", "e", "inf", "nan") else number(float(value))
-        return replaced(tree, shown, 4)
+                names[id(part)] = part if part.children[0].text in ("pi", "e", "inf", "nan") else number(float(value))
+        return replaced(tree, names, 4)
 
     # Operations of nodes
 
     def operands(self, node: Node) -> dict[str, Syntax]:
         """Return the known operands of a node by parameter."""
-        return {key: shown for key, (shown, _) in self._given(node).items()}
+        return {key: tree for key, (tree, _) in self._operand_values(node).items()}
 
     def arguments(self, node: Node) -> dict[str, Any]:
         """Return the arguments of a node by parameter; ``None`` for an unknown value."""
-        return {key: value for key, (_, value) in self._given(node).items()}
+        return {key: value for key, (_, value) in self._operand_values(node).items()}
 
-    def _given(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
+    def _operand_values(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
             return {}
-        kept = saved(node)
+        saved_values = saved(node)
         called: dict[str, Any] = {}
         edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
         step = self.names.steps.get(node)
@@ -159,18 +159,18 @@ class NodeOperations:
             # A reflected operator may have swapped its operands.
             if any(edge is not None and _edge(called.get(primitive.parameters[i])) != edge for i, edge in edges.items()):
                 called = {}
-        given: dict[str, tuple[Syntax, Any]] = {}
+        operands: dict[str, tuple[Syntax, Any]] = {}
         for i, parameter in enumerate(primitive.parameters):
             edge = edges.get(i)
             if edge is not None:
-                given[parameter] = name_tree(self.names.of_edge(edge) or UNKNOWN), self.names.value(edge)
-            elif kept.get(parameter) is not None:
-                given[parameter] = self.constant(kept[parameter]), kept[parameter]
+                operands[parameter] = name_tree(self.names.of_edge(edge) or UNKNOWN), self.names.value(edge)
+            elif saved_values.get(parameter) is not None:
+                operands[parameter] = self.constant(saved_values[parameter]), saved_values[parameter]
             elif parameter in called:
-                given[parameter] = self.constant(called[parameter]), raw(called[parameter])
+                operands[parameter] = self.constant(called[parameter]), raw(called[parameter])
             elif i < primitive.arity:
-                given[parameter] = name_tree(UNKNOWN), None
-        return given
+                operands[parameter] = name_tree(UNKNOWN), None
+        return operands
 
     def constant(self, value: object) -> Syntax:
         """Return the syntax tree of an operand that is not differentiated."""
@@ -205,39 +205,39 @@ class NodeOperations:
         edge = _selected(node)
         if edge is not None:
             return name_tree(self.names.of_edge(edge))
-        shown = self.operands(node)
-        formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, shown)
+        operands = self.operands(node)
+        formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, operands)
         if formula is not None:
             return formula
         if primitive.name == "rsub":
-            return new_tree("sub", shown.get("y", self._rest(node)), shown["x"])
+            return new_tree("sub", operands.get("y", self._rest(node)), operands["x"])
         if primitive.name == "pow" and type(node).__name__ == "PowBackward2":
-            return new_tree("pow", shown.get("y", name_tree(UNKNOWN)), shown["x"])
+            return new_tree("pow", operands.get("y", name_tree(UNKNOWN)), operands["x"])
         if primitive.name == "pow" and primitive.arity == 1:
-            return new_tree("pow", shown["x"], shown.get("y", name_tree(UNKNOWN)))
-        parts = [shown[key] for key in primitive.parameters[: primitive.arity] if key in shown]
+            return new_tree("pow", operands["x"], operands.get("y", name_tree(UNKNOWN)))
+        parts = [operands[key] for key in primitive.parameters[: primitive.arity] if key in operands]
         if primitive.name in ("add", "sub"):
             parts = [self._rest(node) if is_unknown(part) else part for part in parts]
         kind = "matmul" if primitive.name in _PRODUCTS else primitive.name
         if kind in OPERATORS and len(parts) == primitive.arity:
             return new_tree(kind, *parts)
-        statics = [keyword_tree(key, shown[key]) for key in primitive.parameters[primitive.arity :] if key in shown]
+        statics = [keyword_tree(key, operands[key]) for key in primitive.parameters[primitive.arity :] if key in operands]
         return call_tree(primitive.name.removesuffix("_"), *parts, *statics)
 
-    def _decomposed(self, node: Node, primitive: Primitive, shown: Mapping[str, Syntax]) -> Syntax | None:
+    def _decomposed(self, node: Node, primitive: Primitive, operands: Mapping[str, Syntax]) -> Syntax | None:
         """Return the decomposition of an operation that is not public; ``None`` if one of its operands is unknown."""
         if not primitive.elementwise:
             return None
-        given, kept = self.arguments(node), saved(node)
-        statics = tuple(kept.get(key, given.get(key)) for key in primitive.parameters[primitive.arity :])
+        arguments, saved_values = self.arguments(node), saved(node)
+        statics = tuple(saved_values.get(key, arguments.get(key)) for key in primitive.parameters[primitive.arity :])
         try:
             tree = decomposition(primitive, statics)
         except TypeError:  # a parameter was not saved
             return None
         used = set() if tree is None else names_in(tree) & {*primitive.parameters}
-        if tree is None or any(is_unknown(shown.get(key, name_tree(UNKNOWN))) for key in used):
+        if tree is None or any(is_unknown(operands.get(key, name_tree(UNKNOWN))) for key in used):
             return None
-        return filled_in(tree, shown)
+        return filled_in(tree, operands)
 
     def _rest(self, node: Node) -> Syntax:
         """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
@@ -296,31 +296,31 @@ def _edge(value: object) -> Edge | None:
     return value._edge or leaf_edge(value) if isinstance(value, Tensor) else None
 
 
-def _is_one(step: Step, node: Node) -> bool:
+def _is_single_node(step: Step, node: Node) -> bool:
     """Return whether a step of the program recorded a single node."""
-    given = {_edge(value) for value in _flat(step) if isinstance(value, Tensor) and value.requires_grad}
-    return given == {edge for edge in node._edges if edge is not None}
+    edges = {_edge(value) for value in _flat(step) if isinstance(value, Tensor) and value.requires_grad}
+    return edges == {edge for edge in node._edges if edge is not None}
 
 
 def _flat(step: Step) -> list[Any]:
     """Return the arguments of a step, with each sequence of tensors replaced by its items."""
     values: list[Any] = []
     for value in step.inputs:
-        is_sequence = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        is_sequence = isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value)
         values += value if is_sequence else [value]
     return values
 
 
-def replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
+def replaced(tree: Syntax, replacements: Mapping[int, Syntax], depth: int) -> Syntax:
     """Return a tree with some subtrees replaced.
 
     Args:
         tree: the tree.
-        shown: the replacements, by the ``id`` of the subtree.
+        replacements: the replacements, by the ``id`` of the subtree.
         depth: the maximum number of levels below the root at which subtrees are replaced.
     """
-    if id(tree) in shown:
-        return shown[id(tree)]
+    if id(tree) in replacements:
+        return replacements[id(tree)]
     if not depth or not tree.children:
         return tree
-    return tree.with_children([replaced(child, shown, depth - 1) for child in tree.children])
+    return tree.with_children([replaced(child, replacements, depth - 1) for child in tree.children])

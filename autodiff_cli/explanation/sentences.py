@@ -70,8 +70,8 @@ class Plain:
     def name(self, text: str) -> str:
         return text
 
-    def derivative(self, of: str, by: str) -> str:
-        return f"d{of}/d{by}"
+    def derivative(self, target: str, by: str) -> str:
+        return f"d{target}/d{by}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
         return unparse(filled_in(tree, {ARRIVING: name_tree(gradient)}) if gradient else tree)
@@ -80,8 +80,8 @@ class Plain:
         return f"sum of {product}"
 
     def equation(self, called: str, tree: Syntax) -> str:
-        shown = unparse(tree)
-        return called if shown == called else f"{called} = {shown}"
+        text = unparse(tree)
+        return called if text == called else f"{called} = {text}"
 
 
 class Latex(Plain):
@@ -103,8 +103,8 @@ class Latex(Plain):
         base, bracket, element = text.partition("[")
         return identifier(base, self.unnamed) + bracket + element
 
-    def derivative(self, of: str, by: str) -> str:
-        return rf"\frac{{\partial {self.name(of)}}}{{\partial {self.name(by)}}}"
+    def derivative(self, target: str, by: str) -> str:
+        return rf"\frac{{\partial {self.name(target)}}}{{\partial {self.name(by)}}}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
         return latex(tree, {ARRIVING: gradient} if gradient else None, self.unnamed)
@@ -135,48 +135,48 @@ def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
 
 def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
     """Return the sentences about one node: the upstream gradients and the contribution to each input."""
-    of = sweep.target
+    target = sweep.target
     said: list[Sentence] = [
-        EquationText(notation.derivative(of, called), [notation.number(gradient)])
+        EquationText(notation.derivative(target, called), [notation.number(gradient)])
         for called, gradient in zip(step.names, step.gradients, strict=True)
     ]
     for contribution in step.contributions:
-        said += _contribution(of, step, contribution, notation)
+        said += _contribution(target, step, contribution, notation)
     return said
 
 
-def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, notation: Plain) -> list[Sentence]:
-    total, value = notation.derivative(of, made.to), notation.number(made.value)
-    arriving = notation.derivative(of, step.names[0])
+def _contribution(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
+    total, value = notation.derivative(target, part.to), notation.number(part.value)
+    arriving = notation.derivative(target, step.names[0])
     said: list[Sentence] = []
-    adds = made.before is not None
-    if made.local is not None:
-        local = notation.derivative(step.names[0], made.to)
-        number = notation.number(_alike(made.local))
-        formula = [notation.formula(made.formula)] if made.formula else []
-        if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
+    adds = part.before is not None
+    if part.local is not None:
+        local = notation.derivative(step.names[0], part.to)
+        number = notation.number(_alike(part.local))
+        formula = [notation.formula(part.formula)] if part.formula else []
+        if step.names[0] == target and np.all(step.gradients[0] == 1) and not (part.is_broadcast or part.place or part.words):
             return [EquationText(total, [*formula, value], adds)]  # the upstream gradient is 1
-        remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
+        remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
         said.append(EquationText(local, [*formula, number], remark=remark))
-        if made.words:
-            said.append(f"at this point by convention: {made.words}")
+        if part.words:
+            said.append(f"at this point by convention: {part.words}")
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
-        if made.is_broadcast:
-            said.append(broadcast_text(made))
+        if part.is_broadcast:
+            said.append(broadcast_text(part))
             said.append(EquationText(total, [notation.summed(product), value], adds))
         else:
             said.append(EquationText(total, [f"{arriving}{notation.times}{local}", product, value], adds))
-        if made.masked:
+        if part.masked:
             said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
-    elif made.formula is not None:
-        said.append(EquationText(total, [notation.formula(made.formula, arriving), value], adds))
+    elif part.formula is not None:
+        said.append(EquationText(total, [notation.formula(part.formula, arriving), value], adds))
     else:
-        said.append(made.words or "")
+        said.append(part.words or "")
         said.append(EquationText(total, [value], adds))
-    if adds and made.before is not None:
+    if adds and part.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
-            both = made.before + made.value
-        said.append(EquationText(total, [_sum([made.before, made.value], notation), notation.number(both)]))
+            both = part.before + part.value
+        said.append(EquationText(total, [_sum([part.before, part.value], notation), notation.number(both)]))
     return said
 
 
@@ -194,36 +194,36 @@ def _factor(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def broadcast_text(made: CotangentContribution) -> str:
-    shape, to = list(np.shape(made.value)), list(np.shape(made.part))
-    said = f"`{made.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
-    if not made.summed:
+def broadcast_text(part: CotangentContribution) -> str:
+    shape, to = list(np.shape(part.value)), list(np.shape(part.part))
+    said = f"`{part.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
+    if not part.summed:
         return said
-    return f"{said}: its gradient is summed over dimension{'s' * (len(made.summed) > 1)} {listed(map(str, made.summed))}"
+    return f"{said}: its gradient is summed over dimension{'s' * (len(part.summed) > 1)} {listed(map(str, part.summed))}"
 
 
 def _sum(values: Sequence[Array], notation: Plain) -> str:
     """Return a sum as text: ``1 + 0.6 - 2``."""
     parts = _abbreviated([notation.number(value) for value in values], MOST_PARTS)
     texts = [notation.dots if isinstance(part, int) else part for part in parts]
-    shown = texts[0]
+    result = texts[0]
     for text in texts[1:]:
-        shown += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
-    return shown
+        result += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
+    return result
 
 
-def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> EquationText:
+def accumulated(left: str, target: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> EquationText:
     """Return the gradient of a variable as the sum of its contributions.
 
     Args:
         left: the left side of the equation.
-        of: the name of the differentiated tensor.
+        target: the name of the differentiated tensor.
         gradient: the gradient of the variable.
         notation: the notation of the equation.
         none: the right side of an equation without contributions.
     """
     if not gradient.parts:
-        return EquationText(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")
+        return EquationText(left, [none], remark=f"no gradient arrives: `{target}` does not depend on `{gradient.name}`")
     names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
     through = plural(len(names), "tensor") if len(names) > MOST_PARTS else listed(names) if names else ""
     values = [value for _, value in gradient.parts]

@@ -39,12 +39,12 @@ class Steps:
     """
 
     def __init__(
-        self, names: TensorNames, functions: Mapping[str, UserFunction], shown: Mapping[Node, Syntax] | None = None
+        self, names: TensorNames, functions: Mapping[str, UserFunction], formulas: Mapping[Node, Syntax] | None = None
     ) -> None:
         self.names = names
         self.operations = NodeOperations(names)
         self.functions = functions
-        self.shown = {} if shown is None else shown
+        self.formulas = {} if formulas is None else formulas
         self._arrived: dict[Edge, Array] = {}
 
     def arrived(self, edge: Edge) -> Array | None:
@@ -55,7 +55,7 @@ class Steps:
         """Return the next step of the pass; the node must still have its saved values."""
         node = visit.node
         outputs = [(self.names.of_edge((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
-        operation = self.shown.get(node) or self.operations.of_node(node)
+        operation = self.formulas.get(node) or self.operations.of_node(node)
         step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
         step.selects = node.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
@@ -83,28 +83,28 @@ class Steps:
             self._as_rule(contribution, visit, i, formula)
         return contribution
 
-    def _as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> bool:
+    def _as_factor(self, contribution: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> bool:
         """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
         node, gradient = visit.node, visit.gradients[0]
-        same_shape = np.shape(made.part) == node._shape
+        same_shape = np.shape(contribution.part) == node._shape
         elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
         if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
             return False
-        part = np.asarray(made.part)
+        part = np.asarray(contribution.part)
         local = self._local_derivative(node, i, gradient._data, part)
         if local is None:
             return False
         close = np.isclose(gradient._data * local, part, rtol=1e-4, atol=1e-300, equal_nan=True)
         if not np.all(close | (part == 0)):
             return False
-        made.local = local
-        made.masked = not np.all(close)
+        contribution.local = local
+        contribution.masked = not np.all(close)
         arguments = self.operations.arguments(node)
         if node.primitive is None:
-            made.formula = self._declared(node, i, local)
+            contribution.formula = self._declared(node, i, local)
         elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
-            made.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
-        made.words = convention(node, arguments)
+            contribution.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
+        contribution.words = convention(node, arguments)
         return True
 
     def _runs_again(self, node: Node) -> bool:
@@ -129,28 +129,28 @@ class Steps:
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
-        shown = {key: self.operations.constant(value) for key, value in values.items()}
-        return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
+        operands = {key: self.operations.constant(value) for key, value in values.items()}
+        return _complete(filled_in(tree, operands)) if holds(tree, values, local) else None
 
-    def _as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
+    def _as_rule(self, part: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
         """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):
             derivative = self._declared(node, i, _partial(node, i))
             if derivative is not None:
-                made.formula = _times(name_tree(ARRIVING), derivative)
+                part.formula = _times(name_tree(ARRIVING), derivative)
                 return
-        made.words = in_words(node, made.to)
-        if made.words is not None:
+        part.words = in_words(node, part.to)
+        if part.words is not None:
             return
-        shown = self.operations.operands(node)
+        trees = self.operations.operands(node)
         tree = None if formula is None else formula.tree
-        if tree is not None and GRADIENT in (used := names_in(tree)) and used <= {GRADIENT, *shown}:
-            made.formula = _complete(filled_in(tree, {**shown, GRADIENT: name_tree(ARRIVING)}))
-            if made.formula is not None:
+        if tree is not None and GRADIENT in (used := names_in(tree)) and used <= {GRADIENT, *trees}:
+            part.formula = _complete(filled_in(tree, {**trees, GRADIENT: name_tree(ARRIVING)}))
+            if part.formula is not None:
                 return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
-        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {type(node).__name__}"
+        part.words = renamed(text, {key: unparse(tree) for key, tree in trees.items()}) or f"the VJP rule of {type(node).__name__}"
 
 
 def _partial(node: Node, i: int) -> Array:

@@ -56,8 +56,8 @@ class _TerminalPage(Page):
     def closing(self, result: Explanation) -> None:
         if result.hessian:
             shapes = {name: result.given[name].shape for name in result.hessian}
-            shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
-            self.parts += [title("second derivatives"), result_tables.hessian_table(shown, shapes, self.precision)]
+            hessian = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
+            self.parts += [title("second derivatives"), result_tables.hessian_table(hessian, shapes, self.precision)]
 
     def differentiated(self, second: SecondDerivatives, first: str) -> tuple[str, str]:
         self.heading(f"Second derivatives with respect to {second.variable}, from {second.symbol} = {first}")
@@ -70,8 +70,8 @@ class _TerminalPage(Page):
     def paragraph(self, text: str) -> None:
         self.add(_paragraph(text, self.width))
 
-    def table(self, lines: Sequence[ForwardLine], of: str) -> None:
-        self.add([_forward(lines, self.precision, of)])
+    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
+        self.add([_forward(lines, self.precision, target)])
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         self.add([_heading(number, step, self.width, self.notation), *_said(said, self.width)])
@@ -86,13 +86,13 @@ class _TerminalPage(Page):
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
-    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
-    if len(shown) + len(at) + 5 <= width:
-        return [Text(shown, "bold").append(f"  at {at}" if at else "", "dim")]
-    if len(shown) > MOST_LINES * width:
+    text = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
+    if len(text) + len(at) + 5 <= width:
+        return [Text(text, "bold").append(f"  at {at}" if at else "", "dim")]
+    if len(text) > MOST_LINES * width:
         half = (MOST_LINES * width - 5 - width) // 2  # unbroken words may waste up to one line
-        shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
-    lines = [Text(line, "bold") for line in wrap(shown, width, break_on_hyphens=False)]
+        text = f"{text[:half].rpartition(' ')[0] or text[:half]} ... {text[-half:].partition(' ')[2] or text[-half:]}"
+    lines = [Text(line, "bold") for line in wrap(text, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
 
 
@@ -100,23 +100,23 @@ def _paragraph(text: str, width: int) -> list[Text]:
     return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
 
 
-def _forward(lines: Sequence[ForwardLine], precision: int, of: str = "") -> Table:
-    """Return the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
+def _forward(lines: Sequence[ForwardLine], precision: int, target: str = "") -> Table:
+    """Return the table of a forward pass or, if ``target`` is given, of a recorded backward pass with derivatives of it."""
     columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER)]
-    columns += [Column("derivative", EXPRESSION)] if of else []
+    columns += [Column("derivative", EXPRESSION)] if target else []
     rows = []
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
     for line in lines_of(lines):
         if isinstance(line, int):
             rows.append(more_rows(line))
             continue
-        shown = unparse(line.operation)
-        operation = Text(shown, "dim" if line.node is None and shown == line.name else "")
+        text = unparse(line.operation)
+        operation = Text(text, "dim" if line.node is None and text == line.name else "")
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
         cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
-        if of:
-            cells.append(Text(f"d{of}/d{line.meaning}" if line.meaning else "", "cyan"))
+        if target:
+            cells.append(Text(f"d{target}/d{line.meaning}" if line.meaning else "", "cyan"))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
         rows.append([Text(line.name, style), operation, *cells])
     return Table(columns, rows)
@@ -133,7 +133,7 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
 
 def _said(said: Sequence[Sentence], width: int) -> list[Text]:
     equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
-    left = max(len(one.left) + one.adds for one in equations)
+    left = max(len(equation.left) + equation.adds for equation in equations)
     lines: list[Text] = []
     for sentence in said:
         if isinstance(sentence, EquationText):

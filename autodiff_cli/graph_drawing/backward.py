@@ -64,14 +64,14 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
     handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
     named = list(evaluation.evaluator.named())
     names = _names(nodes, named)
-    memory, kept = _memory(root, named, names, evaluation.leaves.values()) if saved else (None, {})
+    memory, saved_values = _memory(root, named, names, evaluation.leaves.values()) if saved else (None, {})
     run_backward(evaluation, output)
     for handle in handles:
         handle.remove()
     for node in nodes:
         if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
             arrived[node] = node.variable.grad._data
-    drawn = _drawn(nodes, names, arrived, kept)
+    drawn = _drawn(nodes, names, arrived, saved_values)
     return Graph(drawn, evaluation.expression, "backward", evaluated=True, memory=memory)
 
 
@@ -98,9 +98,9 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
     named = [(tensor, name, name) for name, tensor in names.items()]
     texts = _names(nodes, named)
     leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
-    memory, kept = _memory(root, named, texts, leaves.values()) if saved else (None, {})
+    memory, saved_values = _memory(root, named, texts, leaves.values()) if saved else (None, {})
     arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
-    graph_nodes = _drawn(nodes, texts, arrived, kept)
+    graph_nodes = _drawn(nodes, texts, arrived, saved_values)
     for drawn, node in zip(graph_nodes, nodes, strict=True):
         drawn.value = leaves[node]._data if node in leaves else None
         drawn.hooks = _hooks(node)
@@ -124,7 +124,7 @@ def _drawn(
     nodes: Sequence[Node],
     names: Mapping[Node, tuple[str, str]],
     arrived: Mapping[Node, Value],
-    kept: Mapping[Node, list[SavedValue]],
+    saved_values: Mapping[Node, list[SavedValue]],
 ) -> list[GraphNode]:
     """Return the nodes of the drawing."""
     at = {node: i for i, node in enumerate(nodes)}
@@ -141,7 +141,7 @@ def _drawn(
                 [None if following is None else at[following] for following, _ in node.next_functions],
                 grad=arrived.get(node),
                 requires_grad=True,
-                saved=kept.get(node),
+                saved=saved_values.get(node),
             )
         )
     if drawn[-1].kind != "variable":

@@ -18,42 +18,42 @@ def cut(graph: Graph, depth: int) -> Graph:
     for i in range(len(graph.nodes) - 1, -1, -1):
         if levels[i] == depth:
             hidden[i] = _claim(graph, i, levels, depth, owner)
-    shown: list[GraphNode] = []
+    visible: list[GraphNode] = []
     at: dict[int, int] = {}
     stubs: dict[int, int] = {}
     for i, count in hidden.items():
         if count:
-            stubs[i] = len(shown)
-            shown.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
+            stubs[i] = len(visible)
+            visible.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue
         inputs: list[int | None] = []
-        for given in node.inputs:
-            if given is None or levels[given] <= depth:
-                inputs.append(None if given is None else at[given])
-            elif stubs[owner[given]] not in inputs:
-                inputs.append(stubs[owner[given]])
-        at[i] = len(shown)
-        shown.append(replace(node, inputs=inputs))
-    return replace(graph, nodes=shown, hidden=graph.hidden + sum(hidden.values()))
+        for source in node.inputs:
+            if source is None or levels[source] <= depth:
+                inputs.append(None if source is None else at[source])
+            elif stubs[owner[source]] not in inputs:
+                inputs.append(stubs[owner[source]])
+        at[i] = len(visible)
+        visible.append(replace(node, inputs=inputs))
+    return replace(graph, nodes=visible, hidden=graph.hidden + sum(hidden.values()))
 
 
 def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:
     """Make a node the owner of the hidden nodes behind it that do not have an owner; return the number of these nodes."""
     stack, count = [start], 0
     while stack:
-        for given in graph.nodes[stack.pop()].inputs:
-            if given is not None and levels[given] > depth and owner[given] < 0:
-                owner[given] = start
+        for source in graph.nodes[stack.pop()].inputs:
+            if source is not None and levels[source] > depth and owner[source] < 0:
+                owner[source] = start
                 count += 1
-                stack.append(given)
+                stack.append(source)
     return count
 
 
 def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
     """Return whether a gradient flows to the hidden inputs of a node; ``None`` if unknown."""
-    flows = [graph.nodes[given].requires_grad for given in graph.nodes[i].inputs if given is not None and levels[given] > depth]
+    flows = [graph.nodes[source].requires_grad for source in graph.nodes[i].inputs if source is not None and levels[source] > depth]
     return None if None in flows else any(flows)
 
 
@@ -72,9 +72,9 @@ def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
     below: dict[int, int] = {}
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
         below[level] = below.get(level, 0) + len(node.inputs)
-    shown = 0
+    edges = 0
     for level in range(len(below)):
-        shown += below[level]
-        if level >= 1 and (level >= most_levels or shown > most_edges):
+        edges += below[level]
+        if level >= 1 and (level >= most_levels or edges > most_edges):
             return level
     return len(below)

@@ -61,20 +61,20 @@ class _GraphBuilder:
         result = step.result
         several = isinstance(result, tuple)
         results = result if several else (result,)
-        fresh = [(i, one) for i, one in enumerate(results) if isinstance(one, Tensor) and id(one) not in self._at]
+        fresh = [(i, tensor) for i, tensor in enumerate(results) if isinstance(tensor, Tensor) and id(tensor) not in self._at]
         if not fresh:
             return
         label = self._label(step.op, step.tree)
         inputs: list[int | None] = [self._position(value, text) for value, text in _operands(step, label)]
         fields = getattr(result, "_fields", None)
-        for i, one in fresh:
+        for i, tensor in fresh:
             part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
-            name, text = self._named.get(id(one), ("", self._evaluator.tensors.text(step.tree.span)))
+            name, text = self._named.get(id(tensor), ("", self._evaluator.tensors.text(step.tree.span)))
             kind = "named" if name.isidentifier() else "operation"
             node = GraphNode(kind, label + part, name, text, inputs)
             if not inputs:
                 node = GraphNode("constant", text, name if name.isidentifier() else "", text)
-            self._append(node, one)
+            self._append(node, tensor)
 
     def _append(self, node: GraphNode, tensor: Tensor) -> int:
         if self._evaluated:
@@ -150,6 +150,6 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax |
         yield from ((value, None) for value in (step.arguments[0] if op.tensors and step.arguments else ()))
     else:
         parameters = [*op.parameters[: len(step.arguments)], *step.keywords]
-        for parameter, value, shown in zip(parameters, step.inputs, trees, strict=False):
+        for parameter, value, argument in zip(parameters, step.inputs, trees, strict=False):
             if parameter in op.tensors and value is not None:
-                yield value, shown
+                yield value, argument

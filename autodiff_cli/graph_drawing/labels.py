@@ -67,9 +67,9 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
     if node.kind == "more":
         return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":
-        shown = [LabelLine(constant_text(node, precision), "title")]
-        known = literal(node) or node.value is None or shown[0].text != node.label
-        return shown if known else [*shown, LabelLine(f"= {brief(node.value, precision)}", "value")]
+        title = [LabelLine(constant_text(node, precision), "title")]
+        known = literal(node) or node.value is None or title[0].text != node.label
+        return title if known else [*title, LabelLine(f"= {brief(node.value, precision)}", "value")]
     backward = graph.direction == "backward"
     named = node.has_name and not backward
     label = [LabelLine(fitted(node.name if named else node.label), "title")]
@@ -101,6 +101,6 @@ def printable(text: str) -> str:
 
 def flow(graph: Graph) -> Iterator[tuple[int, int, bool]]:
     """Yield the arrows in the direction of the values or gradients: start, end, and whether a gradient flows along the arrow."""
-    for given, user in graph.edges():
-        start, end = (user, given) if graph.direction == "backward" else (given, user)
-        yield start, end, graph.nodes[given].requires_grad is not False
+    for source, user in graph.edges():
+        start, end = (user, source) if graph.direction == "backward" else (source, user)
+        yield start, end, graph.nodes[source].requires_grad is not False

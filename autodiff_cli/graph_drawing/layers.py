@@ -151,7 +151,7 @@ def layers_of(count: int, edges: Edges) -> list[int]:
             if len(below[i]) > len(above[i]):
                 layer[i] = min(layer[b] for b in below[i]) - 1
     number = {used: i for i, used in enumerate(sorted(set(layer)))}
-    return [number[each] for each in layer]
+    return [number[box] for box in layer]
 
 
 def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
@@ -165,18 +165,18 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
     at = [0] * len(layers.layer)
     for row in rows:
         _number(row, at)
-    wanted: list[tuple[int, int, int]] = []
+    candidates: list[tuple[int, int, int]] = []
     for below in range(len(layers.layer)):
         above = _chief(layers.upper[below], done)
         if above is not None and _chief(layers.lower[above], left) == below:
             lines = (above >= layers.count) + (below >= layers.count)
-            wanted.append((-lines, above, below))
+            candidates.append((-lines, above, below))
         elif below >= layers.count <= layers.upper[below][0]:
-            wanted.append((-2, layers.upper[below][0], below))
+            candidates.append((-2, layers.upper[below][0], below))
     block = list(range(len(layers.layer)))
     taken: dict[int, list[tuple[int, int]]] = {}
     followed = set()
-    for _, above, below in sorted(wanted):
+    for _, above, below in sorted(candidates):
         pairs = taken.setdefault(layers.layer[above], [])
         pair = (at[above], at[below])
         i = bisect_left(pairs, pair)

@@ -24,7 +24,7 @@ def to_mermaid(graph: Graph, precision: int) -> str:
     for i, node in enumerate(graph.nodes):
         left, right = _SHAPES[node.kind]
         marked = ((_escaped(line.text), line.role == "title") for line in lines(graph, node, precision))
-        label = "<br/>".join(f"<b>{shown}</b>" if is_title else shown for shown, is_title in marked)
+        label = "<br/>".join(f"<b>{words}</b>" if is_title else words for words, is_title in marked)
         text.append(f"  n{i}{left}{label}{right}:::{node.kind}")
     text += [f"  n{a} {'-->' if flows else '-.->'} n{b}" for a, b, flows in flow(graph)]
     present = {node.kind for node in graph.nodes}

@@ -96,13 +96,13 @@ class Graph(CommandResult):
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""
         for i, node in enumerate(self.nodes):
-            yield from ((given, i) for given in node.inputs if given is not None)
+            yield from ((source, i) for source in node.inputs if source is not None)
 
     def uses(self) -> list[int]:
         """Return the number of uses of each node."""
         counts = [0] * len(self.nodes)
-        for given, _ in self.edges():
-            counts[given] += 1
+        for source, _ in self.edges():
+            counts[source] += 1
         return counts
 
     def levels(self) -> list[int]:
@@ -111,10 +111,10 @@ class Graph(CommandResult):
         reached = [len(self.nodes) - 1]
         levels[-1] = 0
         for i in reached:  # the list grows during the loop
-            for given in self.nodes[i].inputs:
-                if given is not None and levels[given] < 0:
-                    levels[given] = levels[i] + 1
-                    reached.append(given)
+            for source in self.nodes[i].inputs:
+                if source is not None and levels[source] < 0:
+                    levels[source] = levels[i] + 1
+                    reached.append(source)
         return levels
 
     def length(self) -> int:
@@ -124,10 +124,10 @@ class Graph(CommandResult):
         """
         layers = [0] * len(self.nodes)
         for i in range(len(self.nodes) - 1, -1, -1):
-            for given in self.nodes[i].inputs:
-                if given is not None:
-                    layers[given] = max(layers[given], layers[i] + 1)
-        return sum(layers[given] - layers[user] for given, user in self.edges())
+            for source in self.nodes[i].inputs:
+                if source is not None:
+                    layers[source] = max(layers[source], layers[i] + 1)
+        return sum(layers[source] - layers[user] for source, user in self.edges())
 
     def content(self) -> Record:
         return {
@@ -169,13 +169,13 @@ class Graph(CommandResult):
 
 def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
     """Return the nodes that ``output`` depends on, in order, with ``output`` last."""
-    wanted = {output}
+    needed = {output}
     for i in range(output, -1, -1):
-        if i in wanted:
-            wanted.update(given for given in nodes[i].inputs if given is not None)
-    order = sorted(wanted)
+        if i in needed:
+            needed.update(source for source in nodes[i].inputs if source is not None)
+    order = sorted(needed)
     at = {old: new for new, old in enumerate(order)}
-    return [replace(nodes[i], inputs=[None if given is None else at[given] for given in nodes[i].inputs]) for i in order]
+    return [replace(nodes[i], inputs=[None if source is None else at[source] for source in nodes[i].inputs]) for i in order]
 
 
 _ANY = 10**9

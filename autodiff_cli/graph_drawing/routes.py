@@ -93,8 +93,8 @@ class Routes:
             for (_, slot), port in zip(towards, self._side_by_side(a, flats[a], [x for x, _ in towards]), strict=True):
                 for k in ways[slot]:
                     starts[k] = port
-        for b, given in arriving.items():
-            come = sorted((starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]], k) for k in given)
+        for b, edges in arriving.items():
+            come = sorted((starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]], k) for k in edges)
             for (_, k), port in zip(come, self._side_by_side(b, flats[b], [x for x, _ in come]), strict=True):
                 ends[k] = port
         return starts, ends
@@ -113,10 +113,10 @@ class Routes:
         return [self._x[box] + min(max(p, i * step - room), room - (last - i) * step) for i, p in enumerate(places)]
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
-    """Return the positions nearest to ``wanted``, in the same order and at least ``step`` apart, by isotonic regression."""
+def spread(targets: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
+    """Return the positions nearest to ``targets``, in the same order and at least ``step`` apart, by isotonic regression."""
     pools: list[tuple[float, float, int]] = []
-    for i, (place, weight) in enumerate(zip(wanted, weights, strict=True)):
+    for i, (place, weight) in enumerate(zip(targets, weights, strict=True)):
         mean, total, size = place - i * step, weight, 1
         while pools and pools[-1][0] >= mean:
             before, heavy, members = pools.pop()

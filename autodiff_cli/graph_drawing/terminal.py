@@ -44,7 +44,7 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
         bars: the guides next to a branch, below the last branch, at a branch, and at the last branch.
     """
     past, blank, at, last = bars
-    shown: set[int] = set()
+    visited: set[int] = set()
     guides: list[str] = []
     stack: list[tuple[int | None, int, bool]] = [(len(graph.nodes) - 1, 0, True)]
     while stack:
@@ -54,10 +54,10 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
         text = lead + "".join(guides[-most_guides:]) + ((last if is_last else at) if level else "")
         if level:
             guides.append(blank if is_last else past)
-        yield Branch(text, i, i in shown)
-        if i is None or i in shown:
+        yield Branch(text, i, i in visited)
+        if i is None or i in visited:
             continue
-        shown.add(i)
+        visited.add(i)
         inputs = graph.nodes[i].inputs
         stack += [(inputs[k], level + 1, k == len(inputs) - 1) for k in range(len(inputs) - 1, -1, -1)]
 

@@ -55,9 +55,9 @@ class Extent:
             size: Floats = np.fmax(self._spans[curve], np.abs(y - self._centers[curve]) / 3)
             return np.where(np.isfinite(size), size, self._spans[curve])
 
-    def between(self, ys: Floats, shown: int) -> Floats:
-        """Return the smaller of the sizes at both ends of each interval between samples, ``(shown, n - 1)``."""
-        sizes = np.stack([self.size(k, ys[k]) for k in range(shown)])
+    def between(self, ys: Floats, count: int) -> Floats:
+        """Return the smaller of the sizes at both ends of each interval between samples, ``(count, n - 1)``."""
+        sizes = np.stack([self.size(k, ys[k]) for k in range(count)])
         return np.minimum(sizes[:, :-1], sizes[:, 1:])
 
     def meet(self, curve: int, a: float, b: float, doubt: float = 0.0) -> bool:
@@ -111,20 +111,20 @@ class Discontinuity:
         return 0 <= place < len(self.limits) and any(side.kind in ("infinite", "none") for side in self.limits[place])
 
 
-def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
+def mismatch(xs: Floats, ys: Floats, count: int) -> Floats:
     """Return how much the rise between adjacent samples differs from the rise that the slopes predict.
 
     Args:
         xs, ys: the samples in ascending order, ``(n,)`` and ``(k, n)``; or pairs of samples, ``(2, m)`` and ``(k, 2, m)``.
-        shown: the number of curves to test.
+        count: the number of curves to test.
 
     Returns:
-        A number for each curve and interval, ``(shown, n - 1)``; ``inf`` if exactly one end of the interval is finite.
+        A number for each curve and interval, ``(count, n - 1)``; ``inf`` if exactly one end of the interval is finite.
     """
     steps = np.diff(xs, axis=0)
-    differences = np.empty((shown, *steps.shape))
+    differences = np.empty((count, *steps.shape))
     with np.errstate(all="ignore"):
-        for k in range(shown):
+        for k in range(count):
             rise = np.diff(ys[k], axis=0)
             if k + 1 < len(ys):
                 fitted = rise - steps * (ys[k + 1][:-1] + ys[k + 1][1:]) / 2
@@ -138,14 +138,14 @@ def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
     return differences
 
 
-def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, shown: int, resolution: float) -> tuple[Floats, Floats]:
+def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, count: int, resolution: float) -> tuple[Floats, Floats]:
     """Bisect all intervals at once, each towards the half with the larger mismatch, and return the ends.
 
     Args:
         function: the curves.
         left, right: the ends of the intervals.
         extent: the sizes of the curves.
-        shown: the number of curves to test.
+        count: the number of curves to test.
         resolution: the length at which an interval is not bisected further.
     """
     ends = np.stack([left, right])
@@ -155,21 +155,21 @@ def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, show
         at_middle = np.asarray(function(middle))
         before = np.stack([ends[0], middle]), np.stack([values[:, 0], at_middle], axis=1)
         after = np.stack([middle, ends[1]]), np.stack([at_middle, values[:, 1]], axis=1)
-        sizes = np.stack([np.fmax(*extent.size(k, values[k])) for k in range(shown)])
-        first = _rougher(_roughness(*before, shown) / sizes, _roughness(*after, shown) / sizes)
+        sizes = np.stack([np.fmax(*extent.size(k, values[k])) for k in range(count)])
+        first = _rougher(_roughness(*before, count) / sizes, _roughness(*after, count) / sizes)
         ends = np.where(first, before[0], after[0])
         values = np.where(first, before[1], after[1])
     return ends[0], ends[1]
 
 
-def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
+def _roughness(ends: Floats, values: Floats, count: int) -> Floats:
     """Return the sum of the mismatch and the change of the slope in each interval.
 
     Only the slope reveals a pole between samples with equal values.
     """
-    roughness = mismatch(ends, values, shown)[:, 0]
+    roughness = mismatch(ends, values, count)[:, 0]
     with np.errstate(all="ignore"):
-        for k in range(min(shown, len(values) - 1)):
+        for k in range(min(count, len(values) - 1)):
             turn = (ends[1] - ends[0]) * np.abs(values[k + 1, 1] - values[k + 1, 0])
             roughness[k] += np.where(np.isfinite(turn), turn, 0.0)
     return roughness

@@ -119,10 +119,10 @@ def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> li
         column = np.floor((x - low) / (high - low) * columns)
         begin = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
         end = np.concatenate([begin[1:], [len(x)]])
-        kept: list[int] = []
+        points: list[int] = []
         for a, b in zip(begin.tolist(), end.tolist(), strict=True):
-            kept += sorted({a, b - 1, a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))})
-        pieces.append((x[kept], y[kept]))
+            points += sorted({a, b - 1, a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))})
+        pieces.append((x[points], y[points]))
     return pieces
 
 
@@ -193,9 +193,9 @@ def marks(plot: Plot) -> list[Discontinuity]:
     return plot.samples.discontinuities if len(plot.samples.discontinuities) <= CROWDED else []
 
 
-def vertical(found: Discontinuity) -> bool:
+def vertical(mark: Discontinuity) -> bool:
     """Return whether a discontinuity is marked with a vertical line, as a pole is."""
-    return any(side.kind == "infinite" for side in found.limits[0])
+    return any(side.kind == "infinite" for side in mark.limits[0])
 
 
 class Circle(NamedTuple):
@@ -206,19 +206,19 @@ class Circle(NamedTuple):
     filled: bool
 
 
-def circles(found: Discontinuity) -> list[Circle]:
+def circles(mark: Discontinuity) -> list[Circle]:
     """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
-    if found.kind not in ("kink", "vertical tangent", "jump", "hole"):
+    if mark.kind not in ("kink", "vertical tangent", "jump", "hole"):
         return []
-    limits = list(dict.fromkeys(side.value for side in found.limits[0]))
-    if found.kind != "jump":
+    limits = list(dict.fromkeys(side.value for side in mark.limits[0]))
+    if mark.kind != "jump":
         del limits[1:]
-    if found.kind in ("kink", "vertical tangent"):
-        return [Circle(found.at, limits[0], True)]
-    apart = 1e-6 * max(map(abs, (*limits, found.value)))
-    drawn = [Circle(found.at, y, abs(y - found.value) <= apart) for y in limits]
-    alone = np.isfinite(found.value) and not any(circle.filled for circle in drawn)
-    return [*drawn, Circle(found.at, found.value, True)] if alone else drawn
+    if mark.kind in ("kink", "vertical tangent"):
+        return [Circle(mark.at, limits[0], True)]
+    apart = 1e-6 * max(map(abs, (*limits, mark.value)))
+    drawn = [Circle(mark.at, y, abs(y - mark.value) <= apart) for y in limits]
+    alone = np.isfinite(mark.value) and not any(circle.filled for circle in drawn)
+    return [*drawn, Circle(mark.at, mark.value, True)] if alone else drawn
 
 
 def path_marks(count: int) -> list[str]:
@@ -281,7 +281,7 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
         return x[good], y[good], (u * factor)[good], (v * factor)[good]
 
 
-def _spaced(count: int, wanted: int) -> Indices:
-    """Return about ``wanted`` of ``count`` positions, equally spaced, with a margin at both ends."""
-    step = max(1, round(count / wanted))
+def _spaced(count: int, target: int) -> Indices:
+    """Return about ``target`` of ``count`` positions, equally spaced, with a margin at both ends."""
+    step = max(1, round(count / target))
     return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

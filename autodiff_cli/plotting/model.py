@@ -77,13 +77,13 @@ class Scale:
         with np.errstate(all="ignore"):
             return np.stack([self.axis(x), np.log10(np.where(y > 0, y, np.nan)) if "y" in self.log else y], 1)
 
-    def seen(self, found: Discontinuity) -> bool:
+    def seen(self, mark: Discontinuity) -> bool:
         """Return whether a discontinuity is one of the value: the logarithm also has poles and ends where the value is 0."""
-        return "y" not in self.log or found.kind in ("jump", "kink", "hole")
+        return "y" not in self.log or mark.kind in ("jump", "kink", "hole")
 
-    def moved(self, found: Discontinuity) -> Discontinuity:
+    def moved(self, mark: Discontinuity) -> Discontinuity:
         """Return a discontinuity with its position on the variable instead of the axis."""
-        return replace(found, at=float(f"{10.0**found.at:.12g}")) if "x" in self.log else found
+        return replace(mark, at=float(f"{10.0**mark.at:.12g}")) if "x" in self.log else mark
 
 
 LINEAR = Scale()

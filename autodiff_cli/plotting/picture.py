@@ -102,9 +102,9 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
         MissingPackage: if matplotlib is not installed.
     """
     if isinstance(plot, Plot):
-        shown = panels(plot)
-        height = HEIGHT + MORE * (len(shown) - 1)
-        return rendered(kind, plot.looks, height, lambda figure, colors: _curves(figure, plot, shown, colors))
+        parts = panels(plot)
+        height = HEIGHT + MORE * (len(parts) - 1)
+        return rendered(kind, plot.looks, height, lambda figure, colors: _curves(figure, plot, parts, colors))
     alike = 1 / ALIKE <= shape_of(plot) <= ALIKE
     height = round(0.8 * WIDTH * shape_of(plot)) + 80 if alike else HEIGHT
     return rendered(kind, plot.looks, height, lambda figure, colors: _field(figure, plot, alike, colors))
@@ -156,16 +156,16 @@ def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, Pictu
     return out.getvalue()
 
 
-def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: PictureTheme) -> None:
+def _curves(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
     """Draw the panels, one below the other, over the same range."""
-    rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
+    rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
     ends = plot.scale.across(plot.over)
     title = _title(rows[0], plot.expression, colors)
-    for axes, panel in zip(rows, found, strict=True):
+    for axes, panel in zip(rows, panels, strict=True):
         low, high = margin(panel, 0.04)
         axes.set_ylim(low, high)
         axes.set_xlim(*ends)
-        axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(found) == 1 else 6))
+        axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(panels) == 1 else 6))
         axes.set_xticks(*axis_ticks(plot, "x", ends, 13))
         axes.grid(color=colors.grid, linewidth=0.8)
         axes.set_axisbelow(True)
@@ -218,11 +218,11 @@ def _path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -
 
 def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
     """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
-    shown = marks(plot)
-    for mark in shown:
+    points = marks(plot)
+    for mark in points:
         if vertical(mark):
             axes.axvline(mark.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    drawn = [(circle, colors.curves[mark.curve]) for mark in shown if mark.curve in panel.curves for circle in circles(mark)]
+    drawn = [(circle, colors.curves[mark.curve]) for mark in points if mark.curve in panel.curves for circle in circles(mark)]
     if drawn:
         x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
         edges = [color for _, color in drawn]
@@ -237,12 +237,12 @@ def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> No
     axes = figure.subplots()
     _title(axes, plot.expression, colors)
     levels, labels = field_bands(plot, 12)
-    shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
+    bands = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
-    if shown.count():
+    if bands.count():
         # Levels of different distances would have almost equal colours on a linear scale.
-        filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades)
-        axes.contour(plot.x, plot.y, shown, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
+        filled = axes.contourf(plot.x, plot.y, bands, levels=levels, cmap=shades)
+        axes.contour(plot.x, plot.y, bands, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
         bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
         bar.set_ticks(levels, labels=labels)
         bar.set_label("value")

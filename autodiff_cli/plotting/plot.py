@@ -72,12 +72,12 @@ def plot(
         MissingValue: if a variable has neither a range nor a value, or the path does not have it.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
-    given = ranges(_range_texts(over or ()))
-    shown = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
-    result = sampled(expression, given, at, const, order, path, log)
-    if shown is not None and isinstance(result, Plot):
-        result.scale.up(shown)  # the values of a logarithmic axis are positive
-    return replace(result, looks=Looks(shown, theme))
+    ends = ranges(_range_texts(over or ()))
+    window = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
+    result = sampled(expression, ends, at, const, order, path, log)
+    if window is not None and isinstance(result, Plot):
+        result.scale.up(window)  # the values of a logarithmic axis are positive
+    return replace(result, looks=Looks(window, theme))
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:

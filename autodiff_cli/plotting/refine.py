@@ -61,22 +61,22 @@ class Samples:
     coarse: bool
 
 
-def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POINTS) -> Samples:
+def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POINTS) -> Samples:
     """Sample curves over an interval.
 
     Args:
         function: a function that returns the value and its derivatives, ``(k, n)``, at points ``(n,)``.  If ``k`` is greater than
-            ``shown``, the additional derivative is the slope of the last curve.
+            ``count``, the additional derivative is the slope of the last curve.
         xs: the initial points in ascending order, at least two.
-        shown: the number of curves to draw.
+        count: the number of curves to draw.
         most_points: the maximum number of points after refinement.
     """
     evenly = ys = np.asarray(function(xs))
     extent = Extent(ys)
-    xs, ys = _refined(function, xs, ys, extent, shown, most_points)
+    xs, ys = _refined(function, xs, ys, extent, count, most_points)
     doubtful = np.zeros(len(xs) - 1, bool)
     coarse = False
-    for mismatched in mismatch(xs, ys, shown) > SMOOTH * extent.between(ys, shown):
+    for mismatched in mismatch(xs, ys, count) > SMOOTH * extent.between(ys, count):
         coarse = int(np.count_nonzero(doubtful | mismatched)) > most_points * MOST_DISCONTINUITIES // MOST_POINTS
         if coarse:
             break
@@ -84,14 +84,14 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
     discontinuities: list[Discontinuity] = []
     rough = np.flatnonzero(doubtful)
     if len(rough):
-        discontinuities, near, at_near = _searched(function, xs, rough, extent, shown)
-        xs, ys = _interrupted(*_with(xs, ys, near, at_near), discontinuities, shown)
-    free = [any(b.unbounded(k) for b in discontinuities) for k in range(shown)]
-    windows = np.array([window(evenly[k] if free[k] else ys[k], free[k]) for k in range(shown)])
+        discontinuities, near, at_near = _searched(function, xs, rough, extent, count)
+        xs, ys = _interrupted(*_with(xs, ys, near, at_near), discontinuities, count)
+    free = [any(b.unbounded(k) for b in discontinuities) for k in range(count)]
+    windows = np.array([window(evenly[k] if free[k] else ys[k], free[k]) for k in range(count)])
     # The ends of the plotted interval are not ends of the domain.
     inner = [b for b in discontinuities if b.left > xs[0] and b.right < xs[-1]]
     told = [b for b in discontinuities if b.kind and (b in inner or b.unbounded(0))]
-    return Samples(xs, ys[:shown], evenly[:shown], told, windows, coarse)
+    return Samples(xs, ys[:count], evenly[:count], told, windows, coarse)
 
 
 def merged(parts: Sequence[Samples]) -> Samples:
@@ -100,9 +100,9 @@ def merged(parts: Sequence[Samples]) -> Samples:
     ys = np.stack([np.interp(xs, part.xs, part.ys[0], math.nan, math.nan) for part in parts])
     for k, part in enumerate(parts):
         ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # interpolation next to nan is nan
-    discontinuities = [replace(one, curve=k) for k, part in enumerate(parts) for one in part.discontinuities]
+    discontinuities = [replace(mark, curve=k) for k, part in enumerate(parts) for mark in part.discontinuities]
     evenly, windows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("evenly", "windows"))
-    return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda one: one.at), windows, any(part.coarse for part in parts))
+    return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda mark: mark.at), windows, any(part.coarse for part in parts))
 
 
 def window(y: Floats, unbounded: bool) -> tuple[float, float]:
@@ -118,14 +118,14 @@ def window(y: Floats, unbounded: bool) -> tuple[float, float]:
     return low, high
 
 
-def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, shown: int, most: int) -> tuple[Floats, Floats]:
+def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int, most: int) -> tuple[Floats, Floats]:
     """Halve intervals until the samples follow the curve closely, or the limit ``most`` is reached."""
     for _ in range(HALVINGS):
-        allowed = SMOOTH * extent.between(ys, shown)
-        rough = (mismatch(xs, ys, shown) > allowed).any(0)
+        allowed = SMOOTH * extent.between(ys, count)
+        rough = (mismatch(xs, ys, count) > allowed).any(0)
         with np.errstate(all="ignore"):
             bends = np.diff(xs) * np.abs(np.diff(ys[1:])) / 8
-        rough |= (bends[:shown] > allowed[: len(bends)]).any(0)
+        rough |= (bends[:count] > allowed[: len(bends)]).any(0)
         middles = (xs[:-1] + np.diff(xs) / 2)[rough]
         if not len(middles) or len(xs) + len(middles) > most:
             break
@@ -140,12 +140,12 @@ def _with(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats
 
 
 def _searched(
-    function: Curves, xs: Floats, rough: Indices, extent: Extent, shown: int
+    function: Curves, xs: Floats, rough: Indices, extent: Extent, count: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
     """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
     low, high = float(xs[0]), float(xs[-1])
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))
-    left, right = bisected(function, xs[rough], xs[rough + 1], extent, shown, resolution)
+    left, right = bisected(function, xs[rough], xs[rough + 1], extent, count, resolution)
     left, right, middle, floor, ceiling = _merged(left, right, xs[rough], xs[rough + 1], 4 * resolution)
     before, after = approaches(left, right, floor, ceiling, resolution)
     near = np.concatenate([before, after], axis=1)
@@ -159,13 +159,13 @@ def _searched(
     for i in range(len(left)):
         sides = (left[i] - before[i], values[:, i, :half]), (after[i] - right[i], values[:, i, half:])
         inside = left[i] > low, right[i] < high
-        limits = [_limits(sides, inside, extent, k) for k in range(shown)]
+        limits = [_limits(sides, inside, extent, k) for k in range(count)]
         kind = kind_of(limits, joined(limits, extent), float(at_middle[i]), extent)
         if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
-            limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, shown)]
+            limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, count)]
         through = joined(limits, extent)
-        broken = through.index(False) if not all(through) else shown
-        if broken < shown and overflowed([values[broken] for _, values in sides], inside):
+        broken = through.index(False) if not all(through) else count
+        if broken < count and overflowed([values[broken] for _, values in sides], inside):
             kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
@@ -173,8 +173,8 @@ def _searched(
                 Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through, float(values_there[i]))
             )
     far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= CLOSEST * (high - low)
-    kept = far & (near > low) & (near < high)
-    return discontinuities, near[kept], values[:, kept]
+    inner = far & (near > low) & (near < high)
+    return discontinuities, near[inner], values[:, inner]
 
 
 def _exact(left: float, right: float, middle: float) -> float:
@@ -211,13 +211,13 @@ def _merged(
     return left, right, middle, floor, ceiling
 
 
-def _interrupted(xs: Floats, ys: Floats, found: list[Discontinuity], shown: int) -> tuple[Floats, Floats]:
+def _interrupted(xs: Floats, ys: Floats, discontinuities: list[Discontinuity], count: int) -> tuple[Floats, Floats]:
     """Insert the limits on both sides of each discontinuity, separated by nan in the curves that are discontinuous."""
-    places = np.array([[b.left, b.left + (b.right - b.left) / 2, b.right] for b in found]).reshape(-1)
+    places = np.array([[b.left, b.left + (b.right - b.left) / 2, b.right] for b in discontinuities]).reshape(-1)
     xs, ys = _with(xs, ys, places, np.full((len(ys), len(places)), np.nan))
-    for b in found:
+    for b in discontinuities:
         first, last = np.searchsorted(xs, b.left, "left"), np.searchsorted(xs, b.right, "right") - 1
-        for k in range(shown):
+        for k in range(count):
             left, right = b.limits[k]
             # The value at the discontinuity itself may be a convention, so it is not drawn.
             ys[k, first : last + 1] = left.value if b.joined[k] else np.nan

@@ -81,7 +81,7 @@ def sampled(
     notes = _unused(outputs)
     if not over and 0 < len(needed) <= 2:
         over = _default_ranges(outputs, list(needed), fixed, log)
-        notes += [note("range", f"the range of {each.name} is {each.low:g} to {each.high:g}") for each in over]
+        notes += [note("range", f"the range of {variable.name} is {variable.low:g} to {variable.high:g}") for variable in over]
     _check(expression, [r.name for r in over], needed, at or {}, const or {})
     order = _order(order, len(outputs), len(over), log)
     used = {*needed, *(name for output in outputs for name in free_names(parse(output.program)))}
@@ -121,9 +121,9 @@ def _unused(outputs: Sequence[_Output]) -> list[Record]:
     """Return a note on each expression before the last statement, whose value is not shown."""
     before = parse(outputs[0].program).children[:-1]
     return [
-        note("unused", f"{unparse(each)} is not shown; separate several curves with commas")
-        for each in before
-        if each.kind not in STATEMENTS
+        note("unused", f"{unparse(statement)} is not shown; separate several curves with commas")
+        for statement in before
+        if statement.kind not in STATEMENTS
     ]
 
 
@@ -134,8 +134,8 @@ def _order(order: int | None, outputs: int, variables: int, log: str) -> int:
     if not 0 <= order <= 2:
         raise UsageError(f"the order must be 0, 1 or 2, not {order}", hint="use autodiff taylor for higher orders")
     if outputs > 1 and (order or variables == 2):
-        shown = "without their derivatives" if order else "over one variable"
-        raise UsageError(f"several expressions are plotted {shown}", hint="plot one of the expressions")
+        how = "without their derivatives" if order else "over one variable"
+        raise UsageError(f"several expressions are plotted {how}", hint="plot one of the expressions")
     if variables == 2 and order == 2:
         raise UsageError(
             "a plot over two variables shows the value and its gradient, not second derivatives",
@@ -170,10 +170,10 @@ def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Float
     """Return the points of a path, with a column for each variable."""
     if path is None:
         return np.empty((0, len(over)))
-    for each in over:
-        if each.name not in path:
-            raise MissingValue(f"the path has no column '{each.name}'", hint=f"its columns: {listed(path) or 'none'}")
-    return np.stack([np.asarray(path[each.name], float) for each in over], 1)
+    for variable in over:
+        if variable.name not in path:
+            raise MissingValue(f"the path has no column '{variable.name}'", hint=f"its columns: {listed(path) or 'none'}")
+    return np.stack([np.asarray(path[variable.name], float) for variable in over], 1)
 
 
 def _plot(
@@ -201,12 +201,12 @@ def _plot(
         for program in programs:
             most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
             for first in range(order + 1) if log else (0,):
-                wanted = orders[first : first + 2] if log else orders
-                function = partial(_on_axes, program, over.name, wanted, scale)
+                terms = orders[first : first + 2] if log else orders
+                function = partial(_on_axes, program, over.name, terms, scale)
                 samples = sample(function, scale.axis(points), 1 if log else order + 1, most)
-                parts.append(replace(samples, discontinuities=[each for each in samples.discontinuities if scale.seen(each)]))
+                parts.append(replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.seen(mark)]))
     for k, part in enumerate(parts):
-        marks = [scale.moved(one) for one in part.discontinuities]
+        marks = [scale.moved(mark) for mark in part.discontinuities]
         named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
         notes += described(over.name, marks if k < len(outputs) else [], named)
     samples = parts[0] if len(parts) == 1 else merged(parts)
@@ -221,10 +221,10 @@ def _plot(
     return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
 
 
-def _on_axes(program: Compiled, name: str, wanted: Sequence[str], scale: Scale, u: Floats) -> Floats:
+def _on_axes(program: Compiled, name: str, terms: Sequence[str], scale: Scale, u: Floats) -> Floats:
     """Return a value and its derivatives at points of the horizontal axis, in units of the axes."""
     x = scale.x(u)
-    return scale.drawn(x, _defined(_curves(program, {name: x}, wanted)))
+    return scale.drawn(x, _defined(_curves(program, {name: x}, terms)))
 
 
 def _field(
@@ -241,8 +241,8 @@ def _field(
         seen = window(value.ravel(), steep or bool(np.isinf(value).any()))
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
-    shown = np.stack(gradient) if order else None
-    return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, path, notes)
+    slopes = np.stack(gradient) if order else None
+    return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, slopes, discontinuous, seen, path, notes)
 
 
 def _defined(curves: Floats) -> Floats:
@@ -251,11 +251,11 @@ def _defined(curves: Floats) -> Floats:
     return np.where(np.abs(curves) > HUGE, np.copysign(np.inf, curves), curves)
 
 
-def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[str]) -> Floats:
+def _curves(program: Compiled, columns: Mapping[str, Floats], terms: Sequence[str]) -> Floats:
     """Return the results of a program for columns of points, ``(k, n)``; derivatives with respect to unused variables are 0."""
     points = next(iter(columns.values()))
     results = program(**{name: column for name, column in columns.items() if name in program.variables})
-    return np.stack([np.broadcast_to(results.get(name, 0.0), points.shape) for name in wanted])
+    return np.stack([np.broadcast_to(results.get(name, 0.0), points.shape) for name in terms])
 
 
 def _check(
@@ -278,21 +278,21 @@ def _check(
         raise without_value(missing, expression)
 
 
-def described(name: str, found: Sequence[Discontinuity], named: str = "") -> list[Record]:
+def described(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
     """Return a note for each kind of discontinuity, with its positions; ``named`` begins each note."""
     places: dict[tuple[str, str, str], list[float]] = {}
-    for one in found:
-        singular, many = _KINDS[one.kind]
-        unbounded = [side.value for side in one.limits[0] if side.kind == "infinite"]
-        if one.kind == "edge" and unbounded:
+    for mark in discontinuities:
+        singular, many = _KINDS[mark.kind]
+        unbounded = [side.value for side in mark.limits[0] if side.kind == "infinite"]
+        if mark.kind == "edge" and unbounded:
             singular = many = f"the value goes to {unbounded[0]:g}"
-        places.setdefault((one.kind, singular, many), []).append(one.at)
+        places.setdefault((mark.kind, singular, many), []).append(mark.at)
     notes = []
     for (kind, singular, many), at in places.items():
-        shown = [f"{place:.6g}" for place in at[:MOST_NAMED]]
+        numbers = [f"{place:.6g}" for place in at[:MOST_NAMED]]
         rest = [f"{len(at) - MOST_NAMED:,} more places"] if len(at) > MOST_NAMED else []
         where = "beyond" if kind == "overflow" else "near"
-        notes.append(note(kind, f"{named}{singular if len(at) == 1 else many} {where} {name} = {listed([*shown, *rest])}"))
+        notes.append(note(kind, f"{named}{singular if len(at) == 1 else many} {where} {name} = {listed([*numbers, *rest])}"))
     return notes
 
 

@@ -46,11 +46,11 @@ def drawn(plot: Plot, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = not is_colored(color)
     columns, rows = size()
-    shown = panels(plot)
-    each = max(8, rows // len(shown)) if len(shown) > 1 else rows
+    parts = panels(plot)
+    height = max(8, rows // len(parts)) if len(parts) > 1 else rows
     lines: list[str] = []
-    for panel in shown:
-        lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, each, colorless)]
+    for panel in parts:
+        lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, height, colorless)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
