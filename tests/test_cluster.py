@@ -199,7 +199,7 @@ def rows_and_lines(parts: Sequence[Input]) -> tuple[list[Any], list[int]]:
     for part in parts:
         source = reader(part)
         for piece in source.pieces():
-            block = source.block(piece, ReadRequest(kept=source.columns, text=True))
+            block = source.block(piece, ReadRequest(copies=source.columns, text=True))
             columns = [list(map(str, block.columns[name])) for name in source.columns]
             rows += list(zip(*columns, strict=True))
             lines += block.lines

@@ -159,19 +159,19 @@ class Source:
             DataError: if a cell is not a finite number and ``on_error`` is ``stop``.
             UsageError: if a column does not exist or occurs twice, or a further file does not have it.
         """
-        wanted = {name: self.spelled(column) for name, column in columns.items()}
+        spellings = {name: self.spelled(column) for name, column in columns.items()}
         compared = {} if where is None else {name: self.spelled(column) for name, column in where.columns.items()}
-        kept = () if by is None else (self.spelled(by),)
+        group_columns = () if by is None else (self.spelled(by),)
         counts = Counter(self.names)
-        for column in (*wanted.values(), *compared.values(), *kept):
+        for column in (*spellings.values(), *compared.values(), *group_columns):
             if column not in counts:
                 hint = suggestion(column, self.names) or f"its columns: {', '.join(self.names) or 'none'}"
                 raise UsageError(f"{self.name} has no column '{column}'", hint=hint)
             if counts[column] > 1:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
         numbers, texts = ([compared[name] for name in names] for names in ((where.variables, where.texts) if where else ((), ())))
-        used = tuple(dict.fromkeys([*wanted.values(), *numbers]))
-        request = ReadRequest(used, kept, text=True, on_error=on_error, finite=True, texts=tuple(dict.fromkeys(texts)))
+        used = tuple(dict.fromkeys([*spellings.values(), *numbers]))
+        request = ReadRequest(used, group_columns, text=True, on_error=on_error, finite=True, texts=tuple(dict.fromkeys(texts)))
 
         def chosen(block: Block) -> Block:
             return block if where is None else where.selected(block, compared)
@@ -181,14 +181,14 @@ class Source:
         else:
             blocks = self._from_files(self._inputs, request, threads, chosen)
         read = {
-            name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in wanted.items()
+            name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in spellings.items()
         }
         first = next((block.first_bad for block in blocks if block.bad), "")
         dataset = Dataset(read, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
-        for column in kept:
+        for column in group_columns:
             labels = [label for block in blocks for label in python_values(block.columns[column])]
             dataset = dataset._replace(groups=_groups(column.strip(), labels))
-        return _finite(dataset, wanted, on_error)
+        return _finite(dataset, spellings, on_error)
 
     def close(self) -> None:
         """Close the file that is open."""
@@ -197,11 +197,11 @@ class Source:
 
     def _from_arrays(self, request: ReadRequest) -> Block:
         numbers: dict[str, Floats] = {name: _array(name, self._arrays[name]) for name in request.numbers}
-        others = {name: np.atleast_1d(np.asarray(self._arrays[name])) for name in (*request.kept, *request.texts)}
+        others = {name: np.atleast_1d(np.asarray(self._arrays[name])) for name in (*request.copies, *request.texts)}
         lengths = {name: len(column) for name, column in [*numbers.items(), *others.items()]}
         if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise ShapeError(f"the columns have different lengths: {shown}")
+            texts = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise ShapeError(f"the columns have different lengths: {texts}")
         rows = max(lengths.values(), default=0)
         return Block(rows, numbers, others, None, "row", range(1, rows + 1), texts=others)
 
@@ -209,7 +209,7 @@ class Source:
         self, inputs: Sequence[Input], request: ReadRequest, threads: int, chosen: Callable[[Block], Block]
     ) -> list[Block]:
         blocks: list[Block] = []
-        needed = [*request.numbers, *request.kept, *request.texts]
+        needed = [*request.numbers, *request.copies, *request.texts]
         for i, file in enumerate(inputs):
             opened = reader(file) if i else self._first
             try:
@@ -259,21 +259,21 @@ def _array(name: str, value: ArrayLike) -> Vector:
     return column
 
 
-def _finite(found: Dataset, names: Collection[str], on_error: str) -> Dataset:
+def _finite(dataset: Dataset, names: Collection[str], on_error: str) -> Dataset:
     """Return the rows in which every number is finite."""
-    good = np.ones(found.rows, bool)
-    for column in found.columns.values():
+    good = np.ones(dataset.rows, bool)
+    for column in dataset.columns.values():
         good &= np.isfinite(column)
-    if found.groups is not None:
-        empty = [i for i, label in enumerate(found.groups.labels) if label in (None, "") or str(label) == "nan"]
-        good &= ~np.isin(found.groups.codes, empty)
+    if dataset.groups is not None:
+        empty = [i for i, label in enumerate(dataset.groups.labels) if label in (None, "") or str(label) == "nan"]
+        good &= ~np.isin(dataset.groups.codes, empty)
     if good.all():
-        return found
+        return dataset
     row = int(np.argmin(good))
-    name = next((name for name in names if not np.isfinite(found.columns[name][row])), None)
-    what = f"'{name}' is {found.columns[name][row]}" if name else f"'{found.groups and found.groups.name}' is empty"
-    problem = f"{found.place(row)}: column {what}"
+    name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)
+    what = f"'{name}' is {dataset.columns[name][row]}" if name else f"'{dataset.groups and dataset.groups.name}' is empty"
+    problem = f"{dataset.place(row)}: column {what}"
     if on_error == "stop":
         raise DataError(problem, hint=f"use {setting('on_error', 'skip')} to leave out such rows")
-    kept = found.only(good)
-    return kept._replace(skipped=found.skipped + int(np.count_nonzero(~good)), first_skipped=found.first_skipped or problem)
+    result = dataset.only(good)
+    return result._replace(skipped=dataset.skipped + int(np.count_nonzero(~good)), first_skipped=dataset.first_skipped or problem)

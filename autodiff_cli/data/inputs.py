@@ -73,7 +73,7 @@ def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None]
     if files.count(None) > 1:
         raise UsageError("standard input can be read only once")
     values = partition_columns(list(folders.values()))
-    return files, {path: one for path, one in zip(folders, values, strict=True) if one}
+    return files, {path: columns for path, columns in zip(folders, values, strict=True) if columns}
 
 
 def _inside(path: str, style: str | None) -> list[str]:

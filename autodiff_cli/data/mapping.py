@@ -121,7 +121,7 @@ class Task:
             notes = evaluate(self.expression, values, self.const, order, self.wrt, self.dtype, gradient=gradient).notes
         except AutodiffError:
             return ""
-        return next((one["message"] for one in notes if one["kind"] in ("domain", "nonfinite")), "")
+        return next((remark["message"] for remark in notes if remark["kind"] in ("domain", "nonfinite")), "")
 
     def unused(self, program: Compiled) -> list[str]:
         """Return the names that have a value or column but do not occur in the expression."""
@@ -141,17 +141,17 @@ _SEPARATORS = {
 _BETWEEN = re.compile(r"[\s,;|]+")
 
 
-def other_format(columns: Sequence[str], wanted: Collection[str]) -> str | None:
+def other_format(columns: Sequence[str], names: Collection[str]) -> str | None:
     """Return a hint for the names of columns of a file that seems to have another format or delimiter; else ``None``.
 
     Args:
         columns: the names of the columns.
-        wanted: the names of columns that the file should have; a blank separates columns only where it separates these or numbers.
+        names: the names of columns that the file should have; a blank separates columns only where it separates these or numbers.
     """
     if columns and columns[0].startswith('{"'):
         return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
     separator = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
-    if separator == " " and not all(cell in wanted or is_number(cell) for cell in columns[0].split()):
+    if separator == " " and not all(cell in names or is_number(cell) for cell in columns[0].split()):
         return None
     return None if separator is None else f"its delimiter seems to be {separator!r}; use {_SEPARATORS[separator]}"
 
@@ -174,7 +174,7 @@ class RowMap:
         numbers: the columns that are read as numbers.
         texts: the columns that the condition compares as text.
         read: the columns that are read for the output.
-        kept: the columns that are copied to the output.
+        copies: the columns that are copied to the output.
         results: the names of the new columns.
 
     Raises:
@@ -191,14 +191,14 @@ class RowMap:
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
         self._condition = condition = task.condition()
-        wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
-        self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
+        column_names = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        self._columns = {name: blanks.get(column, column) for name, column in column_names.items()}
         self._selecting = {name: blanks.get(column, column) for name, column in condition.columns.items()} if condition else {}
         self._check_found(counts, source)
         compared = [self._selecting[name] for name in (condition.variables if condition else ())]
         self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared]))
         self.texts = tuple(dict.fromkeys(self._selecting[name] for name in (condition.texts if condition else ())))
-        self.read, self.kept = self._copied(columns, source)
+        self.read, self.copies = self._copied(columns, source)
         self.results = task.names(program)
         self._check_names(counts, source)
 
@@ -206,9 +206,9 @@ class RowMap:
         """Return the columns that are read for the output, and those that are copied."""
         task = self.task
         if task.total is None:
-            kept = columns if task.keep_columns is None else named_columns(columns, task.keep_columns, "keep_columns", source)
-            kept = tuple(kept) if task.keep else ()
-            return kept, kept
+            names = columns if task.keep_columns is None else named_columns(columns, task.keep_columns, "keep_columns", source)
+            names = tuple(names) if task.keep else ()
+            return names, names
         groups = named_columns(columns, task.by, "by", source)
         return groups, groups if task.keep else ()
 
@@ -219,8 +219,8 @@ class RowMap:
         hidden = hidden or (self._condition.constant_among(columns) if self._condition else None)
         if hidden is not None:
             raise constant_or_column(hidden, source)
-        for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
-            for name in given:
+        for option, names in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
+            for name in names:
                 if name in counts and name not in self.task.lets:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
@@ -250,7 +250,7 @@ class RowMap:
         twice = next((name for name in (self.used if self.keeps_all else (*self.read, *self.used)) if counts[name] > 1), None)
         if twice is not None:
             raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
-        clash = next((name for name in self.results if name in self.kept), None)
+        clash = next((name for name in self.results if name in self.copies), None)
         if clash is not None:
             is_value = not self.program.terms[self.results.index(clash)]
             pattern = '"NAME_{}"' if self.program.named else "NAME"
@@ -266,7 +266,7 @@ class RowMap:
         Raises:
             UsageError: if two columns have the same name and the rows are not copied as text.
         """
-        unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.kept)
+        unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.copies)
         raw = writer.raw if unchanged else ""
         twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
         if twice is not None and not raw:
@@ -318,9 +318,9 @@ class RowMap:
         if values or not self._scalars:
             block, out = self._run(block, {**values, **self._scalars}, out)
         else:
-            one = [np.empty(1, self._dtype) for _ in out]
-            self.program.run(self._scalars, one)
-            for array, number in zip(out, one, strict=True):
+            numbers = [np.empty(1, self._dtype) for _ in out]
+            self.program.run(self._scalars, numbers)
+            for array, number in zip(out, numbers, strict=True):
                 array[:] = number
         return block, out
 

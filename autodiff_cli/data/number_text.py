@@ -55,7 +55,7 @@ def arrow_texts(array: Array, lead: str, json: bool = False, decimal: str = ".")
     odd = np.flatnonzero(_is_odd(array))
     if len(odd):
         reprs = number_reprs(array[odd])
-        quoted = [f'"{one}"' if json and one in ("nan", "inf", "-inf") else one for one in reprs]
+        quoted = [f'"{number}"' if json and number in ("nan", "inf", "-inf") else number for number in reprs]
         longer = np.zeros(len(bounds), int)
         longer[odd + 1] = np.array(list(map(len, quoted))) - np.diff(bounds)[odd] + 1
         text = _replaced(text, (bounds[odd] + 1).tolist(), bounds[odd + 1].tolist(), quoted)
@@ -71,7 +71,7 @@ def arrow_texts(array: Array, lead: str, json: bool = False, decimal: str = ".")
 def _replaced(text: bytes, starts: Sequence[int], ends: Sequence[int], new: Sequence[str]) -> bytes:
     """Return a text with new parts in place of its parts between the starts and the ends."""
     around = zip([0, *ends], [*starts, len(text)], [*new, ""], strict=True)
-    return b"".join([part for end, start, one in around for part in (text[end:start], one.encode())])
+    return b"".join([part for end, start, number in around for part in (text[end:start], number.encode())])
 
 
 def _json(array: Array) -> bytes:

@@ -200,11 +200,11 @@ def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> Non
         return
     folder, name = split(target, form)
     first = _absolute(f"{folder}/{name.replace('*', '0')}")
-    for given in names:
-        pattern = storage.has_pattern(given)
-        if fnmatch(first, _absolute(given)) if pattern else first.startswith(f"{_absolute(given)}/"):
+    for source in names:
+        pattern = storage.has_pattern(source)
+        if fnmatch(first, _absolute(source)) if pattern else first.startswith(f"{_absolute(source)}/"):
             hint = f"write to another folder: {setting('output', 'results/')}"
-            raise UsageError(f"the results in '{target}' would be input files of '{given}' in the next run", hint=hint)
+            raise UsageError(f"the results in '{target}' would be input files of '{source}' in the next run", hint=hint)
 
 
 def _absolute(path: str) -> str:

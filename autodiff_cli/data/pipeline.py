@@ -87,7 +87,7 @@ def run(
             compressed(out, None if writer.binary else target) as file,
             closing(writer),
         ):
-            writer.begin(file, first.kept, first.results, source)
+            writer.begin(file, first.copies, first.results, source)
             if unbuffered:
                 writer.flush()
             for i, later in enumerate(inputs):
@@ -151,17 +151,17 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     needed = {field_of(name, known)[0] for name in mapping.used}
     needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.read}
     missing = needed - known
-    extra = known - set(mapping.kept) if mapping.keeps_all and source.form != "ndjson" else set()
+    extra = known - set(mapping.copies) if mapping.keeps_all and source.form != "ndjson" else set()
     if missing or extra:
         what = [f"'{name}' is missing" for name in sorted(missing)] + [f"'{name}' is new" for name in sorted(extra)]
         message = f"{source.name} and {first} have different columns: {', '.join(what)}"
         raise UsageError(message, hint="map these files separately")
 
 
-def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Generator[Made]:
+def ordered(work: Callable[[Given], Made], values: Iterable[Given], threads: int) -> Generator[Made]:
     """Map a function over values in several threads; yield the results in order, with only a few in memory at a time."""
-    waiting = iter(given)
-    begun = [one for _, one in zip(range(2), waiting, strict=False)] if threads > 1 else []
+    waiting = iter(values)
+    begun = [value for _, value in zip(range(2), waiting, strict=False)] if threads > 1 else []
     if len(begun) < 2:
         yield from map(work, chain(begun, waiting))
         return
@@ -170,8 +170,8 @@ def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int)
     pool = ThreadPoolExecutor(threads, "autodiff-map")
     running: deque[Future[Made]] = deque()
     try:
-        for one in chain(begun, waiting):
-            running.append(pool.submit(work, one))
+        for value in chain(begun, waiting):
+            running.append(pool.submit(work, value))
             if len(running) > threads + 1:
                 yield running.popleft().result()
         while running:

@@ -100,9 +100,9 @@ class ReadRequest:
 
     Attributes:
         numbers: the columns to convert to numbers.
-        kept: the columns that are copied to the output.
+        copies: the columns that are copied to the output.
         new: the names of the new columns.
-        text: whether kept columns of text files stay text.
+        text: whether copied columns of text files stay text.
         raw: the form of rows that the writer copies unchanged (see ``Reader.form``); empty if it does not copy rows.
         partial: whether the input may have further columns, which are not copied.
         on_error: the treatment of a cell that is not a number: ``stop``, ``nan`` or ``skip``.
@@ -111,7 +111,7 @@ class ReadRequest:
     """
 
     numbers: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     text: bool = False
     raw: str = ""
@@ -277,7 +277,7 @@ class Writer:
     """The base class of writers.
 
     Attributes:
-        text: whether kept columns of text files stay text.
+        text: whether copied columns of text files stay text.
         raw: the form of rows that are copied unchanged; see ``Reader.form``.
         binary: whether the format is binary.
     """
@@ -297,10 +297,10 @@ class Writer:
         """Yield the rows of a file in the part format of this format as arguments of ``write``; see ``formats.Format.part``."""
         raise NotImplementedError
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Start a file with the kept columns of the input and the result columns."""
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Start a file with the copied columns of the input and the result columns."""
         self._file = file
-        self._kept = tuple(kept)
+        self._copies = tuple(copies)
         self._results = tuple(results)
 
     def encode(self, block: Block, results: Results) -> Any:
@@ -328,14 +328,14 @@ class BadRows:
     Attributes:
         where: see ``Block``.
         on_error, finite: see ``ReadRequest``.
-        found: the messages, by position in the block.
+        messages: the messages, by position in the block.
         missing: see ``Block``.
     """
 
     where: str
     on_error: str
     finite: bool
-    found: dict[int, str] = field(default_factory=dict)
+    messages: dict[int, str] = field(default_factory=dict)
     missing: set[int] = field(default_factory=set)
 
     def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
@@ -349,7 +349,7 @@ class BadRows:
             skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
             otherwise = "" if self.finite else f", or {nan} to read such cells as nan"
             raise DataError(message, hint=hint or f"use {skip} to skip such rows{otherwise}")
-        self.found.setdefault(position, message)
+        self.messages.setdefault(position, message)
 
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
         """Record a cell that is not a number; see ``add``."""
@@ -357,18 +357,18 @@ class BadRows:
             self.missing.add(position)
             self.add(position, line, f"column '{column}' is empty", hint)
         else:
-            shown = repr(cell if len(str(cell)) < _LONGEST_CELL else shortened(str(cell), _LONGEST_CELL))
-            self.add(position, line, f"column '{column}' contains {shown}, which is not a number", hint)
+            text = repr(cell if len(str(cell)) < _LONGEST_CELL else shortened(str(cell), _LONGEST_CELL))
+            self.add(position, line, f"column '{column}' contains {text}, which is not a number", hint)
 
     def applied_to(self, block: Block) -> Block:
         """Return the block with its bad rows counted, and without them if ``on_error`` is ``skip``."""
-        if not self.found:
+        if not self.messages:
             return block
-        block.bad = len(self.found)
-        block.first_bad = self.found[min(self.found)]
+        block.bad = len(self.messages)
+        block.first_bad = self.messages[min(self.messages)]
         if self.on_error == "skip":
-            return without(block, set(self.found))
-        block.problems = {position: self.found[position] for position in sorted(self.found)}
+            return without(block, set(self.messages))
+        block.problems = {position: self.messages[position] for position in sorted(self.messages)}
         block.missing = self.missing
         return block
 

@@ -47,9 +47,9 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
 
 def column_list(columns: Sequence[str]) -> str:
     """Return the names of columns for a message; a name with a comma is quoted, as in the settings that list names."""
-    shown = [f'"{column}"' if "," in column else column for column in columns[:_LISTED]]
-    left = len(columns) - len(shown)
-    return ", ".join(shown) + (f" and {left} more" if left else "")
+    texts = [f'"{column}"' if "," in column else column for column in columns[:_LISTED]]
+    left = len(columns) - len(texts)
+    return ", ".join(texts) + (f" and {left} more" if left else "")
 
 
 _LISTED = 30
@@ -95,7 +95,7 @@ class _TextComparison(NamedTuple):
         return holds
 
 
-def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
+def _numbered(expression: str, columns: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
     """Return an expression in which a variable of the same length stands for each comparison of a column with a text."""
     tree = parse(expression)
     new = (name for i in count() if (name := f"_{i}") not in expression)
@@ -106,7 +106,7 @@ def _numbered(expression: str, given: Mapping[str, ArrayLike]) -> tuple[str, dic
         left, sign, right = node.children if len(node.children) == 3 else (node, node, node)
         mirrored = left.kind == "string"
         column, text = (right, left) if mirrored else (left, right)
-        if column.kind != "name" or column.children[0].text in given or text.kind != "string":
+        if column.kind != "name" or column.children[0].text in columns or text.kind != "string":
             hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
             raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
         start, stop = node.span

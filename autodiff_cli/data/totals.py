@@ -160,9 +160,9 @@ _quotients = np.frompyfunc(_quotient, 2, 1)
 
 
 class Totals:
-    """The sums of results over groups of rows; a group consists of the rows with equal values in all kept columns.
+    """The sums of results over groups of rows; a group consists of the rows with equal values in all copied columns.
 
-    Without kept columns, all rows are one group, even without rows.
+    Without copied columns, all rows are one group, even without rows.
 
     Args:
         results: the number of results.
@@ -212,16 +212,16 @@ class Totals:
         start = 0
         for block in self.firsts:
             rows = self.rows[start : start + block.rows]
-            yield block, [each.rounded(rows if mean else np.ones_like(rows), start) for each in self.sums]
+            yield block, [total.rounded(rows if mean else np.ones_like(rows), start) for total in self.sums]
             start += block.rows
 
     def save(self, file: BinaryIO) -> None:
         """Write the totals to a file."""
         names = list(self.firsts[0].columns) if self.firsts else []
         arrays: dict[str, Any] = {"rows": self.rows, "columns": _as_json(names)}
-        for i, each in enumerate(self.sums):
-            arrays |= {f"digits.{i}.{position}": digits for position, digits in each.digits.items()}
-            arrays |= {f"others.{i}": each.others, f"terms.{i}": each.terms}
+        for i, total in enumerate(self.sums):
+            arrays |= {f"digits.{i}.{position}": digits for position, digits in total.digits.items()}
+            arrays |= {f"others.{i}": total.others, f"terms.{i}": total.terms}
         for i, block in enumerate(self.firsts):
             for j, column in enumerate(block.columns.values()):
                 kind, packed = _packed(column)
@@ -235,8 +235,8 @@ class Totals:
             names = _from_json(arrays["columns"])
             totals = cls(sum(name.startswith("terms.") for name in arrays.files))
             totals.rows = arrays["rows"]
-            for i, each in enumerate(totals.sums):
-                each.others, each.terms = arrays[f"others.{i}"], int(arrays[f"terms.{i}"])
+            for i, total in enumerate(totals.sums):
+                total.others, total.terms = arrays[f"others.{i}"], int(arrays[f"terms.{i}"])
             firsts: dict[int, dict[str, Column]] = {}
             for name in arrays.files:
                 kind, *numbers = name.split(".")

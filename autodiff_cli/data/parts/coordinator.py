@@ -66,7 +66,7 @@ class Threads:
 
     def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]:
         """Call a function for each tuple of arguments, and yield the results in order."""
-        return ordered(lambda one: function(*one), arguments, self._threads)
+        return ordered(lambda values: function(*values), arguments, self._threads)
 
 
 def run(
@@ -172,7 +172,7 @@ def _types(job: Job, first: RowMap, source: Reader) -> str:
         return ""
     file = io.BytesIO()
     with closing(writer(job.part_style)) as out:
-        out.begin(file, first.kept, first.results, source)
+        out.begin(file, first.copies, first.results, source)
         *_, rows = next(encoded(first, source, out, 1))
         out.write(rows)
         out.finish()
@@ -189,7 +189,7 @@ def _joined(job: Job, out: Writer, target: str | None, source: Reader) -> Iterat
     with output.opened(target) as file, closing(out):
         if job.types:
             out.take_types(base64.b64decode(job.types))
-        out.begin(file, job.mapping.kept, job.mapping.results, source)
+        out.begin(file, job.mapping.copies, job.mapping.results, source)
 
         def add(index: int) -> None:
             path = job.path(index)

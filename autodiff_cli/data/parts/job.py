@@ -152,7 +152,7 @@ class Job:
             packed = path if self.template and not out.binary else None
             with output.opened(path) as raw, compressed(raw, packed) as file:
                 check_same(self.mapping, source, out, self.first)
-                out.begin(file, self.mapping.kept, self.mapping.results, source)
+                out.begin(file, self.mapping.copies, self.mapping.results, source)
                 if not self.template:
                     out.flush()
                     file.seek(0)

@@ -148,12 +148,12 @@ def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
 
     # By default, Dask workers return memory to the operating system after every operation and allocate it again for the
     # next one.  The workers here need little memory, and the same amount for each partition, so this would only cost time.
-    given = config.get("distributed.nanny.pre-spawn-environ")
-    kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
+    environment = config.get("distributed.nanny.pre-spawn-environ")
+    variables = {name: value for name, value in environment.items() if not name.startswith("MALLOC_")}
     # Processes inherit the block of Ctrl-C, so that only the client ends them.  The resource tracker would unblock it when it
     # starts, so it is started first.
     resource_tracker.ensure_running()
-    with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
+    with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": variables}):
         return LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,

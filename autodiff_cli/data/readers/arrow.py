@@ -186,7 +186,7 @@ class ArrowReader(Reader):
         lines = range(first, first + batch.num_rows)
         bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
         numbers = {name: self._numbers(self._column(batch, name), name, lines, bad) for name in request.numbers}
-        columns = {name: batch.column(name) for name in request.kept}
+        columns = {name: batch.column(name) for name in request.copies}
         texts = {name: self._column(batch, name) for name in request.texts}
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
 
@@ -197,7 +197,7 @@ class ArrowReader(Reader):
         for field in fields:
             struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])
             if struct.get_field_index(field) < 0:
-                known = ", ".join(f"'{top}.{one.name}'" for one in struct)
+                known = ", ".join(f"'{top}.{member.name}'" for member in struct)
                 raise DataError(
                     f"{self.name} has no field '{name}'", hint=f"its fields: {known}" if known else f"'{top}' has no fields"
                 )

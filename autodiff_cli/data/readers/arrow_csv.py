@@ -58,10 +58,10 @@ def parsed(
         request: the columns to read.
     """
     pa = pyarrow_if_there()
-    kept = () if request.raw == delimiter else request.kept
-    if pa is None or not (request.numbers or request.texts or kept) or b"(" in data:  # Arrow would accept nan(1)
+    copies = () if request.raw == delimiter else request.copies
+    if pa is None or not (request.numbers or request.texts or copies) or b"(" in data:  # Arrow would accept nan(1)
         return None
-    if dialect.decimal != "." and (kept or b"+" in data):
+    if dialect.decimal != "." and (copies or b"+" in data):
         return None
     from pyarrow import csv
 
@@ -71,7 +71,7 @@ def parsed(
         firsts = dict(zip(columns, data[: data.index(b"\n")].decode().split(delimiter), strict=False))
         truths_in = [name for name in request.numbers if firsts.get(name, "").strip(' \t"') in TRUTHS]
         places = {name: str(i) for i, name in enumerate(columns)}
-        types = {places[name]: pa.string() for name in kept if request.text or name not in request.numbers}
+        types = {places[name]: pa.string() for name in copies if request.text or name not in request.numbers}
         types |= {places[name]: pa.string() for name in (*truths_in, *request.texts)}
         both = [name for name in request.numbers if places[name] in types]
         types |= {places[name]: pa.float64() for name in request.numbers if name not in both}
@@ -92,7 +92,7 @@ def parsed(
             return None
         read = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
         numbers = {n: _cast(read[n], n in truths_in) if n in both else read[n].to_numpy() for n in request.numbers}
-        passed = {name: numbers[name] if name in numbers and not request.text else read[name] for name in kept}
+        passed = {name: numbers[name] if name in numbers and not request.text else read[name] for name in copies}
         texts = {name: read[name] for name in request.texts}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None

@@ -35,7 +35,7 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
         request: the columns to read.
     """
     copied = request.raw == "ndjson"
-    pa = pyarrow_if_there() if (request.numbers or request.texts) and (copied or not request.kept) else None
+    pa = pyarrow_if_there() if (request.numbers or request.texts) and (copied or not request.copies) else None
     if pa is None:
         return None
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data

@@ -197,7 +197,7 @@ class DelimitedReader(TextReader):
                 )
                 bad.add_cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Column] = {}
-        for name in request.kept if raw is None else ():
+        for name in request.copies if raw is None else ():
             as_number = name in numbers and not request.text
             columns[name] = masked(numbers[name], empty[name]) if as_number else rows.column(place[name])
         texts = {name: rows.column(place[name]) for name in request.texts}

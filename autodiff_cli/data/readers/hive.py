@@ -87,13 +87,13 @@ class HiveReader(Reader):
     def block(self, piece: Any, request: ReadRequest) -> Block:
         """Return the rows of a piece with the partition columns; see ``Reader.block``."""
         numbers = tuple(name for name in request.numbers if name not in self._values)
-        kept = tuple(name for name in request.kept if name not in self._values)
+        copies = tuple(name for name in request.copies if name not in self._values)
         texts = tuple(name for name in request.texts if name not in self._values)
-        inner = replace(request, numbers=numbers, kept=kept, texts=texts, new=(*request.new, *self._values))
+        inner = replace(request, numbers=numbers, copies=copies, texts=texts, new=(*request.new, *self._values))
         block = self._inside.block(piece, inner)
         if block.raw is not None and self._values:
             block.raw = self._extended(block.raw)
-        block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.kept if n in self._values}}
+        block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.copies if n in self._values}}
         block.texts = {**block.texts, **{n: self._column(n, block.rows) for n in request.texts if n in self._values}}
         return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
 
@@ -115,10 +115,10 @@ class HiveReader(Reader):
             block.numbers[name] = np.full(block.rows, float(str(value)) if known else np.nan)
             for i, line in enumerate(() if known else block.lines):
                 bad.add_cell(i, line, name, value)
-        if not bad.found:
+        if not bad.messages:
             return block
         skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
-        bad.found.update(block.problems)
+        bad.messages.update(block.problems)
         block = bad.applied_to(block)
         block.bad, block.first_bad = block.bad + skipped, first or block.first_bad
         return block

@@ -82,12 +82,12 @@ class NdjsonReader(TextReader):
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         objects = list(map(_object, raws))
-        if request.kept and request.raw != self.form and _SURROGATE.search(piece.data):
+        if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):
             objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
         rows = self._checked(objects, lines, request, bad)
         numbers = {name: _numbers(name, self._cells(name, rows), lines, bad) for name in request.numbers}
         raw = raws if request.raw == self.form else None
-        columns = {name: [row.get(name) for row in rows] for name in (request.kept if raw is None else ())}
+        columns = {name: [row.get(name) for row in rows] for name in (request.copies if raw is None else ())}
         compared = {name: self._cells(name, rows) for name in request.texts}
         return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines, texts=compared))
 
@@ -99,17 +99,17 @@ class NdjsonReader(TextReader):
             cells = [cell.get(field) if isinstance(cell, dict) else None for cell in cells]
         return cells
 
-    def _checked(self, found: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
+    def _checked(self, candidates: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
         """Return the objects, with an empty object for each bad line."""
         rows: list[_Row] = []
         known = self._known
-        for i, row in enumerate(found):
+        for i, row in enumerate(candidates):
             if isinstance(row, str):
                 if bad.on_error == "nan":
                     bad.on_error = "stop"
                 bad.add(i, lines[i], row, f"{_EXAMPLE}, or use {setting('on_error', 'skip')} to skip other lines")
                 row = {}
-            elif request.kept and not request.partial and request.raw != self.form and not row.keys() <= known:
+            elif request.copies and not request.partial and request.raw != self.form and not row.keys() <= known:
                 extra = next(key for key in row if key not in known)
                 message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
                 hint = (

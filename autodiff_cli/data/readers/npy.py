@@ -92,7 +92,7 @@ class NumpyReader(Reader):
             if array.dtype.kind not in "fiub":
                 raise DataError(f"{self.name}: column '{name}' contains {described(array.dtype)}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
-        columns = {name: self._copied(name, piece) for name in request.kept}
+        columns = {name: self._copied(name, piece) for name in request.copies}
         texts = {name: self._copied(name, piece) for name in request.texts}
         lines = range(piece.start + 1, piece.stop + 1)
         return bad.applied_to(Block(len(lines), numbers, columns, None, bad.where, lines, texts=texts))

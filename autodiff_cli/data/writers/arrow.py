@@ -33,7 +33,7 @@ _CODECS = {
 """The codecs that pyarrow can write, by their names in Parquet."""
 _Column = list[object] | ArrowArray
 _Columns = tuple[list[_Column], list[ArrowArray]]
-"""The kept columns and the results."""
+"""The copied columns and the results."""
 
 
 class ArrowWriter(Writer):
@@ -57,18 +57,18 @@ class ArrowWriter(Writer):
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
         self._written: Future[None] | None = None
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Store the names of the columns and the schema of the input."""
-        super().begin(file, kept, results, source)
+        super().begin(file, copies, results, source)
         self._out = _Sink(file)
-        self._given: Any = source.schema
+        self._input_schema: Any = source.schema
         self._one_dictionary = source.is_random_access
         self._layout = source.layout
         self._group_rows = min(self._layout.rows, GROUP_ROWS) if self._layout else GROUP_ROWS
 
     def encode(self, block: Block, results: Results) -> _Columns:
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
-        columns = [block.columns[name] for name in self._kept]
+        columns = [block.columns[name] for name in self._copies]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in nullable(block, results)]
 
@@ -78,10 +78,10 @@ class ArrowWriter(Writer):
 
     def contents(self, path: str) -> Iterator[_Columns]:
         with self._arrow.memory_map(path) as file:
-            batches, kept = self._arrow.ipc.open_file(file), len(self._kept)
+            batches, copies = self._arrow.ipc.open_file(file), len(self._copies)
             for i in range(batches.num_record_batches):
                 columns = batches.get_batch(i).columns
-                yield columns[:kept], columns[kept:]
+                yield columns[:copies], columns[copies:]
 
     def write(self, encoded: _Columns) -> None:
         if self._sink is None:
@@ -106,9 +106,9 @@ class ArrowWriter(Writer):
             self._bytes += batch.nbytes
 
     def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
-        fields = [self._field(name, column) for name, column in zip(self._kept, columns, strict=True)]
+        fields = [self._field(name, column) for name, column in zip(self._copies, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
-        return self._arrow.schema(fields, None if self._given is None else self._given.metadata)
+        return self._arrow.schema(fields, None if self._input_schema is None else self._input_schema.metadata)
 
     def _open(self) -> None:
         if self._is_parquet:
@@ -134,9 +134,9 @@ class ArrowWriter(Writer):
     def _field(self, name: str, column: _Column) -> Any:
         if isinstance(column, list):
             return self._arrow.field(name, self._inferred(name, column))
-        if self._given is None:
+        if self._input_schema is None:
             return self._arrow.field(name, column.type)
-        field = self._given.field(name)
+        field = self._input_schema.field(name)
         if not self._arrow.types.is_dictionary(field.type):
             return field
         kind = field.type

@@ -53,10 +53,10 @@ class NpyWriter(Writer):
         self._stored: Any = None
         self._rows = 0
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Open the temporary file."""
         self._stored = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
-        super().begin(file, kept, results, source)
+        super().begin(file, copies, results, source)
 
     def take_types(self, part: bytes) -> None:
         """Take the column types from the content of a ``.npy`` file."""
@@ -64,7 +64,7 @@ class NpyWriter(Writer):
 
     def encode(self, block: Block, results: Results) -> list[Array]:
         """Convert columns to arrays."""
-        return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
+        return [*(as_array(block.columns[name], name, block.lines) for name in self._copies), *results]
 
     def contents(self, path: str) -> Iterator[list[Array]]:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -73,7 +73,7 @@ class NpyWriter(Writer):
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
         """Return the type of a row, which follows from the first rows."""
-        names = (*self._kept, *self._results)
+        names = (*self._copies, *self._results)
         if self._dtype is None:
             if any(not name or "\0" in name for name in names):
                 hint = f"name the column in the header, or use {setting('no_keep')} to drop the input columns"

@@ -34,7 +34,7 @@ class TableWriter(Writer):
 
     def encode(self, block: Block, results: Results) -> _Ends:
         """Return the first and last rows of a block."""
-        columns = [*(block.columns[name] for name in self._kept), *results]
+        columns = [*(block.columns[name] for name in self._copies), *results]
         ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
         first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)
         return _Ends(block.rows, first, last)
@@ -50,5 +50,5 @@ class TableWriter(Writer):
         """Draw the table."""
         left_out = max(0, self._rows - MOST_ROWS)
         rows = [*self._first[:_HALF], *self._last] if left_out else self._first
-        table = rows_table(self._kept, self._results, rows, left_out, self._style.precision)
+        table = rows_table(self._copies, self._results, rows, left_out, self._style.precision)
         self._file.write(drawn([table], self._style.color).encode())

@@ -55,18 +55,18 @@ class DelimitedWriter(TextWriter):
         self.raw = style.format.delimiter
         self._decimal = style.format.dialect.decimal
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Prepare the header."""
-        super().begin(file, kept, results, source)
+        super().begin(file, copies, results, source)
         if not self._style.bare:
-            self._head = delimited([[*kept, *results]], self.raw).encode()
+            self._head = delimited([[*copies, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
         if not block.rows:
             return []
         if isinstance(block.raw, bytes):
             return number_text.appended(block.raw, self.raw, self._decimal, results)
-        columns = [block.columns[name] for name in self._kept] if block.raw is None else []
+        columns = [block.columns[name] for name in self._copies] if block.raw is None else []
         if block.raw is None and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
             buffers = number_text.joined([*columns, *results], self.raw, self._decimal)
             if buffers is not None:
@@ -85,14 +85,14 @@ class MarkdownWriter(TextWriter):
 
     text = True
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Prepare the header."""
-        super().begin(file, kept, results, source)
-        self._head = markdown([*kept, *results]).encode()
+        super().begin(file, copies, results, source)
+        self._head = markdown([*copies, *results]).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
-        kept = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._kept)
-        return ["".join(map(markdown_line, zip(*kept, *map(number_texts, results), strict=True))).encode()]
+        cells = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._copies)
+        return ["".join(map(markdown_line, zip(*cells, *map(number_texts, results), strict=True))).encode()]
 
 
 class NdjsonWriter(TextWriter):
@@ -100,11 +100,11 @@ class NdjsonWriter(TextWriter):
 
     raw = "ndjson"
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Prepare the templates of objects."""
-        super().begin(file, kept, results, source)
+        super().begin(file, copies, results, source)
         self._appended = _template(results)
-        self._row = "{" + _template([*kept, *results]) + "}"
+        self._row = "{" + _template([*copies, *results]) + "}"
 
     def _objects(self, block: Block, results: Results) -> list[str]:
         numbers = list(map(json_texts, nullable(block, results)))
@@ -113,7 +113,7 @@ class NdjsonWriter(TextWriter):
             # Each line contains exactly one object, without surrounding space.
             opened = [str(line)[:-1].rstrip() for line in block.raw]
             return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
-        columns = [json_texts(block.columns[name]) for name in self._kept]
+        columns = [json_texts(block.columns[name]) for name in self._copies]
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
     def encode(self, block: Block, results: Results) -> Buffers:
@@ -138,10 +138,10 @@ class JsonWriter(NdjsonWriter):
         super().__init__(style)
         self._separator = b"\n"
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Prepare the text before the rows."""
-        super().begin(file, kept, results, source)
-        head = json_text({**self._style.head, "columns": [*kept, *results]})
+        super().begin(file, copies, results, source)
+        head = json_text({**self._style.head, "columns": [*copies, *results]})
         self._head = f'{head[:-1]}, "rows": ['.encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:

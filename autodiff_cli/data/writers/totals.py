@@ -17,8 +17,8 @@ class TotalsPartWriter(Writer):
 
     text = True
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        super().begin(file, kept, results, source)
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        super().begin(file, copies, results, source)
         self._totals = Totals(len(results))
 
     def encode(self, block: Block, results: Results) -> Totals:
@@ -49,9 +49,9 @@ class TotalsWriter(TotalsPartWriter):
         super().__init__(style)
         self._rows = rows
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        super().begin(file, kept, results, source)
-        self._rows.begin(file, kept, results, source)
+    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        super().begin(file, copies, results, source)
+        self._rows.begin(file, copies, results, source)
 
     def finish(self) -> None:
         """Round the totals and write them.
