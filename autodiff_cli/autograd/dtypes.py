@@ -120,10 +120,10 @@ def set_default_dtype(dtype: DTypeLike) -> None:
         DtypeError: if ``dtype`` is not a floating-point type.
     """
     global _default
-    wanted = as_dtype(dtype)
-    if wanted.kind != "f":
-        raise DtypeError("only floating-point types are supported as the default type", hint=f"it cannot be {wanted}")
-    _default = wanted
+    new_dtype = as_dtype(dtype)
+    if new_dtype.kind != "f":
+        raise DtypeError("only floating-point types are supported as the default type", hint=f"it cannot be {new_dtype}")
+    _default = new_dtype
 
 
 def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:

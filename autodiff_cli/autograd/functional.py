@@ -212,9 +212,9 @@ def _tensors(value: Tensors, what: str, name: str) -> tuple[list[Tensor], bool]:
     beginning = f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the"
     if not isinstance(value, (tuple, list)):
         raise DtypeError(f"{beginning} given {what} has type {type(value)}.")
-    for i, one in enumerate(value):
-        if not isinstance(one, Tensor):
-            raise DtypeError(f"{beginning} value at index {i} has type {type(one)}.")
+    for i, item in enumerate(value):
+        if not isinstance(item, Tensor):
+            raise DtypeError(f"{beginning} value at index {i} has type {type(item)}.")
     return list(value), True
 
 
@@ -239,10 +239,10 @@ def _vector(v: Tensors | None, like: Sequence[Tensor], several: bool, name: str)
         if several:
             raise ShapeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.")
         raise ShapeError("The given v should contain a single Tensor.")
-    for i, (one, other) in enumerate(zip(vector, like, strict=True)):
-        if one.shape != other.shape:
+    for i, (item, example) in enumerate(zip(vector, like, strict=True)):
+        if item.shape != example.shape:
             entry = f"Entry {i} in v" if several else "v"
-            raise ShapeError(f"{entry} has invalid size: should be {Size(other.shape)} but got {Size(one.shape)}.")
+            raise ShapeError(f"{entry} has invalid size: should be {Size(example.shape)} but got {Size(item.shape)}.")
     return vector
 
 

@@ -75,7 +75,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             else:
                 rows = [filled(gradients_of(tensors, inputs, [start], create_graph=not last), inputs)]
             for k, (name, variable) in enumerate(by.items()):
-                shape = sum((variables[each].shape for each in (*index, name)), ())
+                shape = sum((variables[v].shape for v in (*index, name)), ())
                 arrays = [row[k]._data for row in rows]
                 results[(*index, name)] = np.reshape(np.stack(arrays) if arrays else np.zeros(shape, variable.dtype), shape)[()]
                 if not last:
@@ -88,14 +88,14 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
 def _check(order: int, sizes: list[int]) -> None:
     if lifted():
         return
-    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))
-    if wanted > MOST_PARTIALS:
+    numbers = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))
+    if numbers > MOST_PARTIALS:
         raise LimitError(
-            f"the partial derivatives up to order {order} have {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            f"the partial derivatives up to order {order} have {numbers:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint=f"name fewer variables with {setting('wrt')}, compute a product with a vector, or lift the limit with "
             f"{setting('no_limits')}",
         )
-    if wanted and order > MOST_NESTED:
+    if numbers and order > MOST_NESTED:
         raise LimitError(
             f"order {order} needs nested backward passes, each of which takes several times as long as the previous pass; "
             f"the limit is {MOST_NESTED}",

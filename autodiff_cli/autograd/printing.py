@@ -188,14 +188,14 @@ def _nested(data: Array, indent: int, text: Callable[[Array | float], str], widt
     if data.ndim == 0:
         return text(data[()])
     cut = summarized and len(data) > 2 * _EDGE
-    shown = [*data[:_EDGE], *data[-_EDGE:]] if cut else list(data)
+    parts = [*data[:_EDGE], *data[-_EDGE:]] if cut else list(data)
     if data.ndim > 1:
-        rows = [_nested(row, indent + 1, text, width, summarized) for row in shown]
+        rows = [_nested(row, indent + 1, text, width, summarized) for row in parts]
         if cut:
             rows.insert(_EDGE, "...")
         separator = "," + "\n" * (data.ndim - 1) + " " * (indent + 1)
         return f"[{separator.join(rows)}]"
-    elements = [text(value) for value in shown]
+    elements = [text(value) for value in parts]
     if cut:
         elements.insert(_EDGE, " ...")
     per_line = max(1, math.floor((_WIDTH - indent) / (width + 2)))

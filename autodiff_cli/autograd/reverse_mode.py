@@ -49,14 +49,14 @@ def backward(
         GraphError: if a tensor does not have a graph, or its graph was freed.
         ShapeError: if a gradient is missing, or its shape differs from the shape of its tensor.
     """
-    wanted = None if inputs is None else _inputs(inputs, "backward")
+    targets = None if inputs is None else _inputs(inputs, "backward")
     roots = _roots(_outputs(tensors), grad_tensors, create_graph)
     edges = None
-    if wanted is not None:
-        for tensor in wanted:
+    if targets is not None:
+        for tensor in targets:
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
-        edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
+        edges = [_edge(tensor, i) for i, tensor in enumerate(targets)]
     run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
 
 
@@ -96,7 +96,7 @@ def grad(
         raise ArgumentError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    starts, wanted = _outputs(outputs), _inputs(inputs, "grad")
+    starts, targets = _outputs(outputs), _inputs(inputs, "grad")
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -104,24 +104,24 @@ def grad(
 
         examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(starts, grad_outputs))
         with running(*active_batches(), examples):
-            batched = [None if each is None else examples.wrap(each) for each in gradients]
-            rows = grad(starts, wanted, batched, keep, create_graph, allow_unused=True)
+            batched = [None if g is None else examples.wrap(g) for g in gradients]
+            rows = grad(starts, targets, batched, keep, create_graph, allow_unused=True)
         results: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
     else:
-        transformed = outermost((starts, wanted, gradients))
+        transformed = outermost((starts, targets, gradients))
         if transformed is not None:
             options = (retain_graph, create_graph, allow_unused, materialize_grads)
-            through = transformed.differentiated(starts, wanted, grad_outputs, *options)
+            through = transformed.differentiated(starts, targets, grad_outputs, *options)
             if through is not NotImplemented:
                 return dict(zip(inputs, through, strict=True)) if isinstance(inputs, dict) else tuple(through)
         roots = _roots(starts, grad_outputs, create_graph)
-        edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
+        edges = [_edge(tensor, i) for i, tensor in enumerate(targets)]
         captured = run_backward(roots, keep, create_graph, edges, accumulates=False)
         results = [_owned(captured[edge]) if edge in captured else None for edge in edges]
     if any(gradient is None for gradient in results):
         results = [
             _unused(tensor, i, create_graph, materialize_grads, allow_unused) if gradient is None else gradient
-            for i, (tensor, gradient) in enumerate(zip(wanted, results, strict=True))
+            for i, (tensor, gradient) in enumerate(zip(targets, results, strict=True))
         ]
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
@@ -146,9 +146,9 @@ def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differe
     if isinstance(outputs, (Tensor, GradientEdge)):
         return [outputs]
     roots = list(outputs) if isinstance(outputs, Iterable) else [outputs]
-    for one in roots:
-        if not isinstance(one, (Tensor, GradientEdge)):
-            raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(one)}")
+    for root in roots:
+        if not isinstance(root, (Tensor, GradientEdge)):
+            raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(root)}")
     return roots
 
 
@@ -212,8 +212,8 @@ def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_grap
                 "grad can be implicitly created only for scalar outputs",
                 hint=f"pass a gradient of shape {list(shape)}, or sum the output first",
             )
-        one = np.ones(shape, dtype) if shape else dtype.type(1)
-        return tensor_on(one) if create_graph else one
+        ones = np.ones(shape, dtype) if shape else dtype.type(1)
+        return tensor_on(ones) if create_graph else ones
     if not isinstance(gradient, Tensor):
         raise DtypeError(f"gradients can be either Tensors or None, but got {type_name(gradient)}")
     if gradient.shape != shape:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import example_by_example, shown
+from autodiff_cli.autograd.primitives.argument_kinds import example_by_example, value_text
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
@@ -111,7 +111,7 @@ def _part(part: object) -> Any:
     try:
         array = np.asarray(part)
     except (ValueError, TypeError):
-        raise IndexOutOfRange(f"an index must be a number, a slice or a tensor of positions, not {shown(part)}") from None
+        raise IndexOutOfRange(f"an index must be a number, a slice or a tensor of positions, not {value_text(part)}") from None
     if not array.size and array.ndim and array.dtype.kind == "f" and not is_tensor:  # an empty list
         array = array.astype(np.int64)
     if array.dtype == np.uint8:  # a mask, as in PyTorch before it had booleans

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.argument_kinds import shown
+from autodiff_cli.autograd.primitives.argument_kinds import value_text
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import edge_from_source, rebase_history, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
@@ -96,7 +96,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     """
     if type(tensor) is not Tensor:
         if not isinstance(tensor, Tensor):
-            raise DtypeError(f"only a tensor can be changed in place, not {shown(tensor)}")
+            raise DtypeError(f"only a tensor can be changed in place, not {value_text(tensor)}")
         return tensor.changed(compute, change)  # type: ignore[no-any-return]  # by forward mode or vmap
     recording = is_recording()
     view = None if tensor._extra is None else tensor._extra.view

@@ -49,7 +49,7 @@ def two_sides(
         if low.shape != high.shape:
             raise InvalidCheck(beginning.format("shape", index, eps, "shape", Size(low.shape), Size(high.shape)))
         if low.dtype != high.dtype:
-            types = (tensor_on(each).dtype for each in (low, high))
+            types = (tensor_on(side).dtype for side in (low, high))
             raise InvalidCheck(beginning.format("dtype", index, eps, "dtype", *types))
     return [(np.asarray(high, np.float64) - np.asarray(low, np.float64)) / (2 * eps) for low, high in zip(*ends, strict=True)]
 

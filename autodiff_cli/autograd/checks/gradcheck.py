@@ -153,7 +153,7 @@ def gradgradcheck(
         results = [o for o in outputs_of(func(*values[:count])) if o.requires_grad]
         variables = [v for v, follows in zip(values[:count], differentiated, strict=False) if follows]
         gradients = grad(results, variables, values[count:], create_graph=True, allow_unused=True)
-        return tuple(each for each in gradients if each is not None)
+        return tuple(g for g in gradients if g is not None)
 
     return gradcheck(
         gradient,
@@ -290,11 +290,11 @@ class DerivativeCheck:
             results = vmap(function)(stack(starts, 0))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        for k, (one, other) in enumerate(zip(results, expected, strict=True)):
-            if not np.allclose(one._data, other._data, 1e-5, 1e-8, equal_nan=True):
+        for k, (result, reference) in enumerate(zip(results, expected, strict=True)):
+            if not np.allclose(result._data, reference._data, 1e-5, 1e-8, equal_nan=True):
                 raise GradcheckError(
                     f"For output {number} and input {k}:\n\ngradcheck or gradgradcheck failed while testing batched gradient "
-                    f"computation.\n\nGot:\n{one}\n\nExpected:\n{other}"
+                    f"computation.\n\nGot:\n{result}\n\nExpected:\n{reference}"
                 )
 
     def zero_gradients(self) -> None:

@@ -173,11 +173,11 @@ class FunctionNode(Node):
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
         grads = grad if self._outputs != 1 else [grad]
-        tensors = [None if each is None else as_tensor(each) for each in grads]
+        tensors = [None if gradient is None else as_tensor(gradient) for gradient in grads]
         if self._materialize:
             tensors = [
-                self._zeros(i) if each is None and (self._materialize_non_diff_grads or self._differentiable[i]) else each
-                for i, each in enumerate(tensors)
+                self._zeros(i) if gradient is None and (self._materialize_non_diff_grads or self._differentiable[i]) else gradient
+                for i, gradient in enumerate(tensors)
             ]
         result = self._function._backward()(self, *tensors)
         parts = list(result) if isinstance(result, tuple) else [result]

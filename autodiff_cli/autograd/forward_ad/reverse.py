@@ -66,5 +66,5 @@ def _one(output: Tensor) -> Tensor:
             "grad can be implicitly created only for scalar outputs",
             hint=f"pass a gradient of shape {list(output.shape)}, or sum the output first",
         )
-    one: Tensor = ones_of(output)
-    return one
+    cotangent: Tensor = ones_of(output)
+    return cotangent

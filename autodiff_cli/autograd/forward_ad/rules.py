@@ -233,7 +233,7 @@ def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Pr
     named = dict(zip(operation.parameters, primals, strict=True)) | {"x_shape": primals[0].shape} | results
 
     def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Tensor]]:
-        return [(operation.vjp(cotangents, *[named[name] for name in operation.wanted]), tangent)]
+        return [(operation.vjp(cotangents, *[named[name] for name in operation.vjp_arguments]), tangent)]
 
     differentiable = [out if out.is_floating_point() and name not in operation.constant else None for name, out in results.items()]
     return transposed(differentiable, pairs)

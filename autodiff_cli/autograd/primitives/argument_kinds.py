@@ -48,14 +48,14 @@ Argument = Any
 """The value that a user passed for a parameter: any object, until a kind has checked it."""
 
 
-def shown(value: Argument) -> str:
+def value_text(value: Argument) -> str:
     """Return the text of a value for use in a message, in the notation of the language."""
     if value is None or isinstance(value, (bool, np.bool_)):
         text = str(value).lower()
     elif isinstance(value, (float, np.floating)):
         text = f"{value:g}"
     elif isinstance(value, (list, tuple)):
-        text = f"[{', '.join(shown(item) for item in value[:_MOST_TEXT])}]"
+        text = f"[{', '.join(value_text(item) for item in value[:_MOST_TEXT])}]"
     elif isinstance(value, Tensor) and type(value) is not Tensor:
         text = "a tensor"  # a Taylor series, or a tracer
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
@@ -71,7 +71,7 @@ def parameter_of(keyword: str, parameters: Sequence[str]) -> str:
     """Return the parameter that a keyword stands for; the keyword itself if no parameter fits."""
     if keyword in parameters:
         return keyword
-    return next((each for each in KEYWORD_ALIASES.get(keyword, ()) if each in parameters), keyword)
+    return next((alias for alias in KEYWORD_ALIASES.get(keyword, ()) if alias in parameters), keyword)
 
 
 def how_many(least: int, most: int) -> str:
@@ -88,9 +88,9 @@ def bind(
         ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
     """
     first_default = len(parameters) - len(defaults)
-    wanted = how_many(first_default, len(parameters))
+    expected = how_many(first_default, len(parameters))
     if len(args) > len(parameters):
-        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
+        raise ArgumentError(f"{name} takes {expected}, not {len(args)}")
     values = dict(zip(parameters, args, strict=False))
     for keyword, value in kwargs.items():
         parameter = parameter_of(keyword, parameters)
@@ -103,7 +103,7 @@ def bind(
     for i, parameter in enumerate(parameters):
         if parameter not in values:
             if i < first_default:
-                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
+                raise ArgumentError(f"{name} takes {expected}; '{parameter}' is missing")
             values[parameter] = defaults[i - first_default]
     return tuple(values[parameter] for parameter in parameters)
 
@@ -164,7 +164,7 @@ class Kind:
             return self.take(value)
         except Unfit as unfit:
             wants = str(unfit) or self.wants
-        raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {shown(value)}", hint=self.hint)
+        raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {value_text(value)}", hint=self.hint)
 
 
 def _one(value: Argument) -> Any:
@@ -387,7 +387,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 return example_by_example(checked, args, kwargs)
             except AttributeError:  # a plain number does not have a shape
                 if args and isinstance(args[0], (int, float)):
-                    raise ArgumentError(f"{name} cannot be applied to the number {shown(args[0])}") from None
+                    raise ArgumentError(f"{name} cannot be applied to the number {value_text(args[0])}") from None
                 raise
 
         return checked
@@ -400,8 +400,8 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
 
     It is called while a ``ValuesNeeded`` error is handled, and raises this error again if no argument is batched.
     """
-    given = [one for value in (*args, *kwargs.values()) for one in (value if isinstance(value, (list, tuple)) else (value,))]
-    batched: list[Any] = [value for value in given if hasattr(value, "applied_function")]
+    arguments = [item for value in (*args, *kwargs.values()) for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    batched: list[Any] = [value for value in arguments if hasattr(value, "applied_function")]
     if not batched:
         raise  # noqa: PLE0704
     return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)
@@ -416,9 +416,9 @@ def _branch(value: Argument) -> int:
 BRANCH = Kind("0 or -1, a real branch", _branch)
 
 
-def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:
+def whole_numbers(name: str, parameter: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     """Return whole numbers that were given as separate arguments or as one list."""
-    values = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+    values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (list, tuple)) else arguments
     for value in values:
         if type(value) is not int:
             break

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, PLAIN, Argument, operand, shown
+from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, PLAIN, Argument, operand, value_text
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
@@ -50,7 +50,7 @@ def plain(value: Argument, beside: Array) -> Any:
         if isinstance(value, np.generic):
             return value.item()
         return promote(value, beside)[0] if value.dtype is not beside.dtype else value
-    raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {shown(value)}")
+    raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {value_text(value)}")
 
 
 def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
@@ -89,7 +89,7 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
         elif isinstance(value, (list, tuple)) and i not in positions:
             continue  # a mask, or a list of positions
         elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
-            raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {shown(value)}")
+            raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {value_text(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
     if len({raw[i].dtype for i in arrays}) > 1:
         widest = raw[arrays[0]]
@@ -112,13 +112,13 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     if isinstance(error, OverflowError):
         return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
     if isinstance(error, AttributeError):  # a plain number does not have a shape
-        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {shown(v)}" for v in values]
+        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {value_text(v)}" for v in values]
         hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
         return ArgumentError(f"{name} cannot be applied to {' and '.join(texts)}", hint=hint)
     if isinstance(error, TypeError) or not shapes:
         if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
             return DtypeError(NO_BOOLEANS[name])
-        types = " and ".join(shown(v) for v in values)
+        types = " and ".join(value_text(v) for v in values)
         return DtypeError(f"{name} is not defined for {types}")
     if len(shapes) == 2:
         for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):

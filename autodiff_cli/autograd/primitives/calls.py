@@ -236,7 +236,7 @@ def shares(data: Array, source: Array) -> bool:
 def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
     """Return the function of an operation on a sequence of tensors."""
     name, forward, arguments = primitive.name, primitive.forward, primitive.binder()
-    slots = tuple((each, NO_EDGE) for each in ("shapes", *primitive.parameters[1:]))
+    slots = tuple((slot, NO_EDGE) for slot in ("shapes", *primitive.parameters[1:]))
     attributes = {
         "__slots__": (),
         "vjps": tuple(primitive.vjps.values()),

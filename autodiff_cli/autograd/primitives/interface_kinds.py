@@ -30,13 +30,13 @@ from autodiff_cli.suggest import suggestion
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
 
 
-def _each_of(wanted: type) -> Callable[[Argument], Any]:
+def _each_of(item_type: type) -> Callable[[Argument], Any]:
     def take(value: Argument) -> Any:
-        if isinstance(value, wanted):
+        if isinstance(value, item_type):
             return value
         if isinstance(value, (str, bytes, np.ndarray, Mapping)) or not isinstance(value, Iterable):
             raise Unfit
-        if isinstance(value, (list, tuple)) and not all(isinstance(one, wanted) for one in value):
+        if isinstance(value, (list, tuple)) and not all(isinstance(item, item_type) for item in value):
             raise Unfit
         return value
 

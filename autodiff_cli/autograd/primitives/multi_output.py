@@ -45,7 +45,7 @@ class MultiOutput(Declared):
     view: Callable[..., Tensor] | None = None
 
     @cached_property
-    def wanted(self) -> tuple[str, ...]:
+    def vjp_arguments(self) -> tuple[str, ...]:
         return argument_names(self.vjp)[1:]
 
     @cached_property
@@ -85,7 +85,7 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
         node: PyTorch's name of the backward node.
     """
     view, results, arguments = operation.view, operation.results, operation.binder()
-    slots = tuple((name, OUTPUT if name in results else 0 if name == "x" else NO_EDGE) for name in operation.wanted)
+    slots = tuple((name, OUTPUT if name in results else 0 if name == "x" else NO_EDGE) for name in operation.vjp_arguments)
     frees = any(edge != NO_EDGE for _, edge in slots)
     attributes = {"__slots__": (), "vjps": (operation.vjp,), "saved_slots": slots, "frees": frees}
     node_type: Any = type(node, (MultiOutputNode,), attributes)
@@ -119,7 +119,7 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
         values: dict[str, Any] = {"x_shape": x.shape, **dict(zip(operation.parameters, args, strict=True))}
         for i, (name, tensor) in enumerate(zip(results, tensors, strict=False)):
             values[name] = SavedOutput(tensor._data, i if differentiable[i] else None)
-        result._saved = [values[name] for name in operation.wanted]
+        result._saved = [values[name] for name in operation.vjp_arguments]
         result.describe_outputs(tensors)
         for i, tensor in enumerate(tensors):
             if differentiable[i]:

@@ -129,9 +129,9 @@ def outermost(groups: Iterable[Sequence[Any]]) -> Any:
     """
     result: Any = None
     for values in groups:
-        for one in values:
-            if type(one) is not Tensor and isinstance(one, Tensor) and (result is None or one._level > result._level):
-                result = one
+        for value in values:
+            if type(value) is not Tensor and isinstance(value, Tensor) and (result is None or value._level > result._level):
+                result = value
     return result
 
 

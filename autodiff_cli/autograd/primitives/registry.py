@@ -83,10 +83,10 @@ class FunctionInfo(Record):
     def signature(self) -> str:
         """The signature in the notation of the language, such as ``sum(x, dim=none, keepdim=false)``."""
         optional = zip(self.parameters[self.required :], self.defaults, strict=True)
-        shown = [*self.parameters[: self.required], *(f"{name}={literal(value)}" for name, value in optional)]
+        texts = [*self.parameters[: self.required], *(f"{name}={literal(value)}" for name, value in optional)]
         if self.variadic:
-            shown[0] = f"{shown[0]}, ..."
-        return f"{self.name}({', '.join(shown)})"
+            texts[0] = f"{texts[0]}, ..."
+        return f"{self.name}({', '.join(texts)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reference entry of this function, for JSON."""
@@ -102,16 +102,16 @@ class FunctionInfo(Record):
             "convention": self.convention,
         }
 
-    def mask(self, predicate: Predicate, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def mask(self, predicate: Predicate, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Return the mask that a predicate (``inside``, ``kink`` or ``second_kink``) computes from the arguments of a call.
 
         Args:
             predicate: the predicate.
-            given: the positional arguments, as arrays.
+            arguments: the positional arguments, as arrays.
             named: the keyword arguments, as arrays.
         """
         values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
-        values.update(zip(self.parameters, given, strict=False))
+        values.update(zip(self.parameters, arguments, strict=False))
         values.update(named)
         return predicate(*[values[name] for name in argument_names(predicate)])
 

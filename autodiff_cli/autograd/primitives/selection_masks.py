@@ -67,7 +67,7 @@ def _through(
         cache(partial(_zeros_at, i, lambda: pulled)) if is_selected else mask
         for i, is_selected in enumerate(_selected(node, len(pulled)))
     ]
-    return [part if each is None else _masked(part, each) for part, each in zip(parts, masks, strict=True)], masks
+    return [part if selection is None else _masked(part, selection) for part, selection in zip(parts, masks, strict=True)], masks
 
 
 def _selected(node: Node, count: int) -> list[bool]:

@@ -316,21 +316,21 @@ as_strided: TensorFunction = declare(
 """The elements of a view, with one node for all steps of the view."""
 
 
-def rebase_history(tensor: Tensor, made: Tensor) -> None:
-    """Give ``tensor`` the history of ``made``, and update all views that share its memory.
+def rebase_history(tensor: Tensor, result: Tensor) -> None:
+    """Give ``tensor`` the history of ``result``, and update all views that share its memory.
 
     Args:
         tensor: the tensor that was changed in place; it may be a view.
-        made: the result of the same operation out of place.
+        result: the result of the same operation out of place.
     """
     source = tensor
     view = None if tensor._extra is None else tensor._extra.view
-    if view is not None and made._requires_grad:
+    if view is not None and result._requires_grad:
         source = view.source
         before = tensor_on(source._data, source._edge)
         before._requires_grad = source._requires_grad
-        made = copy_slices(before, made, view)
-    adopt(source, made._edge, made._requires_grad)
+        result = copy_slices(before, result, view)
+    adopt(source, result._edge, result._requires_grad)
     renew_views(source)
 
 

@@ -303,7 +303,7 @@ class BackwardPass:
 
 def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
     grads = [cotangent] if node._outputs == 1 else cotangent
-    return Visit(node, *([None if each is None else as_tensor(each) for each in values] for values in (grads, parts)))
+    return Visit(node, *([None if value is None else as_tensor(value) for value in values] for values in (grads, parts)))
 
 
 def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:

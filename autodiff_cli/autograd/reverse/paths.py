@@ -38,7 +38,7 @@ def count_edges_to_leaves(starts: Iterable[Node], needed: Collection[Node] | Non
     counts: dict[Node, int] = {}
 
     def inputs(node: Node) -> list[Node]:
-        return [each for each in input_nodes(node) if needed is None or each in needed]
+        return [source for source in input_nodes(node) if needed is None or source in needed]
 
     for node in postorder(starts, inputs):
         for target in inputs(node):

@@ -50,8 +50,8 @@ class SavedValue:
             mark: the text before and after the name of a tensor.
         """
         if self.shape is None:
-            shown = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
-            return f"{self.name} = {self.value}" if shown else ""
+            is_listed = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
+            return f"{self.name} = {self.value}" if is_listed else ""
         what = f"{mark}{self.tensor}{mark}" if self.tensor else f"{list(self.shape)}" if self.shape else self.dtype
         return f"{self.name} = {what}{' (again)' if self.again else ''}"
 
@@ -94,7 +94,7 @@ class SavedMemory:
 
     def __init__(self, name_of: Callable[[Tensor], str], variables: Iterable[Tensor]) -> None:
         self._name_of = name_of
-        self._variables = {_owner(one._data)[0] for one in variables}
+        self._variables = {_owner(leaf._data)[0] for leaf in variables}
         self._counted: dict[int, Any] = {}
         self.tensors = self.bytes = self.own = 0
 
@@ -109,12 +109,12 @@ class SavedMemory:
             return []
         values = []
         for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):
-            shown = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
+            title = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:
                 continue
-            arrays = list(_arrays(shown, entry))
+            arrays = list(_arrays(title, entry))
             if not arrays:
-                values.append(SavedValue(shown, value=entry))
+                values.append(SavedValue(title, value=entry))
             for label, array in arrays:
                 tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
                 if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):

@@ -106,9 +106,9 @@ class Expansion:
             return self._linear(primitive, args, value)
         if kind in ("product", "bilinear"):
             x, y, *statics = args
-            for one, other in ((x, y), (y, x)):
-                if kind == "product" and type(one) in (int, float) and one == 1:
-                    return other
+            for left, right in ((x, y), (y, x)):
+                if kind == "product" and type(left) in (int, float) and left == 1:
+                    return right
             recurrence = recurrences.product if kind == "product" else recurrences.bilinear
             operands = [*_as_coefficients((x, y)), *statics]
             return self._new_series(value, primitive, operands, recurrence, degree_of(x) + degree_of(y))
@@ -131,7 +131,7 @@ class Expansion:
             chosen = args[1] if value_of(args[0]) else args[2]
             if shape_of(chosen) == value.shape:
                 return chosen
-        degree = max(degree_of(each) for each in flat(primitive, args))
+        degree = max(degree_of(operand) for operand in flat(primitive, args))
         return self._new_series(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
 
     def _new_series(
@@ -190,8 +190,8 @@ class Expansion:
             argument = series.args[primitive.parameters.index(name)]
             if vjp is None or type(argument) is not Series:
                 continue
-            wanted = argument_names(vjp)[1:]
-            others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in wanted]
+            names = argument_names(vjp)[1:]
+            others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]
             derivative = vjp(1.0, *others)
             selected: Any = True
             if type(derivative) is not Series:
@@ -243,7 +243,7 @@ def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
 
 
 def _as_coefficients(args: Sequence[Operand]) -> list[Series | Coefficient]:
-    return [each if type(each) is Series else as_coefficient(value_of(each)) for each in args]
+    return [operand if type(operand) is Series else as_coefficient(value_of(operand)) for operand in args]
 
 
 _NUMBERS = (bool, int, float, np.float64, np.float32)
@@ -265,7 +265,7 @@ def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]
     Constants affect only the value of the result, which is the coefficient of order 0.
     """
     if primitive.of_sequence:
-        return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
+        return [[item if type(item) is Series else np.zeros(shape_of(item)) for item in args[0]], *args[1:]]
     operands: list[Operand] = []
     for name, value in zip(primitive.parameters, args, strict=True):
         differentiable = primitive.vjps.get(name) is not None

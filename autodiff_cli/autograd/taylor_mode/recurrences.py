@@ -92,7 +92,7 @@ def primal_of(operand: Operand) -> Operand:
     """Return the primal of a series, including each series in a list; return any other operand unchanged."""
     if type(operand) is Series:
         return operand.primal
-    return [primal_of(each) for each in operand] if type(operand) is list else operand
+    return [primal_of(item) for item in operand] if type(operand) is list else operand
 
 
 def shape_of(operand: Operand) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ def degree_now(series: Series) -> int:
     args, recurrence = series.args, series.recurrence
     if recurrence is chain or recurrence is total:
         if any(not u.degree or is_zero(w) for u, w, _ in series.local_derivatives):
-            series.local_derivatives = [each for each in series.local_derivatives if each[0].degree and not is_zero(each[1])]
+            series.local_derivatives = [part for part in series.local_derivatives if part[0].degree and not is_zero(part[1])]
         return series.degree if series.local_derivatives else 0
     if recurrence is product or recurrence is bilinear:
         return degree_of(args[0]) + degree_of(args[1])

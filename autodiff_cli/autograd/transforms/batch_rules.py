@@ -132,19 +132,19 @@ def _along(parameters: Sequence[str], arity: int) -> BatchRule:
         tensors = [batch.physical(value, max(ndim, 1)) for value in tensors]
         plain = list(args[arity:])
         shape: Shape = tensors[0].shape
-        kept: Shape | None = None if ndim else (batch.size,)
+        whole: Shape | None = None if ndim else (batch.size,)
         if at is not None and (plain[at] is None or (isinstance(plain[at], (list, tuple)) and not plain[at])):
             # All elements of an example are one dimension.
             tensors = [reshaped(x, (batch.size, math.prod(shape[1:]))) for x in tensors]
             plain[at] = 1
             if "keepdim" in named and plain[named.index("keepdim")]:
-                kept = (batch.size, *(1,) * ndim)
+                whole = (batch.size, *(1,) * ndim)
         else:
             plain = [after_batch(value, ndim) if name in _DIMENSIONS else value for name, value in zip(named, plain, strict=True)]
         result = function(*tensors, *plain)
-        if kept is None:
+        if whole is None:
             return result
-        return type(result)(*[reshaped(x, kept) for x in result]) if isinstance(result, tuple) else reshaped(result, kept)
+        return type(result)(*[reshaped(x, whole) for x in result]) if isinstance(result, tuple) else reshaped(result, whole)
 
     return batched
 
@@ -152,7 +152,7 @@ def _along(parameters: Sequence[str], arity: int) -> BatchRule:
 def after_batch(dim: Argument, ndim: int) -> Any:
     """Return a dimension of an example, or a sequence of them, as dimensions of the physical tensor."""
     if isinstance(dim, (list, tuple)):
-        return tuple([after_batch(each, ndim) for each in dim])
+        return tuple([after_batch(d, ndim) for d in dim])
     return dimension(dim, ndim) + 1
 
 

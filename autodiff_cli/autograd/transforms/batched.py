@@ -153,7 +153,7 @@ class Batch:
     def example(self, value: Argument, i: int) -> Any:
         """Return an argument for the i-th example; lists and tuples are searched for batched tensors."""
         if isinstance(value, (list, tuple)):
-            return type(value)([self.example(each, i) for each in value])
+            return type(value)([self.example(item, i) for item in value])
         return select_key(value.physical, (i,)) if self.holds(value) else value
 
     def loop(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument] | None = None) -> Any:
@@ -168,7 +168,7 @@ class Batch:
                 hint="pass at least one example",
             )
         if isinstance(results[0], tuple):
-            parts = [self._stacked(function.__name__, list(each)) for each in zip(*results, strict=True)]
+            parts = [self._stacked(function.__name__, list(examples)) for examples in zip(*results, strict=True)]
             return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)
         return self._stacked(function.__name__, results)
 
@@ -245,7 +245,7 @@ class Batched(Tensor):
             allow_unused=options[2],
             materialize_grads=options[3],
         )
-        return [None if each is None else batch.around(each) for each in gradients]
+        return [None if gradient is None else batch.around(gradient) for gradient in gradients]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``: change the physical tensor."""

@@ -144,7 +144,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     The function runs forward mode again for every call.
     """
     output, _ = jvp(func, primals, mapped(zeros_of, primals))
-    kept = mapped(lambda x: x.clone(), primals)  # the point stays the same if the caller changes the tensors in place
+    point = mapped(lambda x: x.clone(), primals)  # the point stays the same if the caller changes the tensors in place
 
     def pushed(*tangents: Any) -> Any:
         for i, (tangent, primal) in enumerate(zip(leaves(tangents), leaves(primals), strict=True)):
@@ -153,6 +153,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     f"tangent:{i} with shape {tangent.shape!r} in flattened pytree doesn't match the shape {primal.shape!r} of the "
                     "corresponding primal."
                 )
-        return jvp(func, kept, tangents)[1]
+        return jvp(func, point, tangents)[1]
 
     return output, pushed

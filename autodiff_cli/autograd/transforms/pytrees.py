@@ -32,11 +32,11 @@ def leaves(tree: Tree) -> list[Any]:
     """Return the leaves of a tree in order."""
     result, waiting = [], [tree]
     while waiting:
-        one = waiting.pop()
-        if is_node(one):
-            waiting.extend(reversed(children(one)))
+        node = waiting.pop()
+        if is_node(node):
+            waiting.extend(reversed(children(node)))
         else:
-            result.append(one)
+            result.append(node)
     return result
 
 

@@ -221,8 +221,8 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
             first = sum(sizes[:k])
             shape = tuple(output.shape)
             parts = [
-                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])), each)  # noqa: B023
-                for each in rows
+                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])), row)  # noqa: B023
+                for row in rows
             ]
             trees.append(tuple(parts) if isinstance(argnums, tuple) else parts[0])
         result = rebuilt(call.output, trees)

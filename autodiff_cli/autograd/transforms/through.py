@@ -115,7 +115,7 @@ def gradients(
         moving += [(primal, t) for primal, (_, t) in zip(primals, start_parts, strict=True) if t is not None]
         if not moving:
             return results
-        moved = gradients([one for one, _ in moving], leaves, [other for _, other in moving], create_graph)
+        moved = gradients([output for output, _ in moving], leaves, [cotangent for _, cotangent in moving], create_graph)
         return [dual_of(value, tangent, level) for value, tangent in zip(results, moved, strict=True)]
     return _plain(values, leaves, cotangents, create_graph)
 
@@ -180,13 +180,13 @@ def _innermost_all(value: Tensor) -> list[Tensor]:
     """Return all ordinary tensors inside a tensor: the physical tensor, or the primals and the tangents."""
     tensors, waiting = [], [value]
     while waiting:
-        one = settled(waiting.pop())
-        if type(one) is Batched:
-            waiting.append(one.physical)
-        elif isinstance(one, Dual):
-            waiting += [part for part in split(one, one._forward[1]) if part is not None]
+        tensor = settled(waiting.pop())
+        if type(tensor) is Batched:
+            waiting.append(tensor.physical)
+        elif isinstance(tensor, Dual):
+            waiting += [part for part in split(tensor, tensor._forward[1]) if part is not None]
         else:
-            tensors.append(one)
+            tensors.append(tensor)
     return tensors
 
 
