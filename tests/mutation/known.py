@@ -26,7 +26,7 @@ KNOWN = {
     "a pass within noise": ("gradient_checking/verdicts.py", "tolerance <= 1e-6 * abs", "tolerance <= 1e-3 * abs"),
     "`false and c`": ("compiler/simplify.py", "return other if one else False", "return other"),
     "a table that just fits": ("report/table.py", "if sum(least) > room", "if sum(least) >= room"),
-    "gamma beside -0": ("code_generation/targets.py", "(math.sinh, math.gamma)", "(math.sinh,)"),
+    "gamma beside -0": ("code_generation/languages/python.toml", "(math.sinh, math.gamma)", "(math.sinh,)"),
     "names that are not alike": (
         "suggest.py",
         'cutoff: float = 0.6) -> str | None:\n    """Return ``did',
