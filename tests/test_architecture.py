@@ -41,7 +41,7 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10870,
     "cli": 4430,
-    "code_generation": 1080,
+    "code_generation": 885,
     "compiler": 3035,
     "data": 6295,
     "derivatives": 1030,

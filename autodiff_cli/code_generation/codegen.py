@@ -96,7 +96,10 @@ class Code:
                     self.flags.add(name)
                 fragment = Fragment(name)
             self.fragments[instruction] = fragment
-        self.results = {name: self._as_number(operand) for name, operand in results.items()}
+        self.results = {
+            name: self._as_number(operand) if type(operand) is Instruction else self._as_tensor(operand)
+            for name, operand in results.items()
+        }
 
     @property
     def body(self) -> tuple[list[tuple[str, str]], str]:

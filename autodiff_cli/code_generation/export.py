@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.codegen import Code, Helpers
 from autodiff_cli.code_generation.source_file import SourceFile, javascript_list, source
 from autodiff_cli.code_generation.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
-from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.instruction import Operand
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
@@ -116,8 +116,7 @@ def _derived(
         " ".join(expression.split()),
         by,
         order,
-        {term: text for term, text in zip(wanted, code.results.values(), strict=True)},
-        {term for term, result in zip(wanted, results, strict=True) if type(result) is not Instruction},
+        dict(zip(wanted, code.results.values(), strict=True)),
     )
 
 

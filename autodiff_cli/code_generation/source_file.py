@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from autodiff_cli import __version__
 from autodiff_cli.code_generation.codegen import Code
@@ -24,7 +24,6 @@ class SourceFile:
         wrt: the variables of the derivatives.
         order: the highest order of the derivatives, 1 or 2.
         results: the code of the value, with the key ``()``, and of each derivative.
-        constants: the keys of the results that are constants.
     """
 
     code: Code
@@ -34,7 +33,6 @@ class SourceFile:
     wrt: Sequence[str]
     order: int
     results: Mapping[Term, str]
-    constants: Set[Term]
 
     @property
     def arguments(self) -> list[str]:
@@ -112,9 +110,6 @@ def _arrays(parts: SourceFile) -> str:
     target = parts.code.target
     module = {"numpy": "np", "jax": "jnp"}.get(target.name, target.name)
     of_tensors = target.name == "torch"
-    if of_tensors:
-        number = f"{parts.arguments[0]}.new_tensor({{}})"
-        parts = replace(parts, results={k: number.format(v) if k in parts.constants else v for k, v in parts.results.items()})
     value, count = parts.results[()], len(parts.wrt)
 
     def stacked(entries: Sequence[str]) -> str:

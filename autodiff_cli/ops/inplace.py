@@ -58,6 +58,11 @@ _OPERATORS = {
     "pow": "ipow",
     "remainder": "imod",
     "floor_divide": "ifloordiv",
+    "bitwise_and": "iand",
+    "bitwise_or": "ior",
+    "bitwise_xor": "ixor",
+    "bitwise_left_shift": "ilshift",
+    "bitwise_right_shift": "irshift",
 }
 
 
@@ -262,14 +267,6 @@ def _install_reshape(name: str, number: int) -> None:
     _attach(f"{name}_", name, method)
 
 
-def _install_operator(name: str) -> None:
-    def method(self: Tensor, other: Operand) -> Tensor:
-        _check_apart(self, (other,))
-        return change(self, lambda old: getattr(old, f"__{name}__")(other))
-
-    _attach(f"__i{name}__", name, method)
-
-
 def _attach(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
     method.__doc__ = f"Apply ``{ordinary}`` in place."
     add_methods(**{name: method})
@@ -294,8 +291,6 @@ for _name, _base in _COMPARISONS.items():
     _install(_name, _comparing(_base))
 for _name, _number in _RESHAPED.items():
     _install_reshape(_name, _number)
-for _name in ("and", "or", "xor", "lshift", "rshift"):
-    _install_operator(_name)
 
 
 def zero_(self: Tensor) -> Tensor:
