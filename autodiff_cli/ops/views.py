@@ -133,11 +133,6 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     return split(x, -(-length // chunks), dim)
 
 
-def split_with_sizes(x: Tensor, split_sizes: Wholes, dim: int = 0) -> Any:
-    """Parts of x along dim of the lengths in a list."""
-    return rules.split_by_lengths(x, _lengths(x, tuple(split_sizes), dim), dim)  # type: ignore[arg-type]
-
-
 def unsafe_split(x: Tensor, split_size: Wholes, dim: int = 0) -> Any:
     """The parts of ``split``, which are not views: they may be changed in place, but x may not be used then."""
     function = rules.unsafe_split_equally if isinstance(split_size, int) else rules.unsafe_split_by_lengths
@@ -157,7 +152,6 @@ def _iterator(self: Tensor) -> Any:
 
 
 add_methods(
-    split_with_sizes=split_with_sizes,
     unsafe_split=unsafe_split,
     unsafe_split_with_sizes=unsafe_split,
     unsafe_chunk=unsafe_chunk,
