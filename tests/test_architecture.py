@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1720,
     "script": 1600,
     "solvers": 11665,
-    "symbolic": 3285,
+    "symbolic": 3406,
     "utils": 285,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -163,7 +163,11 @@ def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> No
         ("sum(x)", {"shape": {"x": "0"}}, "'0' is not a length"),
         ("sum(x)", {"shape": {"z": "n"}}, "no variable 'z'"),
         ("sum(x)", {"shape": {"x": "n"}, "order": 3}, "order 3 has no formula"),
-        ("sum(x)", {"at": {"x": [1.0, 2.0]}, "shape": {"x": "m,n"}}, "'x' has 1 dimensions, not 2"),
+        ("sum(x)", {"at": {"x": [1.0, 2.0]}, "shape": {"x": "m,n"}}, "the value of 'x' has shape [2], not m,n"),
+        ("sum(x)", {"at": {"x": [1.0, 2.0]}, "shape": {"x": "3"}}, "the value of 'x' has shape [2], not 3"),
+        ("norm(x, 1)", {"shape": {"x": "n"}}, "'norm(x, 1)' has no formula"),
+        ("x @ A @ x", {"shape": {"x": "n"}}, "@ takes vectors and matrices"),
+        ("trace(A)", {"shape": {"A": "m,n"}, "symmetric": ["A"]}, "so it is not symmetric"),
         ("f(t) = t**2; sum(f(x))", {"shape": {"x": "n"}}, "a definition has no formula"),
     ],
 )

@@ -21,7 +21,7 @@ from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, names_in, unparse
+from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
@@ -190,7 +190,7 @@ def _of_matrices(
     symmetric: Sequence[str],
 ) -> Derivatives:
     """Return the derivatives of an expression of vectors and matrices; ``diff`` describes the arguments."""
-    from autodiff_cli.symbolic.matrices.diff import matrix_derivatives
+    from autodiff_cli.symbolic.matrices.diff import matrix_derivatives, numbers_of_engine
 
     if order > 2:
         raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
@@ -203,14 +203,18 @@ def _of_matrices(
     dims = {name: tuple(map(as_length, np.shape(value))) for name, value in values.items()}
     for name, spec in shape.items():
         lengths = tuple(as_length(length) for length in (spec.split(",") if isinstance(spec, str) else spec))
-        if name in dims and len(dims[name]) != len(lengths):
-            raise UsageError(f"'{name}' has {len(dims[name])} dimensions, not {len(lengths)}")
+        value = dims.get(name, lengths)
+        if len(value) != len(lengths) or any(a != b for a, b in zip(value, lengths, strict=True) if str(b).isdecimal()):
+            raise UsageError(f"the value of '{name}' has shape {list(np.shape(values[name]))}, not {','.join(map(str, lengths))}")
         dims.setdefault(name, lengths)
     dims |= {name: dims.get(name, ("n", "n")) for name in symmetric}
+    for name in symmetric:
+        if len(dims[name]) != 2 or dims[name][0] != dims[name][1]:
+            raise UsageError(f"'{name}' has the dimensions {', '.join(map(str, dims[name]))}, so it is not symmetric")
     matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
     trees = {term: matrix.tree for term, matrix in matrices.items()}
     point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
-    results = {} if point is None else {term: _values(tree, _needed(tree, point)) for term, tree in trees.items()}
+    results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}
     return Derivatives(expression, order, trees, point, results, matrices)
 
 
@@ -220,10 +224,6 @@ def as_length(length: Length) -> Length:
     if not text.isidentifier() and not (text.isdecimal() and int(text) > 0):
         raise UsageError(f"'{text}' is not a length", hint="write names or numbers, as in A=m,n or x=3")
     return 1 if text == "1" else text
-
-
-def _needed(tree: Syntax, point: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in point.items() if name in names_in(tree)}
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:

@@ -95,6 +95,15 @@ class ShortForms:
 
     # Sums
 
+    def _complement(self, formula: Formula) -> Iterator[Formula]:
+        """Write ``1 - sigmoid(x)`` as ``sigmoid(-x)``."""
+        counts = dict(formula.parts)
+        one = counts.pop(self.algebra.one, Fraction(0))
+        for term, count in formula.parts:
+            if term.is_call("sigmoid") and count == -one != 0:
+                opposite = self.algebra.call("sigmoid", self.algebra.sum([(term.parts[0], -_ONE)]))
+                yield self.algebra.sum([*((other, own) for other, own in counts.items() if other is not term), (opposite, one)])
+
     def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
         for rewrite in (_unchanged, _as_sine_and_cosine, _as_signs):
@@ -138,20 +147,23 @@ class ShortForms:
                 result = self._substituted(result, base, square)
             if result is not polynomial:
                 yield result
+        for base in dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call("sigmoid")):
+            opposite = self.algebra.call("sigmoid", self.algebra.sum([(base.parts[0], -_ONE)]))
+            yield self._substituted(polynomial, base, {(): _ONE, ((opposite, _ONE),): -_ONE}, _ONE)
         for base in calls:
             if base.name in ("cos", "cosh"):
                 yield from self._double_angle(polynomial, base)
 
-    def _substituted(self, polynomial: Polynomial, base: Formula, square: Polynomial) -> Polynomial:
-        """Replace a square of a base in each monomial that has it by a polynomial."""
+    def _substituted(self, polynomial: Polynomial, base: Formula, value: Polynomial, power: Fraction = _TWO) -> Polynomial:
+        """Replace a power of a base, by default its square, in each monomial that has it by a polynomial."""
         result: Polynomial = {}
         for powers, count in polynomial.items():
             exponents = dict(powers)
-            if exponents.get(base, 0) < _TWO:
+            if exponents.get(base, 0) < power:
                 add(result, {powers: _ONE}, count)
             else:
-                rest = monomial({**exponents, base: exponents[base] - _TWO})
-                add(result, self.polynomials.times({rest: _ONE}, square), count)
+                rest = monomial({**exponents, base: exponents[base] - power})
+                add(result, self.polynomials.times({rest: _ONE}, value), count)
         return result
 
     def _double_angle(self, polynomial: Polynomial, cosine: Formula) -> Iterator[Polynomial]:
@@ -249,6 +261,7 @@ class ShortForms:
 _SUM_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
     ShortForms._multiplied_out,
     ShortForms._over_one_denominator,
+    ShortForms._complement,
 )
 _PRODUCT_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
     ShortForms._multiplied_out,

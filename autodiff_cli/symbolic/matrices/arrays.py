@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, permutations
+from itertools import count, permutations, product
 from typing import Any, TypeAlias, final
 
 from autodiff_cli.errors import ShapeError
@@ -189,9 +189,15 @@ class Arrays:
         if matrix.kind == "inverse":
             inner: Array = matrix.parts[0]
             return inner
-        labels = self.labels(matrix)
-        is_symmetric = matrix.symmetric or self.contraction([(matrix, labels)], labels[::-1]) is matrix
-        return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=is_symmetric)
+        return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=self.is_symmetric(matrix))
+
+    def is_symmetric(self, array: Array) -> bool:
+        """Return whether a matrix is surely equal to its transpose."""
+        if array.kind == "map":
+            return all(atom.kind != "map" and (not atom.dims or self.is_symmetric(atom)) for atom in self.atoms(array.formula))
+        if array.kind == "contraction" and len(array.dims) == 2:
+            return self.contraction(array.parts, array.labels[::-1], array.coefficient) is array
+        return array.symmetric and len(array.dims) == 2
 
     def determinant(self, matrix: Array) -> Array:
         """Return the determinant of a matrix."""
@@ -294,9 +300,9 @@ class Arrays:
                 groups.setdefault(key, []).append(array.formula)
         result: list[tuple[Array, Labels]] = []
         for own, formulas in groups.items():
-            product = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
-            coefficient *= Fraction(product.coefficient)
-            for base, exponent in factors_of(product):
+            whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
+            coefficient *= Fraction(whole.coefficient)
+            for base, exponent in factors_of(whole):
                 formula = self.algebra.product([(base, exponent)])
                 dims = self.broadcast(atom.dims for atom in self.atoms(formula))
                 result.append((self.map(formula, dims), own[len(own) - len(dims) :]))
@@ -320,16 +326,15 @@ class Arrays:
         orders = permutations(factors) if len(factors) <= _MOST_ORDERS else iter([tuple(factors)])
         best: tuple[Any, ...] | None = None
         for order in orders:
-            if [factor[0] for factor in order] != [factor[0] for factor in factors]:
+            arrays = [array for array, _ in order]
+            if arrays != [array for array, _ in factors]:
                 continue
-            names: dict[int, int] = {}
-            for label in (*labels, *(label for _, own in order for label in own)):
-                names.setdefault(label, len(names))
-            key = (
-                tuple(names[label] for label in labels),
-                tuple((array, tuple(names[label] for label in own)) for array, own in order),
-            )
-            if best is None or [own for _, own in key[1]] < [own for _, own in best[1]]:
-                best = key
+            for turned in product(*([own, own[::-1]] if array.symmetric else [own] for array, own in order)):
+                names: dict[int, int] = {}
+                for label in (*labels, *(label for own in turned for label in own)):
+                    names.setdefault(label, len(names))
+                renamed = [tuple(names[label] for label in own) for own in turned]
+                if best is None or renamed < [own for _, own in best[1]]:
+                    best = (tuple(names[label] for label in labels), tuple(zip(arrays, renamed, strict=True)))
         assert best is not None
         return self._array("contraction", dims, (coefficient, *best), coefficient=coefficient, parts=best[1], labels=best[0])

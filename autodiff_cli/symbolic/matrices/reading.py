@@ -79,6 +79,10 @@ class Reader:
         return values[tree]
 
     def _operands(self, node: Syntax) -> list[Syntax]:
+        if node.kind == "index" and _is_shape(node.children[0]):
+            return []
+        if node.kind == "call" and node.children[0].text in ("eye", "ones", "zeros"):
+            return []
         if node.kind == "call":
             return [argument for argument in arguments(node) if argument.kind not in ("keyword", "string")]
         if node.kind == "method":
@@ -103,6 +107,8 @@ class Reader:
             return self.matmul(*operands)
         if node.kind == "attribute" and node.children[1].text in ("T", "mT"):
             return self.transposed(operands[0])
+        if node.kind == "call" and not operands:
+            return self._constant(node)
         if node.kind in ("call", "method"):
             name = node.children[0 if node.kind == "call" else 1].text
             named = {argument.children[0].text: argument.children[1] for argument in arguments(node) if argument.kind == "keyword"}
@@ -110,7 +116,7 @@ class Reader:
                 return FUNCTIONS[name](self, operands, self._dim(node, operands, named))
             return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
         if node.kind == "index":
-            return self._selected(node, operands[0])
+            return self._selected(node, operands[0]) if operands else self.arrays.length(self._length(node))
         if node.kind in _OPERATORS:
             return self._elementwise(_with_placeholders(node), operands)
         raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
@@ -118,7 +124,7 @@ class Reader:
     def _dim(self, node: Syntax, operands: Sequence[Array], named: Mapping[str, Syntax]) -> int | None:
         """Return the dimension over which a function works, or ``None`` for all."""
         dim = named.get("dim", named.get("axis"))
-        if set(named) - {"dim", "axis"}:
+        if set(named) - {"dim", "axis"} or (unparse(node.children[0]) == "norm" and len(operands) > 1):
             raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
         if dim is None and len(operands) > 1 and operands[1].formula.value is not None:
             return int(operands[1].formula.value)
@@ -143,6 +149,30 @@ class Reader:
         symbols = {algebra.variable(name): array.formula for name, array in zip(names, operands, strict=True)}
         return self.arrays.map(algebra.substituted(formula, symbols), self.arrays.broadcast(array.dims for array in operands))
 
+    def _length(self, node: Syntax) -> Length:
+        """Return the length that ``x.shape[0]`` or a number means."""
+        if node.kind == "index" and _is_shape(node.children[0]):
+            dims = self.dims.get(unparse(node.children[0].children[0]), ())
+            place = unparse(node.children[1].children[0])
+            if place.isdecimal() and int(place) < len(dims):
+                return dims[int(place)]
+        if node.kind == "number" and unparse(node).isdecimal():
+            return unparse(node)
+        raise self._refusal(node, f"'{unparse(node)}' is not a length: write x.shape[0]")
+
+    def _constant(self, node: Syntax) -> Array:
+        """Return an identity matrix, or ones or zeros."""
+        name, lengths = node.children[0].text, [self._length(one) for one in arguments(node)]
+        if name == "eye" and len(lengths) == 1:
+            return self.arrays.identity(lengths[0])
+        if name == "zeros":
+            return self.arrays.zero(tuple(lengths))
+        if name != "ones":
+            raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
+        vectors = [self.arrays.ones(length) for length in lengths]
+        labels = [self.arrays.labels(vector) for vector in vectors]
+        return self.arrays.contraction(zip(vectors, labels, strict=True), tuple(label for (label,) in labels))
+
     def _selected(self, node: Syntax, array: Array) -> Array:
         """Return elements, rows or columns at constant places, which are not negative."""
         labels, factors = list(self.arrays.labels(array)), []
@@ -162,7 +192,9 @@ class Reader:
     def matmul(self, left: Array, right: Array) -> Array:
         """Return the product of vectors and matrices."""
         if not left.dims or not right.dims or len(left.dims) > 2 or len(right.dims) > 2:
-            raise ShapeError("@ takes vectors and matrices", hint="use * to multiply by a number")
+            raise ShapeError(
+                "@ takes vectors and matrices", hint=f"add {setting('shape', 'x=n')}, or use * to multiply by a number"
+            )
         first, second = list(self.arrays.labels(left)), list(self.arrays.labels(right))
         place = max(len(second) - 2, 0)
         if left.dims[-1] != right.dims[place]:
@@ -206,6 +238,19 @@ class Reader:
         below = self.power(self.total(exponentials, place), -_ONE)
         return self.arrays.contraction([(exponentials, labels), (below, _without(labels, place))], labels)
 
+    def logsumexp(self, array: Array, dim: int) -> Array:
+        """Return the logarithm of a sum of exponentials over a dimension."""
+        return self.call("log", self.total(self.call("exp", array), dim))
+
+    def log_softmax(self, array: Array, dim: int) -> Array:
+        """Return the array minus the logarithm of a sum of exponentials, which is repeated along the dimension."""
+        labels = self.arrays.labels(array)
+        ones = self.arrays.ones(array.dims[dim])
+        total = (self.logsumexp(array, dim), _without(labels, dim))
+        repeated = self.arrays.contraction([total, (ones, (labels[dim],))], labels) if len(labels) > 1 else total[0]
+        difference = self.arrays.algebra.sum([(array.formula, _ONE), (repeated.formula, -_ONE)])
+        return self.arrays.map(difference, array.dims)
+
     def diagonal(self, array: Array) -> Array:
         """Return the diagonal of a matrix, or the diagonal matrix of a vector."""
         (i, *_), (j, *_) = self.arrays.labels(array), self.arrays.labels(array)
@@ -228,9 +273,9 @@ FUNCTIONS: dict[str, Callable[[Reader, Sequence[Array], int | None], Array]] = {
     "sum": lambda read, x, dim: read.total(x[0], dim),
     "mean": lambda read, x, dim: read.mean(x[0], dim),
     "norm": lambda read, x, dim: read.power(read.total(read.power(x[0], 2 * _ONE), dim), _HALF),
-    "logsumexp": lambda read, x, dim: read.call("log", read.total(read.call("exp", x[0]), -1 if dim is None else dim)),
+    "logsumexp": lambda read, x, dim: read.logsumexp(x[0], -1 if dim is None else dim),
     "softmax": lambda read, x, dim: read.softmax(x[0], dim),
-    "log_softmax": lambda read, x, dim: read.call("log", read.softmax(x[0], dim)),
+    "log_softmax": lambda read, x, dim: read.log_softmax(x[0], -1 if dim is None else dim),
     **dict.fromkeys(("dot", "vdot", "mv", "mm", "matmul"), lambda read, x, dim: read.matmul(*x)),
     **dict.fromkeys(("t", "transpose"), lambda read, x, dim: read.transposed(x[0])),
     **dict.fromkeys(("diag", "diagonal"), lambda read, x, dim: read.diagonal(x[0])),
@@ -243,6 +288,10 @@ FUNCTIONS: dict[str, Callable[[Reader, Sequence[Array], int | None], Array]] = {
     "logdet": lambda read, x, dim: read.call("log", read.arrays.determinant(x[0])),
 }
 """The functions that are not elementwise: each makes an array of the reader, its operands and the dimension."""
+
+
+def _is_shape(node: Syntax) -> bool:
+    return node.kind == "attribute" and node.children[1].text == "shape"
 
 
 def _placeholder(place: int) -> Syntax:

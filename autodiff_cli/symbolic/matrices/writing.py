@@ -18,7 +18,7 @@ from autodiff_cli.symbolic.to_tree import to_tree
 _ONE, _TWO = Fraction(1), Fraction(2)
 _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod"}
 _ARRAYS = ("eye", "ones", "zeros")
-_NUMBERS = ("sum", "prod", "norm", "det", "logdet", "trace", "logsumexp")
+_NUMBERS = ("sum", "mean", "prod", "norm", "det", "logdet", "trace", "logsumexp")
 
 
 class _Piece(NamedTuple):
@@ -182,16 +182,19 @@ class Writer:
         for part in in_order([formula]):
             new = self.algebra.with_parts(part, done)
             if part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
-                inner = self.argument_of_total(self.arrays.of_symbol[part.parts[0]], "exp")
-                if inner is not None:
-                    new = self.symbol(call_tree("logsumexp", self.formula_tree(inner)))
-                elif self.arrays.of_symbol[part.parts[0]].kind == "determinant":
-                    new = self.symbol(call_tree("logdet", self.trees[self.arrays.of_symbol[part.parts[0]].parts[0].symbol]))
+                array = self.arrays.of_symbol[part.parts[0]]
+                inner, own = self.argument_of_sum(array, "exp")
+                over = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
+                if inner is not None and len(over) == 1:
+                    dim = [number_tree(str(over[0]))] if array.dims else []
+                    new = self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
+                elif array.kind == "determinant":
+                    new = self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
             elif part.kind == "product":
                 pairs: list[tuple[Formula, Exponent]] = []
                 for base, exponent in part.parts:
-                    array = self.arrays.of_symbol.get(base)
-                    inner = self.argument_of_total(array, "square") if array is not None else None
+                    total = self.arrays.of_symbol.get(base)
+                    inner = self.argument_of_total(total, "square") if total is not None else None
                     if inner is not None and isinstance(exponent, Fraction) and exponent.denominator == 2:
                         pairs.append((self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent))
                     else:
@@ -203,18 +206,23 @@ class Writer:
         return done[formula]
 
     def argument_of_total(self, array: Array, function: str) -> Formula | None:
-        """Return ``x`` if an array is the sum of ``exp(x)`` or of ``x**2``, or ``None``."""
-        if array.kind != "contraction" or array.labels or array.coefficient != 1 or len(array.parts) != 1:
-            return None
-        formula: Formula = array.parts[0][0].formula
-        if len(set(array.parts[0][1])) < len(array.parts[0][1]):
-            return None
+        """Return ``x`` if an array is the sum of ``exp(x)`` or of ``x**2`` over all dimensions, or ``None``."""
+        argument, labels = self.argument_of_sum(array, function)
+        return None if array.labels or labels is None else argument
+
+    def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
+        """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
+        if array.kind != "contraction" or array.coefficient != 1 or len(array.parts) != 1:
+            return None, None
+        ((factor, labels),) = array.parts
+        formula: Formula = factor.formula
+        if len(set(labels)) < len(labels):
+            return None, None
         if function == "exp":
-            return formula.parts[0] if formula.is_call("exp") else None
+            return (formula.parts[0], labels) if formula.is_call("exp") else (None, None)
         if formula.kind == "product" and formula.coefficient == 1 and len(formula.parts) == 1 and formula.parts[0][1] == _TWO:
-            base: Formula = formula.parts[0][0]
-            return base
-        return None
+            return formula.parts[0][0], labels
+        return None, None
 
 
 class _Contraction:
@@ -225,6 +233,7 @@ class _Contraction:
         self.arrays = writer.arrays
         self.algebra = writer.algebra
         self.labels = array.labels
+        self.lengths = {label: length for one, own in array.parts for label, length in zip(own, one.dims, strict=True)}
         self.scalars: list[Formula] = []
         self.pieces: list[_Piece] = []
         for factor, labels in self._with_softmax(array.parts):
@@ -239,18 +248,29 @@ class _Contraction:
         self.formula = self._finished(array.coefficient)
 
     def _with_softmax(self, factors: Sequence[tuple[Array, Labels]]) -> list[tuple[Array, Labels]]:
-        """Replace ``exp(x)/sum(exp(x))`` by ``softmax(x)``."""
+        """Replace ``exp(x)/sum(exp(x))`` by ``softmax(x)``, also along a dimension of a matrix."""
         result = list(factors)
         for place, (factor, labels) in enumerate(factors):
-            for below, _ in factors if len(labels) == 1 and factor.formula.is_call("exp") else ():
-                base, exponent = factors_of(below.formula)[0]
+            for below, others in factors if factor.formula.is_call("exp") else ():
+                base, exponent = factors_of(below.formula)[0] if below.formula.kind == "product" else (below.formula, _ONE)
                 total = self.arrays.of_symbol.get(base)
-                inner = None if total is None else self.writer.argument_of_total(total, "exp")
-                if inner is factor.formula.parts[0] and isinstance(exponent, Fraction) and exponent < 0:
-                    call = self.writer.symbol(call_tree("softmax", self.writer.formula_tree(inner)))
-                    result[place] = (Array("map", factor.dims, call, call), labels)
-                    result.remove((below, ()))
-                    result += [] if exponent == -1 else [(self.arrays.map(self.algebra.product([(base, exponent + 1)]), ()), ())]
+                argument, own = (None, None) if total is None else self.writer.argument_of_sum(total, "exp")
+                over = [i for i, label in enumerate(labels) if label not in others]
+                if argument is not factor.formula.parts[0] or not isinstance(exponent, Fraction) or exponent >= 0:
+                    continue
+                if (
+                    own is not None
+                    and total is not None
+                    and len(over) == 1
+                    and own.index(next(i for i in own if i not in total.labels)) == over[0]
+                ):
+                    tree = self.writer.formula_tree(argument)
+                    call = call_tree("softmax", tree, *([number_tree(str(over[0]))] if len(labels) > 1 else []))
+                    symbol = self.writer.symbol(call)
+                    result[place] = (Array("map", factor.dims, symbol, symbol), labels)
+                    result.remove((below, others))
+                    rest = self.algebra.product([(base, exponent + 1)])
+                    result += [] if exponent == -1 else [(self.arrays.map(rest, below.dims), others)]
                     return self._with_softmax(result)
         return result
 
@@ -278,7 +298,11 @@ class _Contraction:
 
     def _transposed(self, formula: Formula) -> Formula:
         array = self.arrays.of_symbol.get(formula)
-        return formula if array is not None and array.symmetric else self.writer.symbol(transposed(self._tree(formula)))
+        return (
+            formula
+            if array is not None and self.arrays.is_symmetric(array)
+            else self.writer.symbol(transposed(self._tree(formula)))
+        )
 
     # Steps
 
@@ -322,16 +346,27 @@ class _Contraction:
         for piece in self.pieces:
             free = [label for label in piece.labels if label not in self.labels and self._uses(label) == 1]
             if len(free) == len(piece.labels) > 0:
-                return self._replace([piece], self._sum_of(piece.formula), ())
+                name = "mean" if self._is_mean(piece.labels) else "sum"
+                return self._replace([piece], self._total_of(name, piece.formula), ())
             if free:
                 place = number_tree(str(piece.labels.index(free[0])))
                 tree = call_tree("sum", self._tree(piece.formula), place)
                 return self._replace([piece], self.writer.symbol(tree), tuple(label for label in piece.labels if label != free[0]))
         return False
 
-    def _sum_of(self, formula: Formula) -> Formula:
+    def _is_mean(self, labels: Labels) -> bool:
+        """Return whether the product is divided by the number of elements of a piece, and remove the divisor."""
+        lengths = [self.arrays.length(self.lengths[label]).formula for label in labels]
+        below = self.algebra.product([(length, -_ONE) for length in lengths])
+        divisors = [scalar for scalar in self.scalars if scalar.kind == "product" and set(scalar.parts) <= set(below.parts)]
+        if self.algebra.product([(divisor, _ONE) for divisor in divisors]) is not below:
+            return False
+        self.scalars = [scalar for scalar in self.scalars if scalar not in divisors]
+        return True
+
+    def _total_of(self, name: str, formula: Formula) -> Formula:
         coefficient, inner = self.writer.short_forms.polynomials.content(formula) if formula.kind == "product" else (_ONE, formula)
-        return self.algebra.product([(self._call("sum", inner), _ONE)], coefficient)
+        return self.algebra.product([(self._call(name, inner), _ONE)], coefficient)
 
     def _matmul(self) -> bool:
         """Multiply two factors by ``@`` that share one label which is summed over; vectors come first, then the natural order."""
