@@ -139,14 +139,14 @@ def _median(x: Value) -> Any:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def _loss(of: Callable[..., Any]) -> Callable[..., Any]:
+def _loss(element_loss: Callable[..., Any]) -> Callable[..., Any]:
     """Return a loss from the formula of an element."""
 
     def formula(x: Value, target: Value, reduction: str, *size: float) -> Any:
-        each = of(x, target, *size)
+        losses = element_loss(x, target, *size)
         if reduction == "none":
-            return each
-        return sum(each) / (math.prod(each.shape) if reduction == "mean" else 1)
+            return losses
+        return sum(losses) / (math.prod(losses.shape) if reduction == "mean" else 1)
 
     return formula
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 Interval = tuple[float, float]
 
 
-def pairs(given: Iterable[str] | Mapping[str, Any], name: str, example: str = "1") -> list[tuple[str, Any]]:
+def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "1") -> list[tuple[str, Any]]:
     """Return the pairs of a mapping, or the names and texts in texts such as ``b=0:10,c=:5``.
 
     Args:
-        given: the mapping, or the texts.
+        values: the mapping, or the texts.
         name: the setting that contains them.
         example: an example of a value for the hint of an error.
     """
-    return list(given.items()) if isinstance(given, Mapping) else [pair for text in given for pair in named(text, name, example)]
+    return list(values.items()) if isinstance(values, Mapping) else [pair for text in values for pair in named(text, name, example)]
 
 
 def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) -> dict[str, Interval]:
@@ -73,11 +73,11 @@ def _end(end: str | float, empty: float, name: str, variable: str) -> float:
     return float(value)
 
 
-def check_names(given: Iterable[str], known: Collection[str], name: str, kind: str) -> None:
+def check_names(names: Iterable[str], known: Collection[str], name: str, kind: str) -> None:
     """Raise an error if a setting names a variable that does not exist.
 
     Args:
-        given: the names in the setting.
+        names: the names in the setting.
         known: the names that exist.
         name: the setting.
         kind: the kind of the names, such as ``variable`` or ``parameter``.
@@ -85,7 +85,7 @@ def check_names(given: Iterable[str], known: Collection[str], name: str, kind: s
     Raises:
         UnknownName: if a name does not exist.
     """
-    for each in given:
-        if each not in known:
-            hint = suggestion(each, known) or f"the {kind}s: {', '.join(known) or 'none'}"
-            raise UnknownName(f"{setting(name)} names '{each}', which is not a {kind}", hint=hint)
+    for unknown in names:
+        if unknown not in known:
+            hint = suggestion(unknown, known) or f"the {kind}s: {', '.join(known) or 'none'}"
+            raise UnknownName(f"{setting(name)} names '{unknown}', which is not a {kind}", hint=hint)

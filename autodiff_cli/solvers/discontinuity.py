@@ -95,7 +95,7 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     for j in range(system.count if all(inside) else 0):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
-        for value in (float(each[j]) for each in here):
+        for value in (float(point[j]) for point in here):
             result = jump(before, after, value)
             # Neighbouring floats may have different values of a continuous function.
             if result is None or abs(result[1] - result[0]) <= 4 * steep * (high - low):
@@ -106,4 +106,4 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
             return Discontinuity("jump", where, *result)
     if enclosure is None or not all(inside):
         return None
-    return next((hidden for each in evaluations() if (hidden := exact_jump(each)) is not None), None)
+    return next((hidden for evaluation in evaluations() if (hidden := exact_jump(evaluation)) is not None), None)

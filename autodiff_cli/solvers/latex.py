@@ -52,9 +52,9 @@ def _fit(result: Fit, precision: int) -> str:
 def _root(result: Root, precision: int) -> str:
     """Return a table with a row for each root, and a column for each element of the unknowns and for the error."""
     rows = []
-    for one in result.roots or ([result] if result.converged else []):
-        values = np.concatenate([np.ravel(value) for value in one.solution.values()])
-        errors = np.concatenate([np.ravel(error) for error in one.error_bound.values()])
+    for root in result.roots or ([result] if result.converged else []):
+        values = np.concatenate([np.ravel(value) for value in root.solution.values()])
+        errors = np.concatenate([np.ravel(error) for error in root.error_bound.values()])
         rows.append([*(numeral(value, precision) for value in values), numeral(errors.max(), 2)])
     return tabular("r" * (len(result.labels) + 1), [*map(label, result.labels), "error"], rows)
 

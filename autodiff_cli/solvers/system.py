@@ -140,8 +140,8 @@ class System:
             out = np.empty((len(program.outputs), points.shape[1]))
             if len(out):
                 columns = points[:, 0] if points.shape[1] == 1 else np.ascontiguousarray(points)
-                given = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
-                program.run(dict(zip(program.variables, given, strict=True)), list(out))
+                arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
+                program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
             return out
         finally:
             self.seconds += time.thread_time() - begun
@@ -178,15 +178,15 @@ class System:
     @cached_property
     def curvatures(self) -> Enclosure | None:
         """The Hessian matrix of the first value over boxes, row by row; ``None`` if the programs cannot be traced."""
-        return self._enclosed(lambda by, of, _: [each for slope in gradient(of[0], by) for each in gradient(slope, by)])
+        return self._enclosed(lambda by, values, _: [entry for slope in gradient(values[0], by) for entry in gradient(slope, by)])
 
     def _enclosed(self, results: Results) -> Enclosure | None:
         if self._enclosable is None:
             return None
-        by, of = self._enclosable
+        by, outputs = self._enclosable
         try:
             with np.errstate(all="ignore"), set_grad_enabled(False):
-                return Enclosure(by, results(by, of, self.active))
+                return Enclosure(by, results(by, outputs, self.active))
         except (NotRecordable, LimitError):
             return None
 
@@ -207,12 +207,12 @@ class System:
         The first call for a kind appends to the tape, which several threads must not do at the same time.
         """
         if self.tape is not None and kind not in self._programs:
-            by, of = self.tape
+            by, outputs = self.tape
             try:
                 with np.errstate(all="ignore"), set_grad_enabled(False):
-                    wanted = _RESULTS[kind](by, of, self.active)
+                    results = _RESULTS[kind](by, outputs, self.active)
                 names = [*self.labels, *(f"{name}:{i}" for name, vector in extra.items() for i in range(len(vector)))]
-                self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, threads=1)
+                self._programs[kind] = Program(results, names, [()] * len(results), np.float64, threads=1)
             except (NotRecordable, LimitError):
                 self.tape = None
         return None if self.tape is None else self._programs[kind]
@@ -235,7 +235,7 @@ class System:
             assert vector is not None
             if kind == "third":
                 products = [hessian_vector(total, inputs, vector, create_graph=True) for total in totals]
-                totals = [sum((a * b).sum() for a, b in zip(each, vector, strict=True)) for each in products]
+                totals = [sum((a * b).sum() for a, b in zip(parts, vector, strict=True)) for parts in products]
                 return _jacobian(totals, inputs).ravel()
             return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, vector)])
         except LinAlgError:
@@ -280,12 +280,12 @@ def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
     return np.vstack([np.hstack(row) for row in blocks])
 
 
-def _weighted(by: list[Instruction], of: list[Operand]) -> Operand:
+def _weighted(by: list[Instruction], functions: list[Operand]) -> Operand:
     """Append the sum of the functions, each times the variable ``w:i``, to the tape."""
     tape = by[0].tape
     total: Operand = 0.0
-    for i, each in enumerate(of):
-        total = tape.call("add", total, tape.call("mul", tape.variable(f"w:{i}"), each))
+    for i, function in enumerate(functions):
+        total = tape.call("add", total, tape.call("mul", tape.variable(f"w:{i}"), function))
     return total
 
 
@@ -303,13 +303,13 @@ def second_along(operand: Operand, by: list[Instruction]) -> Operand:
     return _along(_along(operand, by), by)
 
 
-def _product(by: list[Instruction], of: list[Operand], active: int) -> list[Operand]:
-    return [_along(slope, by) for slope in gradient(_weighted(by, of), by)]
+def _product(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
+    return [_along(slope, by) for slope in gradient(_weighted(by, functions), by)]
 
 
-def _hessian(by: list[Instruction], of: list[Operand], active: int) -> list[Operand]:
-    slopes = gradient(_weighted(by, of), by)
-    return [one for i, slope in enumerate(slopes) for one in gradient(slope, by[: i + 1])]
+def _hessian(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
+    slopes = gradient(_weighted(by, functions), by)
+    return [derivative for i, slope in enumerate(slopes) for derivative in gradient(slope, by[: i + 1])]
 
 
 _RESULTS: dict[str, Results] = {

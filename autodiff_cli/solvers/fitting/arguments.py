@@ -81,7 +81,7 @@ def problem_of(
         hidden = hidden or (condition.constant_among(columns) if condition else None)
         if hidden is not None:
             raise constant_or_column(hidden, source.name)
-        given = tuple(ranges)
+        range_names = tuple(ranges)
         occurring = names_in(model)
         parameters = _parameters(statements, columns, constants, {*starts, *ranges})
         used = {name: lets.get(name, name) for name in occurring if name in columns}
@@ -119,7 +119,7 @@ def problem_of(
         errors={name: 1 / scale_of(text, True, table, constants, "sigma_x") for name, text in spreads.items()},
         threads=threads,
         ranges={name: ranges[name] for name in parameters if name in ranges},
-        unused=tuple(name for name in (*starts, *given, *constants) if name not in occurring),
+        unused=tuple(name for name in (*starts, *range_names, *constants) if name not in occurring),
     )
 
 
@@ -153,11 +153,11 @@ def _no_data(source: Source, parameters: Sequence[str], occurring: Collection[st
     return UsageError(message, hint=other_format(source.names, occurring) or let)
 
 
-def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
+def _starts(starts: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
     """Return the starts that are numbers, and those that are ranges."""
     numbers: dict[str, float] = {}
     ranges: dict[str, Interval | None] = {}
-    for name, value in pairs(given, "at"):
+    for name, value in pairs(starts, "at"):
         if name in numbers or name in ranges:
             raise UsageError(f"'{name}' is given twice with {setting('at')}", hint="give each parameter one start")
         if isinstance(value, str) and len(pieces(value, COLON)) > 1:
@@ -172,9 +172,9 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
     return numbers, ranges
 
 
-def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collection[str], spread: str | None) -> dict[str, str]:
+def _errors(texts: Iterable[str] | Mapping[str, str | float], columns: Collection[str], spread: str | None) -> dict[str, str]:
     """Return the expression of the standard deviations of each column that has errors itself."""
-    stated = pairs(given, "sigma_x", "0.1")
+    stated = pairs(texts, "sigma_x", "0.1")
     result = {name: str(value) for name, value in stated}
     check_names(result, columns, "sigma_x", "column")
     if len(result) < len(stated):
@@ -239,7 +239,7 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
     name = name or ("sigma" if absolute else "weights")
-    others = [each for each in free_names(parse(text), {*constants}, table.columns) if each not in table.columns]
+    others = [variable for variable in free_names(parse(text), {*constants}, table.columns) if variable not in table.columns]
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
     model = Model(text, parse(text), (), table.columns, constants)

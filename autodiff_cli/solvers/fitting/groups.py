@@ -174,7 +174,7 @@ def _best(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization, Optim
         smaller = second[0].value < first[0].value * (1 - SAME)
     better = second[1].is_minimum & (~first[1].is_minimum | smaller)
     end, facts = (
-        _combined(lambda *each: np.where(better.reshape(-1, *[1] * (each[0].ndim - 1)), *each), new, old)
+        _combined(lambda *arrays: np.where(better.reshape(-1, *[1] * (arrays[0].ndim - 1)), *arrays), new, old)
         for new, old in zip(second, first, strict=True)
     )
     return end._replace(evaluations=first[0].evaluations + second[0].evaluations), facts
@@ -192,14 +192,14 @@ def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[Mi
 
     parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
     results = zip(*ordered(work, parts, problem.threads or processors()), strict=True)
-    end, facts = (_combined(lambda *each: np.concatenate(each), *records) for records in results)
+    end, facts = (_combined(lambda *arrays: np.concatenate(arrays), *records) for records in results)
     return end, facts
 
 
 def _combined(function: Callable[..., Array], *records: Any) -> Any:
     """Return the record of what a function makes of the arrays of equal records, which may contain other records."""
     parts = zip(*records, strict=True)
-    return type(records[0])(*(_combined(function, *each) if isinstance(each[0], tuple) else function(*each) for each in parts))
+    return type(records[0])(*(_combined(function, *items) if isinstance(items[0], tuple) else function(*items) for items in parts))
 
 
 def _verdicts(end: Minimization, facts: Optimality) -> Array:

@@ -70,7 +70,7 @@ class Prediction(NamedTuple):
         }
         if self.new is not None:
             columns |= {"prediction_low": self.value - self.new, "prediction_high": self.value + self.new}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*(column.tolist() for column in columns.values()), strict=True)]
 
 
 def predict_with_bands(fit: Fit, where: Data) -> Prediction:
@@ -89,10 +89,10 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
     model = fit.problem.computing(right, {name: rows.columns[name] for name in needed})
     value, slopes = model.values(fit.point), model.jacobian(fit.point)
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
-    shown = {name: rows.columns[name] for name in needed}
+    columns = {name: rows.columns[name] for name in needed}
     noise = _noise(fit, rows)
     new = None if noise is None else fit.k * np.hypot(error, noise)
-    return Prediction(shown, unparse(left), value, error, fit.k * error, new)
+    return Prediction(columns, unparse(left), value, error, fit.k * error, new)
 
 
 def _sides(problem: FitProblem, name: str) -> tuple[Syntax, Syntax, list[str]]:
@@ -110,14 +110,14 @@ def _rows(problem: FitProblem, where: Data, needed: list[str]) -> Dataset:
     """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
     name, equals, ends = where.partition("=") if isinstance(where, str) else ("", "", "")
     if equals and name.strip().isidentifier() and ":" in ends:  # a range, and not the name of a file
-        (each,) = ranges([f"{name}={ends}"], "predict")
-        if needed != [each.name]:
+        (span,) = ranges([f"{name}={ends}"], "predict")
+        if needed != [span.name]:
             raise UsageError(
-                f"{setting('predict')} gives a range of '{each.name}', but the right side of the model needs "
+                f"{setting('predict')} gives a range of '{span.name}', but the right side of the model needs "
                 f"{listed(map(repr, needed)) if needed else 'no column'}",
                 hint=f"name a file with the columns: {setting('predict', 'FILE')}",
             )
-        where = {each.name: np.linspace(each.low, each.high, each.samples or SAMPLES)}
+        where = {span.name: np.linspace(span.low, span.high, span.samples or SAMPLES)}
     spread = [] if problem.spread is None else free_names(parse(problem.spread))
     with closing(Source(where)) as source:
         return source.read({name: name for name in (*needed, *spread) if name in needed or name in source.names}, "stop")
@@ -243,10 +243,10 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
 def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
     """Return the definitions of the model that do not depend on columns."""
     result: list[Syntax] = []
-    for one in definitions:
-        program = Syntax("start", [*result, one], "", one.span)
+    for definition in definitions:
+        program = Syntax("start", [*result, definition], "", definition.span)
         if not free_names(program, known):
-            result.append(one)
+            result.append(definition)
     return result
 
 

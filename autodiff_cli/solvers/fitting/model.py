@@ -72,18 +72,18 @@ class Model:
         self._programs: dict[str, Compiled] = {}
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:
-            by, of = trace_elements(source, [tree], shapes, self._leaves, "float64")
+            by, results = trace_elements(source, [tree], shapes, self._leaves, "float64")
         except (NotRecordable, LimitError) as error:
             self.reason = error.message
             return
-        if len(of) != 1:
+        if len(results) != 1:
             raise ShapeError(
-                f"expected one number for each row, but the model has {len(of)}",
+                f"expected one number for each row, but the model has {len(results)}",
                 span=tree.span,
                 source=source,
                 hint="sum it, or take one of its elements",
             )
-        self._by, self._of = by[: len(self.parameters)], of[0]
+        self._by, self._of = by[: len(self.parameters)], results[0]
 
     def with_columns(self, columns: Mapping[str, Vector]) -> Model:
         """Return the same model on other rows; it is not traced again."""
@@ -141,7 +141,7 @@ class Model:
     @property
     def constant(self) -> bool:
         """Whether the structure of the model shows that no parameter changes its values."""
-        return self.reason is None and all(type(one) is not Instruction and one == 0 for one in gradient(self._of, self._by))
+        return self.reason is None and all(type(slope) is not Instruction and slope == 0 for slope in gradient(self._of, self._by))
 
     def mixed_zero(self) -> NDArray[np.bool_]:
         """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n)."""
@@ -150,7 +150,7 @@ class Model:
         if self.reason is None:
             rows, columns = np.tril_indices(n)
             results = self._results("second")[n + 1 :]
-            result[rows, columns] = result[columns, rows] = [type(one) is not Instruction and one == 0 for one in results]
+            result[rows, columns] = result[columns, rows] = [type(value) is not Instruction and value == 0 for value in results]
         return result
 
     def evaluation(self, row: int, p: Vector) -> Evaluation:

@@ -128,9 +128,9 @@ class FitProblem:
             tree: an expression of the names and functions of the statements.
             data: other columns than those of the data.
         """
-        given = {**self.constants, **{name: self.start[name] for name in self.fixed}}
+        values = {**self.constants, **{name: self.start[name] for name in self.fixed}}
         columns = self.data.columns if data is None else data
-        return Model(self.statements.source, self.statements.program(tree), self.free, columns, given, self.threads)
+        return Model(self.statements.source, self.statements.program(tree), self.free, columns, values, self.threads)
 
     @cached_property
     def objective(self) -> SumOfSquares:
@@ -163,7 +163,7 @@ class FitProblem:
         """
         n = len(self.free)
         if not self.free:
-            constant = next((one for one in CONSTANTS if one in free_names(self.model.tree, (), CONSTANTS)), None)
+            constant = next((name for name in CONSTANTS if name in free_names(self.model.tree, (), CONSTANTS)), None)
             hint = f"'{constant}' is a constant of the language; {setting('at', f'{constant}=1')} makes it a parameter"
             if self.fixed:
                 raise UsageError("every parameter is fixed", hint=f"leave one out of {setting('fix')}")
@@ -200,7 +200,7 @@ class FitProblem:
         from autodiff_cli.notes import notes_on
 
         evaluation = self.model.evaluation(row, at)
-        result = [one for one in notes_on(evaluation, slopes, 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
+        result = [remark for remark in notes_on(evaluation, slopes, 1) if remark["kind"] in ("domain", "nonfinite", "overflow")]
         reason = f" ({result[0]['message']})" if result else ""
         values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, at, strict=True))
         error = NotSolved(

@@ -79,7 +79,7 @@ class Fit(Solution):
         values = dict(zip(problem.unknowns, point.tolist(), strict=True))
         self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
         self.errors = dict(zip(problem.unknowns, np.sqrt(np.diag(matrix)).tolist(), strict=True))
-        held = {name for name, one in zip(problem.unknowns, free, strict=True) if not one}
+        held = {name for name, is_free in zip(problem.unknowns, free, strict=True) if not is_free}
         self.parameters: dict[str, Record] = {
             name: {
                 **self.estimate(value, self.errors.get(name, np.nan)),
@@ -150,7 +150,7 @@ class Fit(Solution):
             return self.prediction.records()
         if self.trace is not None:
             return self.trace
-        estimates = {**self.parameters, **{one["expression"]: one for one in self.derived}}
+        estimates = {**self.parameters, **{estimate["expression"]: estimate for estimate in self.derived}}
         return [
             {
                 "name": name,
@@ -283,5 +283,5 @@ def _unmoved(objective: SumOfSquares, point: Vector, moves: dict[int, float]) ->
     moved = point[None].copy()
     for i, value in moves.items():
         moved[0, i] = value
-    before, after = (float(objective.value(each)[0]) for each in (point[None], moved))
+    before, after = (float(objective.value(parameters)[0]) for parameters in (point[None], moved))
     return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0

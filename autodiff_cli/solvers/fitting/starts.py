@@ -46,13 +46,13 @@ def with_starts(problem: FitProblem) -> FitProblem:
         NotSolved: if the model is not finite at any point that was tried.
     """
     problem.check_size()
-    wanted = [name for name in problem.free if name in problem.ranges]
-    if not wanted:
+    names = [name for name in problem.free if name in problem.ranges]
+    if not names:
         return problem
     every = -(-problem.data.rows // (ROWS if problem.model.reason is None else FEW_ROWS))
     small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
     small = replace(small, errors={}) if problem.errors else small
-    points = _points(small, wanted)
+    points = _points(small, names)
     best: list[tuple[float, int, Vector]] = []
     with np.errstate(all="ignore"):
         for i, point in enumerate(points):
@@ -63,10 +63,10 @@ def with_starts(problem: FitProblem) -> FitProblem:
             if len(points) == 1:
                 replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
             raise NotSolved(
-                f"no start for {listed(wanted)}: the model is not finite at any of the {len(points)} points that were tried",
-                hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in wanted))}",
+                f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried",
+                hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}",
             )
-        best.sort(key=lambda one: one[:2])
+        best.sort(key=lambda candidate: candidate[:2])
         solved, steps = (SOLVED, STEPS) if problem.model.reason is None else (FEW_SOLVED, FEW_STEPS)
         points = [point for _, _, point in best[:solved]]
         values = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in points]
@@ -80,10 +80,10 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _points(problem: FitProblem, wanted: list[str]) -> list[Vector]:
+def _points(problem: FitProblem, names: list[str]) -> list[Vector]:
     """Return the points to try: those of the sequence, with the linear parameters solved for."""
-    linear = _linear(problem, wanted)
-    others = [i for i, name in enumerate(problem.free) if name in wanted and not linear[i]]
+    linear = _linear(problem, names)
+    others = [i for i, name in enumerate(problem.free) if name in names and not linear[i]]
     size = max((float(np.max(np.abs(column))) for column in problem.data.columns.values()), default=1.0)
     reach = DECADES + abs(math.log10(size)) if size > 0 else DECADES
     places = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
@@ -101,12 +101,12 @@ def _points(problem: FitProblem, wanted: list[str]) -> list[Vector]:
     return result
 
 
-def _linear(problem: FitProblem, wanted: list[str]) -> Mask:
+def _linear(problem: FitProblem, names: list[str]) -> Mask:
     """Return which parameters without a range the model is linear in, all of them together."""
     zero = problem.model.mixed_zero()
     result = np.zeros(len(problem.free), bool)
     for i, name in enumerate(problem.free):
-        if name in wanted and problem.ranges[name] is None and zero[i, result | (np.arange(len(result)) == i)].all():
+        if name in names and problem.ranges[name] is None and zero[i, result | (np.arange(len(result)) == i)].all():
             result[i] = True
     return result
 

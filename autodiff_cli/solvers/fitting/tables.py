@@ -124,11 +124,11 @@ def _correlation(result: Fit) -> Renderable:
 
 def _statistics(result: Fit, precision: int) -> list[Renderable]:
     """Return a table of statistics, or two if one is too wide for most terminals."""
-    shown = {**result.residual, **result.statistics}
-    found = [(label, human(shown[key], precision)) for key, label in _STATISTICS.items() if shown.get(key) is not None]
-    width = sum(max(len(label), len(text)) + 3 for label, text in found)
+    numbers = {**result.residual, **result.statistics}
+    cells = [(label, human(numbers[key], precision)) for key, label in _STATISTICS.items() if numbers.get(key) is not None]
+    width = sum(max(len(label), len(text)) + 3 for label, text in cells)
     parts: list[Renderable] = []
-    for part in (found,) if width <= MOST_WIDE else (found[:-3], found[-3:]):
+    for part in (cells,) if width <= MOST_WIDE else (cells[:-3], cells[-3:]):
         table = Table(_numbers(label for label, _ in part), [[text for _, text in part]])
         parts += [*([""] if parts else []), table]
     return parts
@@ -138,33 +138,33 @@ def _sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
     problem, facts = result.problem, result.optimality
     errors = _ERRORS[problem.errors_from][0] if result.residual["dof"] or problem.absolute else NO_ERRORS
-    found = [f"{plural(problem.data.rows, 'row')}; {errors}."]
+    lines = [f"{plural(problem.data.rows, 'row')}; {errors}."]
     if result.residual.get("robust_std") and not problem.absolute:
-        found.append("Robust s is from the median residual: standardized residuals and bands of new values use it.")
+        lines.append("Robust s is from the median residual: standardized residuals and bands of new values use it.")
     if problem.errors:
-        found.append(f"Errors in {listed(problem.errors)} are taken into account (orthogonal distance regression).")
+        lines.append(f"Errors in {listed(problem.errors)} are taken into account (orthogonal distance regression).")
     if problem.tried > 1:
         chosen = listed(name for name in problem.free if name in problem.ranges)
-        found.append(f"Start of {chosen} chosen from {problem.tried} points.")
+        lines.append(f"Start of {chosen} chosen from {problem.tried} points.")
     if result.outliers:
-        largest = ", ".join(f"{one['standardized']:+.2f} in {one['place'].rsplit(', ')[-1]}" for one in result.outliers)
-        found.append(f"Largest residuals in standard deviations: {largest}.")
+        largest = ", ".join(f"{row['standardized']:+.2f} in {row['place'].rsplit(', ')[-1]}" for row in result.outliers)
+        lines.append(f"Largest residuals in standard deviations: {largest}.")
     if result.converged:
         relative = float(facts.offset[0])
         steps = plural(result.steps, "step")
         offset = f"below {ROUNDING:g}" if relative < ROUNDING else f"{relative:.1g}"
-        found.append(f"Minimum after {steps}: relative offset {offset}, Hessian positive definite.")
+        lines.append(f"Minimum after {steps}: relative offset {offset}, Hessian positive definite.")
         if result.digits is not None:
-            found.append(f"Certain digits of every parameter: {f'at least {MANY}' if result.digits >= MANY else result.digits}.")
-        found += _curvature(result)
-        found += [
-            f"The interval of {one['expression']} is linear, but terms of second order are not small."
-            for one in result.derived
-            if one["linear"] is False
+            lines.append(f"Certain digits of every parameter: {f'at least {MANY}' if result.digits >= MANY else result.digits}.")
+        lines += _curvature(result)
+        lines += [
+            f"The interval of {row['expression']} is linear, but terms of second order are not small."
+            for row in result.derived
+            if row["linear"] is False
         ]
     else:
-        found.append(f"Not solved: {result.reason}.")
-    return found
+        lines.append(f"Not solved: {result.reason}.")
+    return lines
 
 
 def _curvature(result: Fit) -> list[str]:
@@ -190,8 +190,8 @@ def group_tables(result: GroupFit, precision: int) -> list[Renderable]:
     names = [name for name in result.groups[0] if name not in hidden]
     left_out = max(len(result.groups) - MOST_ROWS, 0)
     half = MOST_ROWS // 2
-    shown = [*result.groups[:half], *result.groups[-half:]] if left_out else result.groups
-    rows = [[row[name] for name in names] for row in shown]
+    groups = [*result.groups[:half], *result.groups[-half:]] if left_out else result.groups
+    rows = [[row[name] for name in names] for row in groups]
     parts: list[Renderable] = [rows_table(names[:1], names[1:], rows, left_out, precision), "\n".join(_group_sentences(result))]
     return parts if shared is None else [parameter_table(shared, precision), title("groups"), *parts]
 

@@ -88,8 +88,8 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
     with np.errstate(all="ignore"):
         low, high = boxes
         possible = np.ones(low.shape[1], bool)
-        for one in values(low, high):
-            possible &= one.holds(0.0)
+        for interval in values(low, high):
+            possible &= interval.holds(0.0)
         boxes = boxes[:, :, possible]
         if not boxes.shape[2]:
             return boxes, boxes, boxes
@@ -102,8 +102,8 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
         outer_low, outer_high = low - wide, high + wide
         middle = outer_low / 2 + outer_high / 2
         regular = np.ones(low.shape[1], bool)
-        for one in values(outer_low, outer_high):
-            regular &= one.regular
+        for interval in values(outer_low, outer_high):
+            regular &= interval.regular
         at_middle = stacked(values(middle, middle))
         rows, columns = len(at_middle[0]), len(low)
         matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
@@ -159,7 +159,7 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
 
 def stacked(intervals: list[Interval]) -> Boxes:
     """Return the bounds of intervals as one array of shape (2, intervals, boxes)."""
-    return np.stack([np.stack([one.low for one in intervals]), np.stack([one.high for one in intervals])])
+    return np.stack([np.stack([interval.low for interval in intervals]), np.stack([interval.high for interval in intervals])])
 
 
 def _cut(boxes: Boxes, width: Boxes) -> Boxes:
@@ -168,9 +168,9 @@ def _cut(boxes: Boxes, width: Boxes) -> Boxes:
         return boxes
     low, high = boxes
     side = np.argmax((high - low) / width[:, None], axis=0)
-    each = np.arange(boxes.shape[2])
-    cut = low[side, each] + _CUT * (high[side, each] - low[side, each])
+    index = np.arange(boxes.shape[2])
+    cut = low[side, index] + _CUT * (high[side, index] - low[side, index])
     first, second = boxes.copy(), boxes.copy()
-    first[1, side, each] = cut
-    second[0, side, each] = cut
+    first[1, side, index] = cut
+    second[0, side, index] = cut
     return np.concatenate([first, second], axis=2)

@@ -41,14 +41,14 @@ class Enclosure:
                     results = lowered(variables[0].tape, results, _has_rule)
             except (NotRecordable, LimitError):  # a function without a rule stays, and is unbounded
                 pass
-        self._variables = {one: i for i, one in enumerate(variables)}
-        self._results = [resolved(one) for one in results]
+        self._variables = {operand: i for i, operand in enumerate(variables)}
+        self._results = [resolved(operand) for operand in results]
         self._calls: list[tuple[Instruction, Rule | None, Call | None]] = []
-        for one in needed(self._results):
-            primitive = one.primitive
+        for operand in needed(self._results):
+            primitive = operand.primitive
             if primitive is not None:
-                call = Call(primitive.forward, one.statics)
-                self._calls.append((one, rule_of(primitive.name, primitive.series, primitive.arity), call))
+                call = Call(primitive.forward, operand.statics)
+                self._calls.append((operand, rule_of(primitive.name, primitive.series, primitive.arity), call))
 
     def __call__(self, low: Bounds, high: Bounds) -> list[Interval]:
         """Return an enclosure of each result.
@@ -59,13 +59,13 @@ class Enclosure:
         shape = low.shape[1:]
         known = self._run(low, high)
         return [
-            Interval(np.broadcast_to(one.low, shape), np.broadcast_to(one.high, shape), np.broadcast_to(one.regular, shape))
-            for one in (_operand(known, each) for each in self._results)
+            Interval(np.broadcast_to(part.low, shape), np.broadcast_to(part.high, shape), np.broadcast_to(part.regular, shape))
+            for part in (_operand(known, result) for result in self._results)
         ]
 
     def is_regular(self, low: Bounds, high: Bounds) -> bool:
         """Return whether all results are defined and continuous on one box."""
-        return all(bool(one.regular) for one in self(low, high))
+        return all(bool(interval.regular) for interval in self(low, high))
 
     def is_bounded(self, low: Bounds, high: Bounds) -> bool:
         """Return whether no instruction is singular strictly inside one box: neither unbounded there nor undefined at a corner.
@@ -75,15 +75,15 @@ class Enclosure:
         """
         known = self._run(low, high)
         singular = [
-            one for one, rule, _ in self._calls if rule is not None and not known[one].regular and np.isinf(known[one].magnitude)
+            op for op, rule, _ in self._calls if rule is not None and not known[op].regular and np.isinf(known[op].magnitude)
         ]
         corners = [self._run(corner, corner) for corner in (low, high)] if singular else []
 
-        def is_singular(at: dict[Operand, Interval], one: Instruction) -> bool:
-            last = _operand(at, one.operands[-1])  # wider than a number, it is only near the singular point
-            return not at[one].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
+        def is_singular(at: dict[Operand, Interval], op: Instruction) -> bool:
+            last = _operand(at, op.operands[-1])  # wider than a number, it is only near the singular point
+            return not at[op].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
 
-        return all(any(is_singular(at, one) for at in corners) for one in singular)
+        return all(any(is_singular(at, op) for at in corners) for op in singular)
 
     def excludes(self, low: Bounds, high: Bounds) -> bool:
         """Return whether it is proven that the results are not 0 together at any point of one box where they are defined.
@@ -96,36 +96,36 @@ class Enclosure:
                 return True
             taken = waiting.pop()
             known = self._run(low, high, taken)
-            if not all(bool(_operand(known, one).holds(0.0)) for one in self._results):
+            if not all(bool(_operand(known, result).holds(0.0)) for result in self._results):
                 continue
             broken = (
-                (one, self._pieces(known, one, call)) for one, _, call in self._calls if one not in taken and not known[one].regular
+                (op, self._pieces(known, op, call)) for op, _, call in self._calls if op not in taken and not known[op].regular
             )
-            one, options = next((pair for pair in broken if pair[1]), (None, []))
-            if one is None:
+            op, options = next((pair for pair in broken if pair[1]), (None, []))
+            if op is None:
                 return False
-            waiting += [{**taken, one: option} for option in options]
+            waiting += [{**taken, op: option} for option in options]
         return False
 
-    def _pieces(self, known: dict[Operand, Interval], one: Instruction, call: Call | None) -> list[Interval]:
-        assert one.primitive is not None
+    def _pieces(self, known: dict[Operand, Interval], op: Instruction, call: Call | None) -> list[Interval]:
+        assert op.primitive is not None
         return (
             []
             if call is None
-            else pieces(one.primitive.name, call, tuple(_operand(known, each) for each in one.operands), known[one])
+            else pieces(op.primitive.name, call, tuple(_operand(known, operand) for operand in op.operands), known[op])
         )
 
     def _run(self, low: Bounds, high: Bounds, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
         """Return the intervals of all instructions; ``taken`` has those that are already decided."""
         true = np.ones(low.shape[1:], bool)
-        known: dict[Operand, Interval] = {one: Interval(low[i], high[i], true) for one, i in self._variables.items()}
+        known: dict[Operand, Interval] = {op: Interval(low[i], high[i], true) for op, i in self._variables.items()}
         with np.errstate(all="ignore"):
-            for one, rule, call in self._calls:
-                operands = tuple(_operand(known, each) for each in one.operands)
-                if one in taken:
-                    known[one] = taken[one]
+            for op, rule, call in self._calls:
+                operands = tuple(_operand(known, operand) for operand in op.operands)
+                if op in taken:
+                    known[op] = taken[op]
                 else:
-                    known[one] = unbounded(*operands) if rule is None or call is None else rule(call, operands)
+                    known[op] = unbounded(*operands) if rule is None or call is None else rule(call, operands)
         return known
 
 

@@ -62,7 +62,7 @@ def point(value: ArrayLike) -> Interval:
 
 def unbounded(*operands: Interval) -> Interval:
     """Return the interval of all real numbers: the enclosure of a function about which nothing is known."""
-    shape = np.broadcast_shapes(*(one.low.shape for one in operands))
+    shape = np.broadcast_shapes(*(operand.low.shape for operand in operands))
     return Interval(np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape, bool))
 
 
@@ -107,7 +107,7 @@ def mul(a: Interval, b: Interval) -> Interval:
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
     ends = np.where(np.isnan(ends), 0.0, ends)
     nothing = a.empty | b.empty
-    low, high = (np.where(nothing, np.nan, one) for one in (ends.min(axis=0), ends.max(axis=0)))
+    low, high = (np.where(nothing, np.nan, end) for end in (ends.min(axis=0), ends.max(axis=0)))
     zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
     result = outward(low, high, a.regular & b.regular)
     return Interval(np.where(zero, 0.0, result.low), np.where(zero, 0.0, result.high), result.regular)

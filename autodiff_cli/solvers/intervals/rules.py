@@ -103,8 +103,8 @@ def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
         return _general_power(*operands)
     exponent = call.number()
     if exponent == 0:
-        one = np.where(x.empty, np.nan, 1.0)
-        return Interval(one, one, x.regular)
+        unit = np.where(x.empty, np.nan, 1.0)
+        return Interval(unit, unit, x.regular)
     if exponent < 0 and exponent == np.floor(exponent):
         return reciprocal(_whole_power(x, -exponent))
     if exponent == np.floor(exponent):
@@ -269,26 +269,26 @@ RULES: dict[str, Rule] = {
 """The rules by the name of the primitive; powers have three primitives of one name, see ``rule_of``."""
 
 
-def pieces(name: str, call: Call, operands: tuple[Interval, ...], made: Interval) -> list[Interval]:
+def pieces(name: str, call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
     """Return intervals that cover the values of a call on one box that is not continuous there; none if it cannot be covered.
 
     Args:
         name: the name of the primitive.
         call, operands: the call.
-        made: its interval, which is the union of the pieces.
+        interval: its interval, which is the union of the pieces.
     """
     first = operands[0]
     if name in _REMAINDERS:
         divisor = operands[1] if len(operands) == 2 else point(call.number())
         quotient = div(first, divisor)
         return [
-            sub(first, mul(divisor, each)) for each in _whole(_REMAINDERS[name](quotient.low), _REMAINDERS[name](quotient.high))
+            sub(first, mul(divisor, number)) for number in _whole(_REMAINDERS[name](quotient.low), _REMAINDERS[name](quotient.high))
         ]
     if name in _STEPPED:
-        return _whole(made.low, made.high)
+        return _whole(interval.low, interval.high)
     if name == "tan" and first.high - first.low < 1:  # beside a pole, the magnitude is smallest at an end
         least = np.minimum(np.abs(call(first.low)), np.abs(call(first.high))) * (1 - 1e-12)
-        return [made._replace(low=least), made._replace(high=-least)]
+        return [interval._replace(low=least), interval._replace(high=-least)]
     denominator = operands[-1] if name == "div" else first
     negative_power = name == "pow" and len(operands) == 1 and call.number() < 0 and call.number() % 1 == 0
     if (name in ("div", "reciprocal") or negative_power) and denominator.low < 0 < denominator.high:

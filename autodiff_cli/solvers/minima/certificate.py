@@ -315,7 +315,7 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         active: the active constraints and bounds, which become equations.
         most: the largest number of steps.
     """
-    best, kept, normal_only = np.inf, x, x
+    best, point, normal_only = np.inf, x, x
     free = ~active.fixed
     rows = active.constraints
     for _ in range(most):
@@ -334,12 +334,12 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         normal = jacobian / scale / sizes[:, None]
         residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm((c / sizes)[rows])))
         if residual >= best * 0.9:
-            if normal_only is kept:
-                return kept
+            if normal_only is point:
+                return point
             # Along a degenerate direction, the whole step may be wrong; the part that satisfies the constraints is not.
-            x, normal_only = normal_only, kept
+            x, normal_only = normal_only, point
             continue
-        best, kept = residual, x
+        best, point = residual, x
         if residual == 0:
             break
         scaled = hessian / np.outer(scale, scale)
@@ -349,4 +349,4 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         normal_only = np.clip(x + step / scale, problem.low, problem.high)
         step += _newton(scaled, normal, reduced + scaled @ step, active)
         x = np.clip(x + step / scale, problem.low, problem.high)
-    return kept
+    return point

@@ -43,15 +43,15 @@ class Probe(NamedTuple):
     direction: Vector
 
 
-def probe(problem: MinimumProblem, found: Certificate, typical: Vector) -> Probe:
+def probe(problem: MinimumProblem, certificate: Certificate, typical: Vector) -> Probe:
     """Examine the surroundings of a degenerate point without active constraints, between the bounds.
 
     Args:
         problem: the problem.
-        found: the certificate of the point.
+        certificate: the certificate of the point.
         typical: the sizes of the variables.
     """
-    x = found.x
+    x = certificate.x
     size = np.maximum(typical, 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
     nothing = np.zeros(len(x))
     order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
@@ -70,11 +70,11 @@ def probe(problem: MinimumProblem, found: Certificate, typical: Vector) -> Probe
     flat, rises = nothing, True
     for direction in directions:
         highest = []
-        for distance in (sign * each for each in _DISTANCES for sign in (1, -1)):
+        for distance in (sign * length for length in _DISTANCES for sign in (1, -1)):
             point = _settled(problem, x, size * direction * distance, across, size)
             value = problem.values(point)[0]
-            change = value - found.value if np.isfinite(value) else np.inf
-            noise = 64 * EPS * (abs(found.value) + (abs(value) if np.isfinite(value) else 0.0))
+            change = value - certificate.value if np.isfinite(value) else np.inf
+            noise = 64 * EPS * (abs(certificate.value) + (abs(value) if np.isfinite(value) else 0.0))
             change = 0.0 if abs(change) <= noise else change
             lowest = (change, point) if change < lowest[0] else lowest
             highest.append(change)
@@ -94,11 +94,11 @@ def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
     hessian = np.abs(problem.hessian(x))
     slopes = problem.system.slopes
     if slopes is not None:
-        hidden = [not one.low == one.high == 0 for one in slopes(x, x)[: len(x)]]
+        hidden = [not interval.low == interval.high == 0 for interval in slopes(x, x)[: len(x)]]
         if not any(hidden):
             return False  # the function is constant around the point, or exactly symmetric
         gradient = problem.slopes(x)[0]
-        if any(each and not slope and not row.any() for each, slope, row in zip(hidden, gradient, hessian, strict=True)):
+        if any(is_hidden and not slope and not row.any() for is_hidden, slope, row in zip(hidden, gradient, hessian, strict=True)):
             return True  # nothing but rounding makes it zero
     try:
         with in_time(1.0):
@@ -118,7 +118,7 @@ def is_curved(problem: MinimumProblem, x: Vector) -> bool:
     enclosure = problem.system.curvatures if len(x) <= _MOST_ENCLOSED else None
     if enclosure is None:
         return True
-    low, high = (np.reshape(side, (len(x), len(x))) for side in zip(*((one.low, one.high) for one in enclosure(x, x)), strict=True))
+    low, high = (np.reshape(side, (len(x), len(x))) for side in zip(*((box.low, box.high) for box in enclosure(x, x)), strict=True))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return True
     middle = problem.sign * (low + high) / 2
@@ -213,7 +213,7 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     jump = abs(value(best + step / 100) - value(best - step / 100))
     if not (left < 0 < right and same and rises) or jump > 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best)):
         return None
-    left, right = (problem.sign * each for each in closer)
+    left, right = (problem.sign * side for side in closer)
     return Kink(best, f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
 
 
@@ -296,7 +296,7 @@ def _crossed(problem: MinimumProblem, x: Vector, direction: Vector, reaches: Seq
     while high - low > 1e-20 and low < (center := (low + high) / 2) < high:
         low, high = (center, high) if slope(center) < 0 else (low, center)
     ends = [x + length * direction for length in (low, high)]
-    ends += [np.where(np.abs(each) <= 1e-15 * np.abs(direction), 0.0, each) for each in ends]
+    ends += [np.where(np.abs(end) <= 1e-15 * np.abs(direction), 0.0, end) for end in ends]
     return min([x, *ends], key=lambda point: problem.values(point)[0])
 
 
@@ -324,9 +324,9 @@ def _directions(count: int, random: np.random.Generator) -> Vector:
 
 def _around(problem: MinimumProblem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> list[Vector]:
     """Return the gradients, scaled by the sizes of the variables, at points within a radius."""
-    points = np.vstack([x, *(x + radius * size * each for each in _directions(len(x), random))])
+    points = np.vstack([x, *(x + radius * size * direction for direction in _directions(len(x), random))])
     gradients = [problem.slopes(np.clip(point, problem.low, problem.high))[0] * size for point in points]
-    return [each for each in gradients if np.isfinite(each).all()]
+    return [gradient for gradient in gradients if np.isfinite(gradient).all()]
 
 
 def _shortest(

@@ -149,9 +149,7 @@ def minimize(
         if np.ndim((const or {})[name]):
             raise UsageError(f"{setting('sensitivity')} needs a number, but '{name}' is an array", hint="name scalar constants")
     check_start(problem)
-    moved = [
-        label for label, one, two in zip(problem.system.labels, problem.start, problem.system.start, strict=True) if one != two
-    ]
+    moved = [label for label, a, b in zip(problem.system.labels, problem.start, problem.system.start, strict=True) if a != b]
     if moved:
         message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
         notes.append(note("bounds", message))
@@ -190,7 +188,7 @@ def _at_bound(problem: MinimumProblem, x: Vector) -> dict[str, list[str]]:
     """Return ``low``, ``high`` or an empty text for each element of each variable."""
     ends = np.where(x <= problem.low, "low", np.where(x >= problem.high, "high", ""))
     names = [label.partition("[")[0] for label in problem.system.labels]
-    return {one: [str(end) for name, end in zip(names, ends, strict=True) if name == one] for one in problem.system.names}
+    return {owner: [str(end) for name, end in zip(names, ends, strict=True) if name == owner] for owner in problem.system.names}
 
 
 def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> dict[str, float]:
@@ -198,7 +196,7 @@ def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> di
     if certificate is None:
         return {}
     pairs = zip(problem.constraints, certificate.multipliers, strict=True)
-    multipliers = {each.text: problem.sign * float(value) for each, value in pairs}
+    multipliers = {constraint.text: problem.sign * float(value) for constraint, value in pairs}
     for i in np.flatnonzero(certificate.active.fixed):
         at_low = certificate.x[i] <= problem.low[i]
         text = f"{problem.system.labels[i]} {'>=' if at_low else '<='} {(problem.low if at_low else problem.high)[i]:.12g}"
@@ -211,7 +209,7 @@ VALUE = "value"
 
 
 def sensitivities(
-    problem: MinimumProblem, found: Certificate, const: Mapping[str, Value], names: Sequence[str]
+    problem: MinimumProblem, certificate: Certificate, const: Mapping[str, Value], names: Sequence[str]
 ) -> dict[str, dict[str, Vector | float]]:
     """Return the derivative of each element of the solution and of the value with respect to each constant.
 
@@ -222,19 +220,19 @@ def sensitivities(
 
     Args:
         problem: the problem.
-        found: the certificate of the minimum.
+        certificate: the certificate of the minimum.
         const: the values of all constants.
         names: the constants.
     """
     system, n = problem.system, problem.size
     others = {name: value for name, value in const.items() if name not in names}
-    at = {**system.named(found.x), **{name: const[name] for name in names}}
+    at = {**system.named(certificate.x), **{name: const[name] for name in names}}
     wider = System(system.source, system.programs, at, others)
     point = wider.start
-    weights = problem.weights(found.multipliers)
+    weights = problem.weights(certificate.multipliers)
     hessian, jacobian = wider.hessian(point, weights), wider.jacobian(point)
-    free = np.flatnonzero(~found.active.fixed)
-    rows = 1 + np.flatnonzero(found.active.constraints)
+    free = np.flatnonzero(~certificate.active.fixed)
+    rows = 1 + np.flatnonzero(certificate.active.constraints)
     normal = jacobian[np.ix_(rows, free)]
     matrix = np.block([[hessian[np.ix_(free, free)], -normal.T], [normal, np.zeros((len(rows), len(rows)))]])
     result: dict[str, dict[str, Vector | float]] = {}

@@ -155,10 +155,10 @@ def minimize_constrained(problem: MinimumProblem, most: int, report: Report | No
     return result, x, steps
 
 
-def _beside(problem: MinimumProblem, found: Certificate) -> Vector:
+def _beside(problem: MinimumProblem, certificate: Certificate) -> Vector:
     """Return the lower of two points beside a saddle point, in the direction of the lowest curvature."""
-    size = max(1.0, float(np.max(np.abs(found.x)))) / max(float(np.max(np.abs(found.direction))), 1e-300)
-    points = [np.clip(found.x + sign * 0.1 * size * found.direction, problem.low, problem.high) for sign in (1, -1)]
+    size = max(1.0, float(np.max(np.abs(certificate.x)))) / max(float(np.max(np.abs(certificate.direction))), 1e-300)
+    points = [np.clip(certificate.x + sign * 0.1 * size * certificate.direction, problem.low, problem.high) for sign in (1, -1)]
     return min(points, key=lambda point: problem.values(point)[0])
 
 

@@ -84,15 +84,15 @@ class MinimumProblem:
         self.sign = -1.0 if maximize else 1.0
         source = "\n".join([expression, *subject])
         known = {*at, *(const or {})}
-        given, constants = given_values(at, const, "float64")
+        values_at, constants = given_values(at, const, "float64")
         try:
             objective, parsed = _statements(expression, source, subject, known)
-            programs = [objective, *(each.function for each in parsed)]
+            programs = [objective, *(constraint.function for constraint in parsed)]
             used = names_in(*programs)
-            self.unused = [name for name in (*given, *constants) if name not in used]
-            self._unchanged = {name: np.asarray(given[name], float)[()] for name in given if name not in used}
-            self._names = tuple(given)
-            self.system = System(source, programs, {name: given[name] for name in given if name in used}, constants)
+            self.unused = [name for name in (*values_at, *constants) if name not in used]
+            self._unchanged = {name: np.asarray(values_at[name], float)[()] for name in values_at if name not in used}
+            self._names = tuple(values_at)
+            self.system = System(source, programs, {name: values_at[name] for name in values_at if name in used}, constants)
             values = [int(np.prod(shape)) for shape in self.system.result_shapes]
         except AutodiffError as error:
             raise self.local(error) from None
@@ -104,12 +104,12 @@ class MinimumProblem:
                 hint="reduce it to a number, for example with sum(...)",
             )
         self.constraints = [
-            Constraint(each.text if size == 1 else f"{each.text} [{i}]", each.equality)
-            for each, size in zip(parsed, values[1:], strict=True)
+            Constraint(constraint.text if size == 1 else f"{constraint.text} [{i}]", constraint.equality)
+            for constraint, size in zip(parsed, values[1:], strict=True)
             for i in range(size)
         ]
         self._programs = [i for i, size in enumerate(values) for _ in range(size)]
-        self.equality = np.array([each.equality for each in self.constraints], bool)
+        self.equality = np.array([constraint.equality for constraint in self.constraints], bool)
         check_names(bounds or {}, self._names, "bounds", "variable")
         self._bound(bounds or {})
         if not self.size:
@@ -206,9 +206,9 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
         padded = " " * start + text
         try:
             result = equations(padded, known)
-            for one in result.equations:
+            for equation in result.equations:
                 own = Equations(source, [*whole.definitions, *result.definitions], [])
-                parsed += [each._replace(function=own.program(each.function)) for each in _constraints(result, one)]
+                parsed += [part._replace(function=own.program(part.function)) for part in _constraints(result, equation)]
         except AutodiffError as error:
             error.source = source
             raise
@@ -216,23 +216,23 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
     return whole.program(whole.equations[0].left), parsed
 
 
-def _constraints(found: Equations, one: Equation) -> list[_Parsed]:
+def _constraints(parsed: Equations, equation: Equation) -> list[_Parsed]:
     """Return the functions of a constraint; ``0 <= x <= 1`` has two."""
-    if one.right is not None:
-        return [_Parsed(found.text(one), one.residual, True)]
-    parts = one.left.children
+    if equation.right is not None:
+        return [_Parsed(parsed.text(equation), equation.residual, True)]
+    parts = equation.left.children
     signs = [part.text for part in parts[1::2]]
-    if one.left.kind != "comparison" or not all(sign == "==" or sign in _GREATER for sign in signs):
+    if equation.left.kind != "comparison" or not all(sign == "==" or sign in _GREATER for sign in signs):
         raise ParseError(
             "a constraint is an equation or an inequality",
-            span=one.span,
-            source=found.source,
+            span=equation.span,
+            source=parsed.source,
             hint=f"write it as in {setting('subject', _quoted('x + y == 1'))} or {setting('subject', _quoted('x*y >= 2'))}",
         )
     result = []
     for left, sign, right in zip(parts[::2], signs, parts[2::2], strict=False):
         first, second = (right, left) if _GREATER.get(sign, 1) < 0 else (left, right)
-        text = found.source[left.span[0] : right.span[1]] if len(signs) > 1 else found.text(one)
+        text = parsed.source[left.span[0] : right.span[1]] if len(signs) > 1 else parsed.text(equation)
         result.append(
             _Parsed(" ".join(text.split()), Syntax("sub", [first, second], "", (left.span[0], right.span[1])), sign == "==")
         )
@@ -263,9 +263,9 @@ def check_start(problem: MinimumProblem) -> None:
     error = NotSolved(f"{what} is {number} at the start", hint=f"change the start with {setting('at')}")
     evaluation = problem.system.evaluation(problem.program(int(wrong[0])), x)
     gradients = [
-        (f"the derivative with respect to {label}", one) for label, one in zip(problem.system.labels, row[1:], strict=True)
+        (f"the derivative with respect to {label}", slope) for label, slope in zip(problem.system.labels, row[1:], strict=True)
     ]
-    notes = [each for each in notes_on(evaluation, gradients, 1) if each["kind"] in ("domain", "nonfinite")]
+    notes = [remark for remark in notes_on(evaluation, gradients, 1) if remark["kind"] in ("domain", "nonfinite")]
     if notes:
         span = notes[0]["span"] and tuple(notes[0]["span"])
         hint = f"{notes[0]['message']}; change the start with {setting('at')}"

@@ -282,11 +282,11 @@ class Search:
             what = "the constraints and bounds leave no direction free"
         self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
 
-    def _saddle(self, found: Certificate) -> Vector | None:
+    def _saddle(self, certificate: Certificate) -> Vector | None:
         """Return a lower point beside a saddle point; rounding errors may hide it."""
-        lower = self._below(found.direction)
+        lower = self._below(certificate.direction)
         if lower is None:
-            self.direction = found.direction
+            self.direction = certificate.direction
             sentence = f"a saddle point: the gradient is zero within rounding; the value {self._falls} along a direction"
             self._failed(sentence, f"use another start with {setting('at')}", "saddle")
         return lower

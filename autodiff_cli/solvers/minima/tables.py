@@ -67,14 +67,14 @@ def _variables(result: Minimum, precision: int) -> Renderable:
 
 def _elements(result: Minimum) -> list[tuple[str, ArrayLike, ArrayLike, str]]:
     """Return the name, the value, the start and the bound of each element of the variables."""
-    found: list[tuple[str, ArrayLike, ArrayLike, str]] = []
+    elements: list[tuple[str, ArrayLike, ArrayLike, str]] = []
     for name, value in result.solution.items():
         places = list(np.ndindex(*np.shape(value)))
         bounds = result.at_bound.get(name) or [""] * len(places)
         for place, bound in zip(places, bounds, strict=True):
             label = f"{name}[{', '.join(map(str, place))}]" if place else name
-            found.append((label, np.asarray(value)[place], np.asarray(result.start[name])[place], bound))
-    return found
+            elements.append((label, np.asarray(value)[place], np.asarray(result.start[name])[place], bound))
+    return elements
 
 
 def _pairs(header: tuple[str, str], rows: Iterable[tuple[str, ArrayLike]], precision: int) -> Renderable:

@@ -73,7 +73,7 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector) -> Roots:
     return result
 
 
-def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
+def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, roots: Roots) -> None:
     assert problem.system.enclosure is not None
     pad = 1e-9 * (high - low)
     parts = branch(problem.system.enclosure, problem.system.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
@@ -82,7 +82,7 @@ def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: 
     for bounds in parts.proven[:MOST_ROOTS]:
         check = _refined(problem, bounds)
         if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
-            _add(found, check)
+            _add(roots, check)
         around = np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)])
         waiting = _outside(problem.system.enclosure, waiting, around)
     for _ in range(MOST_PLACES):
@@ -90,19 +90,19 @@ def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: 
             break
         box, waiting = waiting[0], waiting[1:]
         if problem.system.enclosure.excludes(*box):
-            _note_excluded(problem, found, box, low, high)
+            _note_excluded(problem, roots, box, low, high)
         else:
-            place = _looked_at(problem, walk, box, low, high, found)
+            place = _looked_at(problem, walk, box, low, high, roots)
             waiting = _outside(problem.system.enclosure, np.concatenate([box[None], waiting]), place)
-    found.unresolved += list(waiting.mean(axis=1))
-    open_places = bool(found.unresolved or found.broken or parts.left or more > 0)
-    found.complete = found.complete and all(check.multiplicity for check in found.checks) and not open_places
-    if not found.complete and problem.system.count == len(low) == 1:
-        _add_crossings(problem, float(low[0]), float(high[0]), found)
+    roots.unresolved += list(waiting.mean(axis=1))
+    open_places = bool(roots.unresolved or roots.broken or parts.left or more > 0)
+    roots.complete = roots.complete and all(check.multiplicity for check in roots.checks) and not open_places
+    if not roots.complete and problem.system.count == len(low) == 1:
+        _add_crossings(problem, float(low[0]), float(high[0]), roots)
     if parts.left and len(low) == 1:
-        found.broken += _not_continuous(problem, np.array(parts.left)[:, :, 0])
+        roots.broken += _not_continuous(problem, np.array(parts.left)[:, :, 0])
     if parts.left and more < 0:
-        _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+        _sample(problem, walk, low, high, roots, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
 
 
 def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
@@ -110,20 +110,20 @@ def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
     boxes = boxes[np.argsort(boxes[:, 0])]
     wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
     groups = np.split(boxes, np.flatnonzero(boxes[1:, 0] > boxes[:-1, 1] + wide) + 1)
-    ends = [(each[0, :1], each[-1, 1:]) for each in sorted(groups, key=len)[-_MOST_GROUPS:]]
+    ends = [(group[0, :1], group[-1, 1:]) for group in sorted(groups, key=len)[-_MOST_GROUPS:]]
     result = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
-    return [one for one in result if one is not None]
+    return [place for place in result if place is not None]
 
 
-def _note_excluded(problem: RootProblem, found: Roots, box: Vector, low: Vector, high: Vector) -> None:
+def _note_excluded(problem: RootProblem, roots: Roots, box: Vector, low: Vector, high: Vector) -> None:
     """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
     if problem.system.tape is None:  # the formula of a function of arrays may have a pole where the function has none
         return
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, box.mean(axis=0))
     near = 1e-12 * (high - low)
-    known = any(np.all(np.abs(one - place) <= near) for one in found.undefined)
+    known = any(np.all(np.abs(point - place) <= near) for point in roots.undefined)
     if not known and np.all(place >= low) and np.all(place <= high):
-        found.undefined.append(place)
+        roots.undefined.append(place)
 
 
 def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
@@ -133,7 +133,7 @@ def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
     if boxes.shape[2] == 1:
         for low, high in boxes[~apart]:
             sides = ((low, np.nextafter(place[0], -np.inf)), (np.nextafter(place[1], np.inf), high))
-            left = [side for side in sides if side[0] <= side[1] and all(one.holds(0.0) for one in enclosure(*side))]
+            left = [side for side in sides if side[0] <= side[1] and all(interval.holds(0.0) for interval in enclosure(*side))]
             parts += [np.stack(side)[None] for side in left]
     return np.concatenate(parts)
 
@@ -155,7 +155,7 @@ def _refined(problem: RootProblem, bounds: Vector) -> Verification:
     return check._replace(verdict="root", proof="interval Newton", error=2 * radius)
 
 
-def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high: Vector, found: Roots) -> Vector:
+def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high: Vector, roots: Roots) -> Vector:
     """Examine a small box in which nothing is proven; return the bounds of the place that was examined."""
     middle = box.mean(axis=0)
     reach = 8 * (box[1] - box[0]) + 1e-13 * (high - low)
@@ -167,7 +167,7 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
         check = verify(problem, x)
         near = check.error + reach
         if check.broken is not None:
-            found.broken.append(check.broken)
+            roots.broken.append(check.broken)
             return np.stack([check.point.x - 3 * near, check.point.x + 3 * near])
         if not check.converged or np.any(check.point.x < low - near) or np.any(check.point.x > high + near):
             continue
@@ -184,32 +184,32 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
                     continue
             check = _signed(problem, check)
             touches = check.proof == "touching"
-            crowded = check.multiplicity > 1 and any(_is_within(one, check) for one in found.checks if one.multiplicity == 1)
+            crowded = check.multiplicity > 1 and any(_is_within(root, check) for root in roots.checks if root.multiplicity == 1)
             if (touches and check.multiplicity % 2) or crowded:  # a residual that changes its sign does not touch 0
-                found.unresolved.append(check.point.x)
+                roots.unresolved.append(check.point.x)
             else:
-                _add(found, check)
+                _add(roots, check)
             return np.stack([x - wide, x + wide])
     broken = discontinuity(problem.system, problem.system.enclosure, middle, reach)
     if broken is not None:
-        found.broken.append(broken)
+        roots.broken.append(broken)
         return np.stack([middle - reach, middle + reach])
     crossing = _crossing(problem, middle - reach, middle + reach)
     if crossing is not None:  # so steeply that the residual is not small at any float
         error = crossing[1] - crossing[0]
-        _add(found, verify(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
+        _add(roots, verify(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
         return np.stack([middle - reach, middle + reach])
     place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
     regular = problem.system.enclosure is not None and problem.system.enclosure.is_regular(middle - reach, middle + reach)
     hidden = problem.system.tape is None  # beside the pole of a function of arrays, a root may be as close
-    (found.unresolved if regular or hidden or _vanishes(problem, middle, reach) else found.undefined).append(place)
-    found.complete = False
+    (roots.unresolved if regular or hidden or _vanishes(problem, middle, reach) else roots.undefined).append(place)
+    roots.complete = False
     return np.stack([middle - reach, middle + reach])
 
 
-def _is_within(one: Verification, other: Verification) -> bool:
+def _is_within(root: Verification, neighbour: Verification) -> bool:
     """Return whether a root is within the error of another."""
-    return bool(np.all(np.abs(one.point.x - other.point.x) <= other.error))
+    return bool(np.all(np.abs(root.point.x - neighbour.point.x) <= neighbour.error))
 
 
 def _alone(problem: RootProblem, check: Verification, box: Vector) -> Vector:
@@ -263,7 +263,7 @@ def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
     return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
 
 
-def _add_crossings(problem: RootProblem, low: float, high: float, found: Roots) -> None:
+def _add_crossings(problem: RootProblem, low: float, high: float, roots: Roots) -> None:
     """Add the roots of an equation in one unknown where it changes its sign on a grid."""
     for x in map(np.atleast_1d, _sign_changes(problem, low, high)):
         check = verify(problem, x)
@@ -271,7 +271,7 @@ def _add_crossings(problem: RootProblem, low: float, high: float, found: Roots) 
         if ends is not None:
             check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
         if check.converged:
-            _add(found, _signed(problem, check))
+            _add(roots, _signed(problem, check))
 
 
 def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
@@ -304,20 +304,20 @@ def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
     return False
 
 
-def _add(found: Roots, check: Verification) -> None:
+def _add(roots: Roots, check: Verification) -> None:
     """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
-    for i, one in enumerate(found.checks):
-        apart = np.abs(one.point.x - check.point.x)
-        if np.all(apart <= 2 * (one.error + check.error)):
-            if one.multiplicity > 1:
-                found.checks[i] = one._replace(error=np.maximum(one.error, apart + check.error))
+    for i, root in enumerate(roots.checks):
+        apart = np.abs(root.point.x - check.point.x)
+        if np.all(apart <= 2 * (root.error + check.error)):
+            if root.multiplicity > 1:
+                roots.checks[i] = root._replace(error=np.maximum(root.error, apart + check.error))
             return
-    found.checks.append(check)
+    roots.checks.append(check)
 
 
-def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: Roots, starts: list[Vector] | None = None) -> None:
+def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, roots: Roots, starts: list[Vector] | None = None) -> None:
     """Look for roots from many starts; this proves nothing about the rest of the range."""
-    found.complete = False
+    roots.complete = False
     end = time.thread_time() + MOST_SECONDS / 2
     if starts is None:
         side = max(2, round(200 ** (1 / len(low))))
@@ -333,7 +333,7 @@ def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, found: 
             continue
         check = verify(problem, trust_region(walk, begin).x)
         if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
-            _add(found, check)
+            _add(roots, check)
 
 
 def _sign_changes(problem: RootProblem, low: float, high: float) -> list[float]:

@@ -51,7 +51,7 @@ class Point:
 def _without_unknowns(expression: str, const: Mapping[str, Value]) -> AutodiffError:
     """Return the error for equations without unknowns, which names those that the equations may have."""
     parsed = equations(expression, const)
-    programs = [parsed.program(each.residual) for each in parsed.equations]
+    programs = [parsed.program(equation.residual) for equation in parsed.equations]
     for program in programs:
         check_functions(program, expression)
     names = list({name: None for program in programs for name in free_names(program, const)}) or ["x"]
@@ -83,12 +83,12 @@ class RootProblem:
         self.expression = expression
         self.const = dict(const or {})
         self.parsed = equations(expression, [*at, *self.const])
-        trees = [*self.parsed.definitions, *(each.residual for each in self.parsed.equations)]
+        trees = [*self.parsed.definitions, *(equation.residual for equation in self.parsed.equations)]
         used = names_in(*trees)
         self.unused = [name for name in (*at, *self.const) if name not in used]
         unknowns = {name: value for name, value in at.items() if name in used} or at
         self.system = System(
-            expression, [self.parsed.program(each.residual) for each in self.parsed.equations], unknowns, self.const
+            expression, [self.parsed.program(equation.residual) for equation in self.parsed.equations], unknowns, self.const
         )
         self.start = self.system.start
         if not len(self.start):
@@ -139,7 +139,7 @@ class RootProblem:
         bound = np.full(len(point.f), np.inf)
         if self.system.enclosure is not None:
             result = self.system.enclosure(point.x, point.x)
-            bound = np.array([np.maximum(one.high - f, f - one.low) for one, f in zip(result, point.f, strict=True)]).reshape(-1)
+            bound = np.array([np.maximum(box.high - f, f - box.low) for box, f in zip(result, point.f, strict=True)]).reshape(-1)
         rough = ~np.isfinite(bound)
         if rough.any():
             bound[rough] = self._estimate(point)[rough]
@@ -157,13 +157,13 @@ class RootProblem:
     def _sides(self) -> System | None:
         """The left sides, then the right sides; ``None`` if their shapes differ, so that they cannot be paired."""
         zero = Syntax("number", [Syntax("NUMBER", [], "0", (0, 0))], "", (0, 0))
-        trees = [each.left for each in self.parsed.equations] + [each.right or zero for each in self.parsed.equations]
+        trees = [pair.left for pair in self.parsed.equations] + [pair.right or zero for pair in self.parsed.equations]
         start = self.system.named(self.start)
         result = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
         return result if result.count == 2 * self.system.count else None
 
 
-def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dict[str, dict[str, Vector]]:
+def sensitivities(problem: RootProblem, x: Vector, constants: Sequence[str]) -> dict[str, dict[str, Vector]]:
     """Return the derivatives of a root.
 
     With fewer equations than unknowns, the result is the shortest change of the unknowns.
@@ -171,15 +171,15 @@ def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dic
     Args:
         problem: the equations.
         x: the root.
-        wanted: the names of the constants.
+        constants: the names of the constants.
 
     Returns:
         For each unknown and each constant, an array with the shape of the unknown followed by the shape of the constant; inf
         or nan where the Jacobian is singular.
     """
     system = problem.system
-    rest = {name: value for name, value in problem.const.items() if name not in wanted}
-    whole = System(problem.expression, system.programs, {**system.named(x), **{a: problem.const[a] for a in wanted}}, rest)
+    rest = {name: value for name, value in problem.const.items() if name not in constants}
+    whole = System(problem.expression, system.programs, {**system.named(x), **{a: problem.const[a] for a in constants}}, rest)
     jacobian = whole.jacobian(whole.start)
     n = len(x)
     matrix, rows, columns = scaled(jacobian[:, :n])
@@ -196,7 +196,7 @@ def sensitivities(problem: RootProblem, x: Vector, wanted: Sequence[str]) -> dic
         shape = system.shapes[name]
         size, column = int(np.prod(shape)), 0
         result[name] = {}
-        for a in wanted:
+        for a in constants:
             width = int(np.prod(whole.shapes[a]))
             block = slopes[row : row + size, column : column + width]
             result[name][a] = block.reshape((*shape, *whole.shapes[a]))[()]

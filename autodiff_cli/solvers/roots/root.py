@@ -54,9 +54,9 @@ class Root(Solution):
     command = "root"
     tables = "autodiff_cli.solvers.roots.tables:root_tables"
 
-    def __init__(self, problem: RootProblem, found: SearchResult) -> None:
+    def __init__(self, problem: RootProblem, search: SearchResult) -> None:
         super().__init__(expression=problem.expression)
-        check = found.check
+        check = search.check
         self.problem = problem
         self.labels = problem.labels
         self.solution = problem.system.named(check.point.x)
@@ -70,24 +70,24 @@ class Root(Solution):
         self.error_bound = problem.system.named(check.error)
         self.sensitivity: dict[str, dict[str, Vector]] = {}
         self.traced = False
-        self.starts = found.starts
+        self.starts = search.starts
         self.reached = not np.isnan(check.point.x).any()
         self.converged = check.converged
         self.verdict = check.verdict
-        self.steps = max(len(found.steps) - 1, 0)
+        self.steps = max(len(search.steps) - 1, 0)
         self.evaluations = problem.system.evaluations
-        self.convergence_order = _order([step["length"] for step in found.steps], check)
-        self.trace = found.steps
+        self.convergence_order = _order([step["length"] for step in search.steps], check)
+        self.trace = search.steps
         self.notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
         self.others = 0
-        self._explain(found)
+        self._explain(search)
 
-    def _explain(self, found: SearchResult) -> None:
+    def _explain(self, search: SearchResult) -> None:
         """Set the reason of a failure, and add notes about the root."""
-        check = found.check
-        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, found.check.point.x, strict=True))
+        check = search.check
+        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, search.check.point.x, strict=True))
         place = place if len(self.labels) <= 3 else "the point that was reached"
         size = f"{float(np.max(np.abs(self.residual), initial=0.0)):.3g}"
         again = f"use another start with {setting('at')}" + (
@@ -112,7 +112,7 @@ class Root(Solution):
             self.notes.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
         if self.converged and self.multiplicity == 0:
             self.notes.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
-        if self.converged and found.starts > 1:
+        if self.converged and search.starts > 1:
             self.notes.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
     def answer(self) -> Record:
@@ -138,7 +138,7 @@ class Root(Solution):
                 else {}
             ),
             **({} if self.complete is None else {"complete": self.complete}),
-            **({} if self.roots is None else {"roots": [one.record() for one in self.roots]}),
+            **({} if self.roots is None else {"roots": [root.record() for root in self.roots]}),
             **({"trace": self.trace} if self.traced else {}),
         }
 
@@ -155,7 +155,7 @@ class Root(Solution):
     @property
     def is_proven(self) -> bool:
         """Whether it is proven that the roots in the range exist, and that it does not contain others."""
-        return bool(self.complete) and all(one.proof in PROVEN for one in self.roots or (self,))
+        return bool(self.complete) and all(root.proof in PROVEN for root in self.roots or (self,))
 
     def numbers(self) -> list[Named]:
         return list(self.solution.items())
@@ -164,7 +164,7 @@ class Root(Solution):
         if not self.converged:
             return []
         if self.roots is not None:
-            return [value for one in self.roots for value in one.solution.values()]
+            return [value for root in self.roots for value in root.solution.values()]
         rows = [value for row in self.sensitivity.values() for value in row.values()]
         return [*self.solution.values(), *rows]
 
@@ -172,12 +172,12 @@ class Root(Solution):
         if self.traced:
             return self.trace
         if self.roots is not None:
-            return [one.record() for one in self.roots]
+            return [root.record() for root in self.roots]
         result = []
         for name, value in self.solution.items():
-            shown = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
+            slopes = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
             row: Record = {"name": name, "value": plain(value), "error_bound": plain(self.error_bound[name])}
-            result.append({**row, **{f"d_{a}": slope for a, slope in shown.items()}, "verdict": self.verdict})
+            result.append({**row, **{f"d_{a}": slope for a, slope in slopes.items()}, "verdict": self.verdict})
         return result
 
 
@@ -254,12 +254,12 @@ def root(
     if all and not ranges:
         raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
     values, constants = given_values(at, const, "float64")
-    wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
+    names = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
     if data is not None:
         from autodiff_cli.solvers.roots.rows import root_columns
 
-        return root_columns(expression, data, values, constants, wanted)
-    check_names(wanted, constants, "sensitivity", "constant")
+        return root_columns(expression, data, values, constants, names)
+    check_names(names, constants, "sensitivity", "constant")
     if ranges:
         result = _over(expression, values, constants, ranges, all)
     else:
@@ -267,9 +267,9 @@ def root(
         problem.check_finite(problem.start)
         result = Root(problem, search(problem, problem.start))
     result.traced = trace
-    if wanted:
-        for one in {id(one): one for one in (result, *(result.roots or ())) if one.converged}.values():
-            one.sensitivity = sensitivities(one.problem, one.problem.system.flat(one.solution), wanted)
+    if names:
+        for solution in {id(solution): solution for solution in (result, *(result.roots or ())) if solution.converged}.values():
+            solution.sensitivity = sensitivities(solution.problem, solution.problem.system.flat(solution.solution), names)
     return result
 
 
@@ -299,26 +299,26 @@ def _over(
             hint=f"add equations, or find one root with {setting('at')}",
         )
     bounds = np.array([ranges[name] for name in problem.system.names]).T
-    found = roots_over(problem, bounds[0], bounds[1])
-    made = [Root(problem, SearchResult(check, [], 1)) for check in found.checks]
-    if made:
+    search = roots_over(problem, bounds[0], bounds[1])
+    roots = [Root(problem, SearchResult(check, [], 1)) for check in search.checks]
+    if roots:
         result = min(
-            zip(made, found.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
+            zip(roots, search.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
         )[0]
     else:
-        result = Root(problem, SearchResult(_absent(problem, found.complete), [], 1))
+        result = Root(problem, SearchResult(_absent(problem, search.complete), [], 1))
         where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
         proven = "{} does not contain a root, which is proven with interval arithmetic"
-        result.reason = (proven if found.complete else "no root was found in {}, but roots may exist there").format(where)
-        result.advice = f"search a wider range with {setting('over')}" if found.complete else f"use a start with {setting('at')}"
-    result.complete = found.complete
-    result.others = max(len(made) - 1, 0)
-    result.notes += _remarks(problem, found)
+        result.reason = (proven if search.complete else "no root was found in {}, but roots may exist there").format(where)
+        result.advice = f"search a wider range with {setting('over')}" if search.complete else f"use a start with {setting('at')}"
+    result.complete = search.complete
+    result.others = max(len(roots) - 1, 0)
+    result.notes += _remarks(problem, search)
     if all:
-        result.roots = made
-        result.notes += [each for one in made if one is not result for each in one.notes if each["kind"] == "multiple"]
-    elif len(made) > 1:
-        result.notes.append(note("others", f"{plural(len(made) - 1, 'other root')} in the range"))
+        result.roots = roots
+        result.notes += [remark for other in roots if other is not result for remark in other.notes if remark["kind"] == "multiple"]
+    elif len(roots) > 1:
+        result.notes.append(note("others", f"{plural(len(roots) - 1, 'other root')} in the range"))
     return result
 
 
@@ -328,23 +328,23 @@ def _absent(problem: RootProblem, complete: bool) -> Verification:
     return Verification(problem.at(nothing), "no_root" if complete else "not_converged", "", nothing, nothing, np.nan, nothing)
 
 
-def _remarks(problem: RootProblem, found: Roots) -> list[Record]:
+def _remarks(problem: RootProblem, roots: Roots) -> list[Record]:
     """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
 
     def places(points: Sequence[Vector]) -> str:
         named = (zip(problem.labels, x, strict=True) for x in points)
-        shown = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
-        more = len(shown) - _MOST_PLACES
-        return "; ".join(shown[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+        texts = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
+        more = len(texts) - _MOST_PLACES
+        return "; ".join(texts[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
-    notes = [note(one.kind, f"{one.sentence}, which is not taken for a root") for one in dict.fromkeys(found.broken)]
-    if found.undefined:
-        notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(found.undefined)}"))
-    if found.unresolved:
-        notes.append(note("unresolved", f"it is not decided whether there is a root at {places(found.unresolved)}"))
-    elif found.complete and not all(check.is_proven for check in found.checks):
+    notes = [note(gap.kind, f"{gap.sentence}, which is not taken for a root") for gap in dict.fromkeys(roots.broken)]
+    if roots.undefined:
+        notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(roots.undefined)}"))
+    if roots.unresolved:
+        notes.append(note("unresolved", f"it is not decided whether there is a root at {places(roots.unresolved)}"))
+    elif roots.complete and not all(check.is_proven for check in roots.checks):
         rest = "outside of the errors of the roots found, it is proven that the range does not contain any"
         notes.append(note("unproven", f"a root without a proof may be a place where the equation only comes close to 0; {rest}"))
-    elif not found.complete:
+    elif not roots.complete:
         notes.append(note("incomplete", "it is not proven that the range has no other roots"))
     return notes

@@ -72,7 +72,7 @@ class RootProgram(Compiled):
         sensitivity: Sequence[str] = (),
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
-        trees = [parsed.program(each.residual) for each in parsed.equations]
+        trees = [parsed.program(equation.residual) for equation in parsed.equations]
         result = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
         check_no_module(result, parsed.source, names)
         self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(result, 1.0)})
@@ -83,7 +83,7 @@ class RootProgram(Compiled):
         self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
         super().__init__(list(result), [(name,) for name in (*self.labels, *slopes, "residual", "converged")], np.float64)
-        self.text = "; ".join(map(unparse, [*parsed.definitions, *(each.residual for each in parsed.equations)]))
+        self.text = "; ".join(map(unparse, [*parsed.definitions, *(equation.residual for equation in parsed.equations)]))
         start = self._problem.system.named(self._problem.start)
         rest = {name: value for name, value in const.items() if name not in self._same}
         columns: dict[str, Value] = {**start, **dict.fromkeys(result, 1.0), **self._same}
@@ -103,40 +103,40 @@ class RootProgram(Compiled):
         """Solve all rows; a row without a verified root has nan as its solution, and 0 as ``converged``."""
         rows = len(out[0])
         values = [*(columns[name] for name in self.variables), *map(np.asarray, self._same.values())]
-        given = np.array([np.broadcast_to(value, rows) for value in values]).reshape(-1, rows)
-        x, residual, converged = self._solved(given)
-        slopes = self._sensitivity(x, given, np.flatnonzero(converged))
+        constants = np.array([np.broadcast_to(value, rows) for value in values]).reshape(-1, rows)
+        x, residual, converged = self._solved(constants)
+        slopes = self._sensitivity(x, constants, np.flatnonzero(converged))
         for array, numbers in zip(out, [*np.where(converged, x, np.nan), *slopes, residual, converged * 1.0], strict=True):
             array[:] = numbers
 
-    def _sensitivity(self, x: Vector, given: Vector, rows: NDArray[np.intp]) -> Vector:
+    def _sensitivity(self, x: Vector, constants: Vector, rows: NDArray[np.intp]) -> Vector:
         """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants."""
         n, m = len(x), len(self._wanted)
         result = np.full((n * m, x.shape[1]), np.nan)
         if not self._is_traced or not m:
             for i in rows.tolist() if m else ():
-                slopes = sensitivities(self._alone(given[:, i]), x[:, i], self._wanted)
+                slopes = sensitivities(self._alone(constants[:, i]), x[:, i], self._wanted)
                 parts = [np.reshape([row[name] for name in self._wanted], (m, -1)).T.ravel() for row in slopes.values()]
                 result[:, i] = np.concatenate(parts)
             return result
         with np.errstate(all="ignore"):
-            whole = self._system.columns(np.vstack([x, given])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
+            whole = self._system.columns(np.vstack([x, constants])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
             places = [self._system.labels.index(name) for name in self._wanted]
             slopes_of = -np.einsum("kij,jmk->imk", _inverses(np.moveaxis(whole[:, :n], 2, 0)), whole[:, places])
         result[:, rows] = slopes_of.reshape(n * m, -1)
         return result
 
-    def _alone(self, given: Vector) -> RootProblem:
+    def _alone(self, constants: Vector) -> RootProblem:
         """Return the equations of one row."""
         expression, at, const = self._arguments
-        return RootProblem(expression, at, {**const, **dict(zip([*self.variables, *self._same], given.tolist(), strict=True))})
+        return RootProblem(expression, at, {**const, **dict(zip([*self.variables, *self._same], constants.tolist(), strict=True))})
 
-    def _solved(self, given: Vector) -> tuple[Vector, Vector, Mask]:
+    def _solved(self, constants: Vector) -> tuple[Vector, Vector, Mask]:
         """Return the solutions of shape (n, rows), the largest residual of each row, and whether the row is solved."""
-        start, rows = self._problem.start, given.shape[1]
+        start, rows = self._problem.start, constants.shape[1]
         x = np.repeat(start[:, None], rows, axis=1)
         done = np.zeros(rows, bool)
-        usable = np.isfinite(given).all(axis=0)
+        usable = np.isfinite(constants).all(axis=0)
         with np.errstate(all="ignore"):
             if self._is_traced:
                 for k, begin in enumerate([start, start, *islice(starts(start), 1, 7)]):
@@ -147,23 +147,23 @@ class RootProgram(Compiled):
                     if k == 1:  # the root of the last row that is solved
                         before = np.maximum.accumulate(np.where(done, np.arange(rows), -1))[left]
                         first = np.where(before >= 0, x[:, before], first)
-                    reached = self._newton(first, given[:, left])
-                    proven = self._proven(reached, given[:, left])
+                    reached = self._newton(first, constants[:, left])
+                    proven = self._proven(reached, constants[:, left])
                     x[:, left[proven]] = reached[:, proven]
                     done[left[proven]] = True
-            self._one_by_one(x, done, np.flatnonzero(~done & usable)[:MOST_ALONE], given)
-            return x, self._residuals(x, given), done
+            self._one_by_one(x, done, np.flatnonzero(~done & usable)[:MOST_ALONE], constants)
+            return x, self._residuals(x, constants), done
 
-    def _at(self, x: Vector, given: Vector) -> tuple[Vector, Vector]:
+    def _at(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
         """Return the residuals of shape (n, rows), and the Jacobian matrices of shape (rows, n, n)."""
         n, rows = x.shape
-        out = self._system.columns(np.vstack([x, given]), "linear")
+        out = self._system.columns(np.vstack([x, constants]), "linear")
         return out[:n], np.moveaxis(out[n:].reshape(n, n, rows), 2, 0)
 
-    def _newton(self, x: Vector, given: Vector) -> Vector:
+    def _newton(self, x: Vector, constants: Vector) -> Vector:
         """Return the points that damped Newton steps reach in all rows."""
         x = x.copy()
-        f, jacobian = self._at(x, given)
+        f, jacobian = self._at(x, constants)
         active = np.arange(x.shape[1])
         for _ in range(MOST_STEPS):
             step = _steps(jacobian, f)
@@ -178,7 +178,7 @@ class RootProgram(Compiled):
             for _ in range(8):
                 trial = np.flatnonzero(~improved)
                 reached = x[:, active[trial]] + factor[trial] * step[:, trial]
-                new, matrices = self._at(reached, given[:, active[trial]])
+                new, matrices = self._at(reached, constants[:, active[trial]])
                 better = np.abs(new).max(axis=0) < size[trial]
                 places = trial[better]
                 x[:, active[places]] = reached[:, better]
@@ -192,21 +192,21 @@ class RootProgram(Compiled):
                 break
         return x
 
-    def _proven(self, x: Vector, given: Vector) -> Mask:
+    def _proven(self, x: Vector, constants: Vector) -> Mask:
         """Return in which rows the Krawczyk operator proves a root."""
         n = len(x)
-        at = self._bounds(self._system.enclosure, x, x, given)
-        f, jacobian = self._at(x, given)
+        at = self._bounds(self._system.enclosure, x, x, constants)
+        f, jacobian = self._at(x, constants)
         noise = np.maximum(at[1] - f, f - at[0])
         inverse = _inverses(jacobian)
         radius = 2 * np.einsum("kij,jk->ik", np.abs(inverse), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
         low, high = x - radius, x + radius
-        matrix = self._bounds(self._system.slopes, low, high, given).reshape(2, n, n, -1)
+        matrix = self._bounds(self._system.slopes, low, high, constants).reshape(2, n, n, -1)
         center, half = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * EPS)
         regular = np.isfinite(center).all(axis=(0, 1)) & np.isfinite(at).all(axis=(0, 1))
         assert self._system.enclosure is not None
-        for one in self._system.enclosure(np.vstack([low, given]), np.vstack([high, given])):
-            regular &= one.regular
+        for interval in self._system.enclosure(np.vstack([low, constants]), np.vstack([high, constants])):
+            regular &= interval.regular
         proven = np.zeros(x.shape[1], bool)
         some = np.flatnonzero(regular & np.isfinite(radius).all(axis=0))
         if len(some):
@@ -214,16 +214,16 @@ class RootProgram(Compiled):
             proven[some] = valid & ((images[0] > low[:, some]) & (images[1] < high[:, some])).all(axis=0)
         return proven
 
-    def _bounds(self, enclosure: Enclosure | None, low: Vector, high: Vector, given: Vector) -> Vector:
+    def _bounds(self, enclosure: Enclosure | None, low: Vector, high: Vector, constants: Vector) -> Vector:
         assert enclosure is not None
-        result = enclosure(np.vstack([low, given]), np.vstack([high, given]))
-        return np.array([[one.low for one in result], [one.high for one in result]])
+        result = enclosure(np.vstack([low, constants]), np.vstack([high, constants]))
+        return np.array([[interval.low for interval in result], [interval.high for interval in result]])
 
-    def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], given: Vector) -> None:
+    def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], constants: Vector) -> None:
         """Solve rows alone, and set their solutions."""
         for i in rows.tolist():
             try:
-                problem = self._alone(given[:, i])
+                problem = self._alone(constants[:, i])
                 check = search(problem, problem.start, MOST_SECONDS).check
                 before = np.flatnonzero(done[:i])
                 if not check.converged and len(before):
@@ -233,9 +233,9 @@ class RootProgram(Compiled):
             if check.converged:
                 x[:, i], done[i] = check.point.x, True
 
-    def _residuals(self, x: Vector, given: Vector) -> Vector:
+    def _residuals(self, x: Vector, constants: Vector) -> Vector:
         """Return the largest residual of each row."""
-        return np.asarray(np.abs(self._system.columns(np.vstack([x, given]))).max(axis=0))
+        return np.asarray(np.abs(self._system.columns(np.vstack([x, constants]))).max(axis=0))
 
 
 def _number(name: str, value: Value) -> float:
@@ -343,7 +343,7 @@ def root_columns(
         )
     finally:
         source.close()
-    out = [np.empty(max((len(each) for each in columns.values()), default=1)) for _ in program.terms]
+    out = [np.empty(max((len(cells) for cells in columns.values()), default=1)) for _ in program.terms]
     program.run(columns, out)
     result: dict[str, Vector | Mask] = dict(zip(rows.results[:-1], out[:-1], strict=True))
     result["converged"] = out[-1] > 0

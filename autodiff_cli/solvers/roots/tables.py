@@ -62,16 +62,16 @@ def _listed(roots: Sequence[Root], precision: int) -> Table:
     columns += [Column(header, WORD, is_right=header != "proof") for header in ("error", "multiplicity", "proof")]
     rows = []
 
-    def solution(one: Root, digits: int) -> list[str]:
-        return [human(value, digits) for value in one.solution.values()]
+    def solution(root: Root, digits: int) -> list[str]:
+        return [human(value, digits) for value in root.solution.values()]
 
     # Roots that are close to each other are told apart by more digits.
-    digits = next((n for n in range(precision, 18) if len({(*solution(one, n),) for one in roots}) == len(roots)), precision)
-    for one in roots:
-        record = one.record()
-        cells = solution(one, digits)
-        cells += [human(one.sensitivity[x][a], precision) for x, a in slopes]
-        rows.append([*cells, human(_shown(record["error_bound"]), 2), str(one.multiplicity), one.proof])
+    digits = next((n for n in range(precision, 18) if len({(*solution(root, n),) for root in roots}) == len(roots)), precision)
+    for root in roots:
+        record = root.record()
+        cells = solution(root, digits)
+        cells += [human(root.sensitivity[x][a], precision) for x, a in slopes]
+        rows.append([*cells, human(_shown(record["error_bound"]), 2), str(root.multiplicity), root.proof])
     return Table(columns, rows)
 
 

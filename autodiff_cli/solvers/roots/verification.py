@@ -154,7 +154,7 @@ def _is_zero(problem: RootProblem, point: Point) -> bool:
     """Return whether an enclosure proves that the residuals are 0 around a point."""
     away = 1e-3 * np.maximum(np.abs(point.x), 1e-300)
     return problem.system.enclosure is not None and all(
-        one.low == one.high == 0 for one in problem.system.enclosure(point.x - away, point.x + away)
+        interval.low == interval.high == 0 for interval in problem.system.enclosure(point.x - away, point.x + away)
     )
 
 
@@ -295,7 +295,7 @@ def is_excluded(problem: RootProblem, x: Vector, error: Vector) -> bool:
     """Return whether the equations do not hold anywhere within the error bound of a point."""
     if not np.isfinite(error).all():
         return False
-    if problem.system.enclosure is not None and any(not one.holds(0.0) for one in problem.system.enclosure(x - error, x + error)):
+    if problem.system.enclosure is not None and any(not part.holds(0.0) for part in problem.system.enclosure(x - error, x + error)):
         return True
     if len(x) > 1 or problem.system.count > 1:
         return False

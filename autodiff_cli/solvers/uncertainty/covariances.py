@@ -50,7 +50,7 @@ class Estimates(NamedTuple):
 NOTHING = Estimates([], np.zeros((0, 0)), {}, {})
 
 
-def covariance(given: Covariance) -> Estimates:
+def covariance(source: Covariance) -> Estimates:
     """Return the covariance matrix in a file, an object or a result.
 
     Raises:
@@ -58,8 +58,8 @@ def covariance(given: Covariance) -> Estimates:
         DataError: if the content is not a covariance matrix with names.
         NotSolved: if it is the result of a fit that did not converge.
     """
-    if isinstance(given, str):
-        path = None if given == "-" else given
+    if isinstance(source, str):
+        path = None if source == "-" else source
         where, content = display_name(path), text(path)
         try:
             document = json.loads(content)
@@ -67,7 +67,7 @@ def covariance(given: Covariance) -> Estimates:
             raise DataError(f"{where} is not valid JSON: {error}", hint=f"use {_FORMS}") from None
     else:
         where = setting("cov")
-        document = given.to_dict() if isinstance(given, CommandResult) else dict(given)
+        document = source.to_dict() if isinstance(source, CommandResult) else dict(source)
     try:
         known = _from_object(document)
     except (TypeError, ValueError, KeyError, AttributeError):
@@ -80,9 +80,9 @@ def _from_object(document: Mapping[str, Any]) -> Estimates:
         return _from_fit(document)
     if document.get("command") == "propagate":
         outputs = document.get("outputs") or [{"name": document["expression"], **document}]
-        table = document.get("covariance") or {each["name"]: {each["name"]: float(each["u"]) ** 2} for each in outputs}
-        dof = {each["name"]: math.inf if each["dof"] is None else float(each["dof"]) for each in outputs}
-        return _from_table(table, {each["name"]: float(each["value"]) for each in outputs}, dof)
+        table = document.get("covariance") or {output["name"]: {output["name"]: float(output["u"]) ** 2} for output in outputs}
+        dof = {output["name"]: math.inf if output["dof"] is None else float(output["dof"]) for output in outputs}
+        return _from_table(table, {output["name"]: float(output["value"]) for output in outputs}, dof)
     table = document.get("covariance", document)
     values = document.get("values", {}) if "covariance" in document else {}
     return _from_table(table, {name: float(value) for name, value in values.items()}, {})

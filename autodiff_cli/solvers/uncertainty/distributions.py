@@ -95,16 +95,16 @@ def split_distribution(text: str) -> tuple[str, Distribution]:
     matched = _WORD.match(text)
     if matched is None:
         return text, Distribution()
-    number, word, given = matched.groups()
+    number, word, argument = matched.groups()
     kind = _ALIASES.get(word.lower())
     if kind is None:
         hint = suggestion(word, _ALIASES) or f"use {listed(('normal', 't:9', 'rect', 'triangle', 'arcsine', 'ctrap:0.1'), 'or')}"
         raise UsageError(f"'{word}' is not a distribution: {text}", hint=hint)
     if kind not in _PARAMETERS:
-        if given is not None:
+        if argument is not None:
             raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
         return number, Distribution(kind)
-    parameter = float(constant(given, "u")) if given else math.nan
+    parameter = float(constant(argument, "u")) if argument else math.nan
     if not parameter > 0:
         what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
         message = f"the distribution {word} needs {what}, a positive number: {text}"

@@ -83,14 +83,14 @@ class Joint(NamedTuple):
         return matrix
 
 
-def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
+def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
     """Return the correlation coefficients in texts such as ``L,T=0.3``, by pairs of names.
 
     Raises:
         UsageError: if a text does not have this form, or a pair is given twice.
     """
     result: dict[tuple[str, str], float] = {}
-    for text in given:
+    for text in texts:
         names, _, value = text.rpartition("=")
         pair = [name.replace(" ", "").replace(",", ", ") for name in pieces(names)]
         if len(pair) != 2 or not all(pair) or not value.strip():
@@ -121,8 +121,8 @@ def joint_distribution(
         UnknownName: if a correlation names a quantity that does not exist.
         UsageError: if a coefficient is not between -1 and 1, or no distribution has these correlations.
     """
-    given = quantities(at, u, dof, known)
-    labels, distributions = given.labels, given.distributions
+    inputs = quantities(at, u, dof, known)
+    labels, distributions = inputs.labels, inputs.distributions
     matrix = np.eye(len(labels))
     places = [i for i, name in enumerate(known.names) if name in labels] if known is not None else []
     if known is not None and places:
@@ -132,8 +132,8 @@ def joint_distribution(
         scaled = np.divide(covariances, sizes[:, None] * sizes, out=np.eye(len(own)), where=sizes[:, None] * sizes > 0)
         matrix[np.ix_(own, own)] = (scaled + scaled.T) / 2
     matrix = correlation_matrix(labels, distributions, corr, matrix)
-    x = np.concatenate([np.zeros(0), *(value.ravel() for value in given.values.values())])
-    return Joint(given.values, labels, x, [distributions.get(label, Distribution()) for label in labels], matrix)
+    x = np.concatenate([np.zeros(0), *(value.ravel() for value in inputs.values.values())])
+    return Joint(inputs.values, labels, x, [distributions.get(label, Distribution()) for label in labels], matrix)
 
 
 def correlation_matrix(

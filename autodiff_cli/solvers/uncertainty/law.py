@@ -192,7 +192,7 @@ class ColumnLaw:
         for start in range(0, max(rows, 1), _ROWS):
             part = slice(start, start + _ROWS)
             with np.errstate(all="ignore"):
-                parts.append(self._part([np.asarray(each[part], float) for each in out], np.array([size[part] for size in sizes])))
+                parts.append(self._part([np.asarray(term[part], float) for term in out], np.array([size[part] for size in sizes])))
         return Uncertain(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _part(self, out: Sequence[Array], u: Array) -> Uncertain:
@@ -214,20 +214,20 @@ class ColumnLaw:
         shares = np.divide([*squares, *rest], variance, out=np.zeros((len(squares) + len(rest), len(value))), where=variance > 0)
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
-    def _second(self, found: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> SecondOrder:
-        hessian, third, cubes = self._scaled(found, u, 2), None, None
+    def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> SecondOrder:
+        hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
         if self._depth > 2:
-            cube = self._scaled(found, u, 3)
+            cube = self._scaled(derivatives, u, 3)
             third, cubes = np.einsum("ijkr,jk->ir", cube, self._correlation), np.einsum("iiir->ir", cube)
         return second_order(gradient, hessian, third, cubes, self._correlation, self._excess)
 
-    def _scaled(self, found: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
+    def _scaled(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
         """Return all derivatives of an order, each times the uncertainties of its variables, with one axis for each variable."""
         count = len(u)
         result = np.empty((count,) * order + u.shape[1:])
         for place in product(range(count), repeat=order):
             if list(place) == sorted(place):
-                result[place] = found[tuple(self.uncertain[i] for i in place)]
+                result[place] = derivatives[tuple(self.uncertain[i] for i in place)]
                 for i in place:
                     result[place] *= u[i]
             else:

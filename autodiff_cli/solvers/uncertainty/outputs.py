@@ -43,10 +43,10 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutp
         for part in statement.children if statement.kind == "list" else [statement]:
             result.append(_output(source[slice(*part.span)], definitions, part))
     if not result:
-        targets = {name for each in definitions if each.kind == "assignment" for name in _targets(each)}
-        ordered = [name for each in definitions for name in _targets(each) if name in targets]
+        targets = {name for definition in definitions if definition.kind == "assignment" for name in _targets(definition)}
+        ordered = [name for definition in definitions for name in _targets(definition) if name in targets]
         result = [_output(name, definitions, name_tree(name)) for name in dict.fromkeys(ordered)]
-        result = [each for each in result if not {*known}.isdisjoint(each.names)] or result[-1:]
+        result = [definition for definition in result if not {*known}.isdisjoint(definition.names)] or result[-1:]
     return result
 
 

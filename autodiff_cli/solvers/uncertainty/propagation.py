@@ -124,13 +124,13 @@ def propagate(
     tree = parse(expression)
     used = names_in(tree)
     inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).restricted(used))
-    found = outputs(expression, tree, inputs.values)
-    system = System(expression, [output.program for output in found], inputs.values, const)
+    parts = outputs(expression, tree, inputs.values)
+    system = System(expression, [output.program for output in parts], inputs.values, const)
     if not inputs.u.any():
         raise UsageError("no quantity has an uncertainty", hint=_with_uncertainty(inputs.values, at or {}))
     if not system.count:
         raise ShapeError("the result is an empty tensor", hint="check the shapes in the expression")
-    calculation = _Calculation(expression, system, inputs, found, 0.95 if level is None else level, order)
+    calculation = _Calculation(expression, system, inputs, parts, 0.95 if level is None else level, order)
     with np.errstate(all="ignore"):
         result = calculation.run()
         if monte_carlo is not None:
@@ -138,11 +138,11 @@ def propagate(
     return result
 
 
-def _count(given: int | str) -> int:
+def _count(trials: int | str) -> int:
     """Return the number of trials."""
-    number = float(constant(given, "monte_carlo")) if isinstance(given, str) else float(given)
+    number = float(constant(trials, "monte_carlo")) if isinstance(trials, str) else float(trials)
     if not number.is_integer():
-        raise UsageError(f"{setting('monte_carlo')} must be a whole number, not {given}", hint="use 1e6, for example")
+        raise UsageError(f"{setting('monte_carlo')} must be a whole number, not {trials}", hint="use 1e6, for example")
     return int(number)
 
 
@@ -154,10 +154,10 @@ def _check_range(sizes: Sequence[float]) -> None:
             raise NotSolved(f"an uncertainty is too {what} to compute with: {size:.3g}", hint="use other units of measurement")
 
 
-def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], given: Mapping[str, Stated]) -> str:
+def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], statements: Mapping[str, Stated]) -> str:
     """Return a hint that writes an uncertainty beside the first value as it was given."""
     name, value = next(iter(values.items()), ("x", np.ones(())))
-    text = given.get(name)
+    text = statements.get(name)
     text = text.strip() if isinstance(text, str) else repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
     ways = [setting("at", f"{name}={text}(1)")] if _DIGITS.fullmatch(text) else []
     return f"write {' or '.join([*ways, setting('u', f'{name}=0.001')])}"
@@ -221,30 +221,30 @@ class _Calculation:
             for label, kind in [(self.joint.labels[j], self.joint.distributions[j].kind) for j in group if len(group) > 1]:
                 if kind not in ("normal", "t"):
                     self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
-        found = samples(self.system, self.joint, count, seed)
-        for outcome, sample in zip(result.outputs, found, strict=True):
+        trials = samples(self.system, self.joint, count, seed)
+        for outcome, sample in zip(result.outputs, trials, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
             result.evaluations = self.system.evaluations + sample.trials
             missing = outcome.monte_carlo["not_finite"]
             if missing:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
-    def _look_around(self, found: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
+    def _look_around(self, outcomes: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
         """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
         joint = self.joint
         places = np.flatnonzero(joint.u > 0)
-        known = any(each["kind"] == "second_order" for each in self.notes)  # the expansion is known to be insufficient
+        known = any(remark["kind"] == "second_order" for remark in self.notes)  # the expansion is known to be insufficient
         curvatures = [np.diag(self.system.hessian(joint.x, row))[places] for row in np.eye(len(values))]
         for side in (-2.0, -1.0, 1.0, 2.0):
             steps = side * joint.u[places]
             points = joint.x[:, None] + np.zeros(len(places))
             points[places, np.arange(len(places))] += steps
             for outcome, output, value, slopes, curvature in zip(
-                found, self.system.columns(points), values, jacobian[:, places], curvatures, strict=True
+                outcomes, self.system.columns(points), values, jacobian[:, places], curvatures, strict=True
             ):
                 off = abs(output - (value + slopes * steps + curvature * steps**2 / 2))
                 for j in np.flatnonzero(~(off <= _FAR * outcome.u + 1e-9 * abs(value)) & ~(known & np.isfinite(output))):
-                    label, of = joint.labels[int(places[j])], f"of {outcome.name} " if len(found) > 1 else ""
+                    label, of = joint.labels[int(places[j])], f"of {outcome.name} " if len(outcomes) > 1 else ""
                     what = "differs from its Taylor expansion" if np.isfinite(output[j]) else "is not finite"
                     self._note("range", f"the value {of}{what} within two standard uncertainties of '{label}': try random trials")
 
@@ -264,14 +264,14 @@ class _Calculation:
             notes = notes_on(self.system.evaluation(i, self.joint.x), numbers, 1)
             if not (np.isfinite(value).all() and np.isfinite(rows).all()):
                 what = "a sensitivity is" if np.isfinite(value).all() else "the value is"
-                origin = next((each for each in notes if each["kind"] in ("domain", "nonfinite")), None)
+                origin = next((remark for remark in notes if remark["kind"] in ("domain", "nonfinite")), None)
                 raise NotSolved(
                     f"{what} not finite" + (f": {origin['message']}" if origin else ""),
                     span=tuple(origin["span"]) if origin and origin["span"] else None,
                     source=self.expression,
                     hint="change the estimates: the value and the derivatives must be finite there",
                 )
-            self.notes += [each for each in notes if each["kind"] == "kink"]
+            self.notes += [remark for remark in notes if remark["kind"] == "kink"]
 
     def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
         joint = self.joint
@@ -351,5 +351,5 @@ class _Calculation:
         return enough
 
     def _note(self, kind: str, message: str) -> None:
-        if not any(each["message"] == message for each in self.notes):
+        if not any(remark["message"] == message for remark in self.notes):
             self.notes.append(note(kind, message))

@@ -77,8 +77,8 @@ def quantities(
         UnknownName: if a name in ``u`` or ``dof`` does not have a value.
     """
     result = Quantities({}, {})
-    for name, given in at.items():
-        result.values[name], distributions = _part(given, name)
+    for name, statement in at.items():
+        result.values[name], distributions = _part(statement, name)
         result.distributions.update(_named(name, result.values[name], distributions))
     known = NOTHING if known is None else known
     for name, estimate in known.values.items():
@@ -106,16 +106,16 @@ def quantities(
     return result
 
 
-def row_distribution(given: str | float, name: str) -> tuple[Distribution, bool]:
+def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]:
     """Return an uncertainty that is the same for all rows, and whether it is relative to the value, as ``1%`` is.
 
     Raises:
         UsageError: if it is not a number, or negative.
     """
-    text, kind = split_distribution(given.strip()) if isinstance(given, str) else ("", Distribution())
-    size = _numbers(text.removesuffix("%") if isinstance(given, str) else given, "u", name)
+    text, kind = split_distribution(value.strip()) if isinstance(value, str) else ("", Distribution())
+    size = _numbers(text.removesuffix("%") if isinstance(value, str) else value, "u", name)
     if size.ndim or not 0 <= size < math.inf:
-        raise UsageError(f"the uncertainty of '{name}' is not a positive number: {given}", hint="state it as a positive number")
+        raise UsageError(f"the uncertainty of '{name}' is not a positive number: {value}", hint="state it as a positive number")
     relative = text.endswith("%")
     return replace(kind, size=float(size) / 100 if relative else float(size)), relative
 
@@ -132,24 +132,24 @@ def _named(name: str, value: Array, distributions: list[Distribution | None]) ->
     return {label: spread for label, spread in zip(labels, distributions, strict=True) if spread is not None}
 
 
-def _part(given: Stated, name: str) -> _Part:
-    text = given.strip() if isinstance(given, str) else ""
-    if isinstance(given, list) or (text.startswith("[") and text.endswith("]")):
-        parts = [_part(each, name) for each in (given if isinstance(given, list) else filter(None, pieces(text[1:-1])))]
+def _part(statement: Stated, name: str) -> _Part:
+    text = statement.strip() if isinstance(statement, str) else ""
+    if isinstance(statement, list) or (text.startswith("[") and text.endswith("]")):
+        parts = [_part(item, name) for item in (statement if isinstance(statement, list) else filter(None, pieces(text[1:-1])))]
         if len({part.value.shape for part in parts}) > 1:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
         value = np.stack([part.value for part in parts]) if parts else np.zeros(0)
         return _Part(value, [spread for part in parts for spread in part.distributions])
-    if isinstance(given, str):
+    if isinstance(statement, str):
         return _text(text, name)
-    if isinstance(given, tuple):
-        if len(given) not in (2, 3):
-            raise UsageError(f"the value of '{name}' is a tuple of {len(given)} entries", hint="give a pair: (value, u)")
-        value = _numbers(given[0], "at", name)
-        kind = split_distribution(f"0 {given[2]}")[1] if len(given) == 3 else Distribution()
-        sizes = _spread_over(_numbers(given[1], "u", name), name, value)
+    if isinstance(statement, tuple):
+        if len(statement) not in (2, 3):
+            raise UsageError(f"the value of '{name}' is a tuple of {len(statement)} entries", hint="give a pair: (value, u)")
+        value = _numbers(statement[0], "at", name)
+        kind = split_distribution(f"0 {statement[2]}")[1] if len(statement) == 3 else Distribution()
+        sizes = _spread_over(_numbers(statement[1], "u", name), name, value)
         return _Part(value, [replace(kind, size=float(size)) for size in sizes])
-    value = _numbers(given, "at", name)
+    value = _numbers(statement, "at", name)
     return _Part(value, [None] * value.size)
 
 
@@ -174,10 +174,10 @@ def _text(text: str, name: str) -> _Part:
     return _Part(value, [None] * value.size)
 
 
-def _uncertainty(given: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
+def _uncertainty(statement: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
     """Return the distribution of each element of a value, as stated by a text such as ``0.002 rect``, a number or an array."""
-    text, kind = split_distribution(given.strip()) if isinstance(given, str) else ("", Distribution())
-    sizes = _sizes(text, name, value) if isinstance(given, str) else _numbers(given, "u", name)
+    text, kind = split_distribution(statement.strip()) if isinstance(statement, str) else ("", Distribution())
+    sizes = _sizes(text, name, value) if isinstance(statement, str) else _numbers(statement, "u", name)
     return [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)]
 
 
@@ -188,11 +188,11 @@ def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
     return sizes / 100 * abs(value) if relative else sizes * factor
 
 
-def _numbers(given: str | ArrayLike, option: str, name: str) -> Array:
-    if isinstance(given, str):
-        return np.asarray(from_file(given[1:]) if given.startswith("@") else constant(given, option, name), float)
+def _numbers(numbers: str | ArrayLike, option: str, name: str) -> Array:
+    if isinstance(numbers, str):
+        return np.asarray(from_file(numbers[1:]) if numbers.startswith("@") else constant(numbers, option, name), float)
     try:
-        return np.array(given, float)
+        return np.array(numbers, float)
     except (TypeError, ValueError):
         message = f"{setting(option)} gives '{name}' a value that is not a number"
         raise UsageError(message, hint='use a number, a text such as "0.994(1)", or a pair (value, u)') from None

@@ -92,9 +92,9 @@ class Propagation(CommandResult):
     @property
     def verdict(self) -> str:
         """The worst verdict of the random trials; without trials, ``first_order`` or ``second_order``, the terms that were used."""
-        result = {each.monte_carlo["verdict"] for each in self.outputs if each.monte_carlo is not None}
+        result = {output.monte_carlo["verdict"] for output in self.outputs if output.monte_carlo is not None}
         order = "first_order" if self.outputs[0].second_order is None else "second_order"
-        return next((one for one in ("differs", "undecided", "agrees") if one in result), order)
+        return next((verdict for verdict in ("differs", "undecided", "agrees") if verdict in result), order)
 
     @property
     def converged(self) -> bool:
@@ -118,32 +118,32 @@ class Propagation(CommandResult):
             name = {} if only.name == self.expression else {"name": only.name}
             return {**name, **only.content()}
         return {
-            "outputs": [{"name": each.name, **each.content()} for each in self.outputs],
+            "outputs": [{"name": output.name, **output.content()} for output in self.outputs],
             "covariance": self._by_name(self.covariance),
             "correlation": self._by_name(self.correlation),
         }
 
     def _by_name(self, matrix: Matrix) -> Record:
-        names = [each.name for each in self.outputs]
+        names = [output.name for output in self.outputs]
         return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)}
 
     def numbers(self) -> list[Named]:
         several = len(self.outputs) > 1
         return [
-            (f"{what} of {each.name}" if several else what, number)
-            for each in self.outputs
-            for what, number in (("the value", each.value), ("u", each.u))
+            (f"{what} of {output.name}" if several else what, number)
+            for output in self.outputs
+            for what, number in (("the value", output.value), ("u", output.u))
         ]
 
     def records(self) -> list[Record]:
         """Return the rows of each budget, each with a last row for the result."""
         several = len(self.outputs) > 1
         rows = []
-        for each in self.outputs:
-            result = {"kind": "result", "name": each.name, "value": each.value, "u": each.u, "dof": each.dof, "share": 1.0}
-            low, high = each.interval
-            result |= {"k": each.k, "U": each.U, "level": each.level, "low": low, "high": high}
-            rows += [{"output": each.name, **row} if several else row for row in (*each.budget, result)]
+        for output in self.outputs:
+            result = {"kind": "result", "name": output.name, "value": output.value, "u": output.u, "dof": output.dof, "share": 1.0}
+            low, high = output.interval
+            result |= {"k": output.k, "U": output.U, "level": output.level, "low": low, "high": high}
+            rows += [{"output": output.name, **row} if several else row for row in (*output.budget, result)]
         return rows
 
 
@@ -177,7 +177,7 @@ def concise(value: float, u: float) -> str:
     first = max(_exponent(u, 2), _exponent(abs(value), 2) if value else -400)
     power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0
     decimals = power - last
-    number, size = (f"{Decimal(each).scaleb(-power):.{decimals}f}" for each in (value, u))
+    number, size = (f"{Decimal(x).scaleb(-power):.{decimals}f}" for x in (value, u))
     digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
     return f"{number}({digits})" + (f"e{power}" if power else "")
 

@@ -89,7 +89,7 @@ class UncertainRows(RowMap):
             name: column
             for name in names
             if name in self._columns
-            for column in [next((each for each in (PREFIX + self._columns[name], PREFIX + name) if each in columns), "")]
+            for column in [next((u_name for u_name in (PREFIX + self._columns[name], PREFIX + name) if u_name in columns), "")]
             if column and column not in self._columns.values()
         }
         for name in task.u:
@@ -169,7 +169,7 @@ def propagate_columns(
         at=known.values,
         const=const,
         keep=False,
-        u={name: each if isinstance(each, str) else float(np.asarray(each, float)) for name, each in u.items()},
+        u={name: size if isinstance(size, str) else float(np.asarray(size, float)) for name, size in u.items()},
         distributions=known.distributions,
         corr=corr,
         propagation_order=order,

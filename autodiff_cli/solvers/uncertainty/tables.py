@@ -20,7 +20,7 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
         parts += [title(shortened(outcome.name))] if several else []
         parts += [_budget(outcome.budget, precision), "", *_lines(outcome, precision)]
     if several:
-        names = [shortened(each.name, 20) for each in result.outputs]
+        names = [shortened(output.name, 20) for output in result.outputs]
         rows = [[name, *(human(number, 3) for number in row)] for name, row in zip(names, result.correlation, strict=True)]
         parts += [title("correlation of the outputs"), Table(["", *(Column(name, NUMBER) for name in names)], rows)]
     return parts

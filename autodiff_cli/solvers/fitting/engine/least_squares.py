@@ -121,9 +121,7 @@ class SumOfSquares:
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
         """Yield the results of the model times the scale of each row, for ranges of rows, or for all rows of a batch."""
         self.evaluations += 1
-        point, along = (
-            None if each is None else each[0] if self._single else np.repeat(each.T, self.sizes, axis=1) for each in (p, direction)
-        )
+        point, along = (None if m is None else m[0] if self._single else np.repeat(m.T, self.sizes, axis=1) for m in (p, direction))
         assert point is not None
         blocks = (
             block if self.scale is None else block * self.scale[rows] for rows, block in self.model.blocks(kind, point, along)
