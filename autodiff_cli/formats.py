@@ -26,14 +26,12 @@ class Dialect(NamedTuple):
         decimal: the decimal separator of numbers.
         comment: the beginning of lines that are not read; empty if all lines are.
         skip_lines: the number of lines before the header.
-        na_values: the cells that are read as nan.
     """
 
     delimiter: str = ""
     decimal: str = "."
     comment: str = ""
     skip_lines: int = 0
-    na_values: tuple[str, ...] = ()
 
 
 class Format(NamedTuple):

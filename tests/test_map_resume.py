@@ -74,7 +74,7 @@ def test_a_file_for_each_part(form: str) -> None:
     assert names[0] == f"00000.{form}"
     assert len(names) > 5
     whole = well(run_map("x*y", *files)).text
-    again = ("x", "--keep-columns", "x,y,value,d_x,d_y", "--value-name", "v", "--derivative-name", "s{}", "--format", "csv")
+    again = ("x", "--keep-columns", "x,y,value,d_x,d_y", "--value-name", "v", "--format", "csv")
     rows = [line for name in names for line in well(run_map(*again, f"out/{name}")).text.splitlines()[1:]]
     assert [line.rsplit(",", 2)[0] for line in rows] == whole.splitlines()[1:]
 

@@ -60,7 +60,6 @@ _PICTURES = formats.for_use("fit picture")
 @click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
 @solver_options.trace
 @solver_options.level
-@solver_options.threads
 @options.output(options.quiet_notes, options.precision, bare="parameters", use="formula", files=("formula file", "fit picture"))
 def command(
     expr: str,
@@ -96,7 +95,7 @@ def command(
     settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
     settings |= {name: options.names(settings[name]) or () for name in ("fix", "share")}
     settings["where"] = settings["where"] and options.read_expression(settings["where"])
-    result = fit(options.read_expression(expr), source, threads=settings.pop("thread_count"), **settings)
+    result = fit(options.read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)

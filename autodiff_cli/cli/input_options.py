@@ -19,7 +19,6 @@ class InputStyle(NamedTuple):
     decimal: str
     comment: str | None
     skip_lines: int
-    na_values: str | None
 
     def style(self, files: Sequence[str]) -> str | None:
         """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
@@ -31,8 +30,7 @@ class InputStyle(NamedTuple):
 
         style = None if self.input_format is None else formats.check_known(self.input_format, formats.READ, "input_format")
         delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
-        values = tuple(options.names(self.na_values) or ()) if self.na_values else ("",) * (self.na_values == "")
-        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines, values)
+        dialect = formats.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)
         if dialect == formats.Dialect():
             return style
         base = style or (formats.of_suffix(formats.uncompressed(files[0]), formats.READ) if files else None) or "csv"
@@ -53,7 +51,7 @@ def _is_delimiter(text: str) -> bool:
     return not text or (len(text) == 1 and text.isascii() and text not in '"\n\r0123456789+-eE')
 
 
-_DIALECT = "--delimiter, --decimal, --comment, --skip-lines and --na-values"
+_DIALECT = "--delimiter, --decimal, --comment and --skip-lines"
 _NAMED = {"tab": "\t", "\\t": "\t"}
 """The names of delimiters that are hard to type."""
 input_style = options.together(
@@ -68,7 +66,6 @@ input_style = options.together(
     click.option("--decimal", default=".", metavar=".|,", help="Decimal separator of CSV.  [default: .]"),
     click.option("--comment", metavar="TEXT", help="Beginning of lines of CSV that are not read."),
     click.option("--skip-lines", default=0, metavar="N", type=click.IntRange(0), help="Number of lines before the header of CSV."),
-    click.option("--na-values", metavar="NA,-", help="Cells of CSV that are read as nan."),
 )
 let = click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
 columns = click.option("--columns", metavar="x,y", help="Column names for a file without a header.")

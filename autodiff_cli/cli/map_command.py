@@ -27,9 +27,9 @@ from autodiff_cli.cli.parsing import RowsCommand
 @click.option(
     "--value-name",
     metavar="NAME",
-    help="Name of the value column; with several outputs, {} stands for the name of an output.  [default: value, or {}]",
+    default="{}",
+    help="Name of the result: v has the columns v and d_v_x; with several results, {} stands for the name of each.",
 )
-@click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
 @cluster_options.cluster
 def command(
@@ -46,8 +46,7 @@ def command(
     order: int,
     on_error: str,
     strict: bool,
-    value_name: str | None,
-    derivative_name: str,
+    value_name: str,
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
 
@@ -83,7 +82,6 @@ def command(
         on_error=on_error,
         strict=strict,
         value_name=value_name,
-        derivative_name=derivative_name,
     )
     program = task.program()
     for name in task.unused(program):

@@ -12,13 +12,13 @@ _SECTIONS = {
     "Uncertainty": "u dof corr cov level monte_carlo",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile
-        sensitivity trace thread_count""",
-    "Input": "lets where python columns input_format delimiter decimal comment skip_lines na_values on_error",
+        sensitivity trace""",
+    "Input": "lets where python columns input_format delimiter decimal comment skip_lines on_error",
     "Totals": "sum mean groups",
     "Picture": "depth y_range log steps",
     "Checks": "claim verify digits strict",
     "Output": """to path target style quiet as_json precision color keep keep_columns value_name
-        derivative_name unbuffered resume""",
+        unbuffered resume""",
     "Other": "stable shape symmetric quiet_notes no_limits help",
     "Cluster": "engine threads partition_bytes",
 }

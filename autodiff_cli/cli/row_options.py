@@ -85,7 +85,7 @@ class Rows(NamedTuple):
         chosen = self._chosen(read)
         dialect = formats.FORMATS[read].dialect
         if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
-            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0, na_values=()))
+            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0))
         if self.quiet and not formats.FORMATS[chosen].delimiter:
             raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
         if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():

@@ -33,9 +33,6 @@ level = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Confidence level of the intervals.",
 )
-threads = click.option(
-    "--threads", "thread_count", metavar="N", type=click.IntRange(1), help="Number of threads.  [default: one per processor]"
-)
 
 
 def latex(solution: CommandResult, precision: int, trace: bool = False) -> dict[str, View]:

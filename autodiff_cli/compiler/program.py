@@ -86,23 +86,18 @@ class Compiled:
         self.wanted = tuple(wanted)
         self.terms = self.wanted * max(len(named), 1)
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
-        self.outputs = self.names("{}" if named else "value", "d_{}")
+        self.outputs = self.names()
         self.dtype: DType = np.dtype(dtype)
 
-    def names(self, value_name: str, derivative_name: str) -> tuple[str, ...]:
-        """Return names of the results.
+    def names(self, value_name: str = "{}") -> tuple[str, ...]:
+        """Return names of the results: ``u`` and ``d_u_x`` for an output ``u``, and ``value`` and ``d_x`` without a name.
 
         Args:
-            value_name: the name of a value, with ``{}`` for the name of its output if there are several outputs.
-            derivative_name: the name of a derivative, with ``{}`` for ``x_y``, or ``u_x_y`` if there are several outputs.
+            value_name: the name of an output, with ``{}`` for its name in the program.
         """
-        outputs: list[Term] = [(name,) for name in self.named] or [()]
+        outputs = [value_name.replace("{}", name) for name in self.named or ("",)]
         return tuple(
-            derivative_name.replace("{}", "_".join((*output, *term)))
-            if term
-            else value_name.replace("{}", output[0])
-            if output
-            else value_name
+            "_".join(("d", *([output] if output else []), *term)) if term else output or "value"
             for output in outputs
             for term in self.wanted
         )

@@ -15,7 +15,6 @@ from autodiff_cli.arrays import Floats, Indices, Mask
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.inputs import named, reader
-from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.data.row_blocks import Block, Input, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
 from autodiff_cli.suggest import suggestion
@@ -142,7 +141,6 @@ class Source:
         self,
         columns: Mapping[str, str],
         on_error: str = "stop",
-        threads: int = 1,
         by: str | None = None,
         where: Condition | None = None,
     ) -> Dataset:
@@ -151,7 +149,6 @@ class Source:
         Args:
             columns: the column of each name.
             on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
-            threads: the number of threads that read.
             by: a column of text or numbers, whose values are the groups of the rows.
             where: a condition; rows for which it is false or nan are left out.
 
@@ -176,10 +173,7 @@ class Source:
         def chosen(block: Block) -> Block:
             return block if where is None else where.selected(block, compared)
 
-        if self._inputs is None:
-            blocks = [chosen(self._from_arrays(request))]
-        else:
-            blocks = self._from_files(self._inputs, request, threads, chosen)
+        blocks = [chosen(self._from_arrays(request))] if self._inputs is None else self._from_files(self._inputs, request, chosen)
         read = {
             name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in spellings.items()
         }
@@ -205,9 +199,7 @@ class Source:
         rows = max(lengths.values(), default=0)
         return Block(rows, numbers, others, None, "row", range(1, rows + 1), texts=others)
 
-    def _from_files(
-        self, inputs: Sequence[Input], request: ReadRequest, threads: int, chosen: Callable[[Block], Block]
-    ) -> list[Block]:
+    def _from_files(self, inputs: Sequence[Input], request: ReadRequest, chosen: Callable[[Block], Block]) -> list[Block]:
         blocks: list[Block] = []
         needed = [*request.numbers, *request.copies, *request.texts]
         for i, file in enumerate(inputs):
@@ -219,7 +211,7 @@ class Source:
                     raise UsageError(message, hint="fit these files separately")
                 opened.only = list(dict.fromkeys(needed))
                 read = partial(_block, opened, request, chosen)
-                blocks.extend(ordered(read, opened.pieces(), threads if opened.parallel else 1))
+                blocks.extend(map(read, opened.pieces()))
             finally:
                 opened.close()
         return blocks

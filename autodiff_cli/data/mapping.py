@@ -43,9 +43,7 @@ class Task:
         where: an expression; rows for which it is false or nan are left out.  ``None`` for all rows.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
-        value_name: the name of the value column; with several outputs, ``{}`` stands for the name of an output.  By default,
-            ``value`` or ``{}``.
-        derivative_name: the names of the derivative columns, with ``{}`` for ``x`` or ``x_y``, or ``u_x`` with several outputs.
+        value_name: the name of the output, which its derivatives contain; with several outputs, ``{}`` stands for the name of each.
     """
 
     expression: str
@@ -63,8 +61,7 @@ class Task:
     where: str | None = None
     on_error: str = "stop"
     strict: bool = False
-    value_name: str | None = None
-    derivative_name: str = "d_{}"
+    value_name: str = "{}"
 
     def program(self) -> Compiled:
         """Compile the expression.
@@ -72,9 +69,6 @@ class Task:
         Raises:
             AutodiffError: if the expression or a given value is invalid.
         """
-        if "{}" not in self.derivative_name and self.order > 0:
-            option = setting("derivative_name")
-            raise UsageError(f"{option} '{self.derivative_name}' does not contain {{}}", hint=f'write {option} "d_{{}}"')
         for name, value in self.at.items():
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
@@ -92,7 +86,7 @@ class Task:
             variables=variables,
             engine=self.engine,
         )
-        if program.named and "{}" not in (self.value_name or "{}"):
+        if program.named and "{}" not in self.value_name:
             option = setting("value_name")
             message = f"there are several outputs, and {option} '{self.value_name}' does not contain {{}}"
             raise UsageError(message, hint=f'write {option} "f_{{}}"')
@@ -104,7 +98,7 @@ class Task:
 
     def names(self, program: Compiled) -> tuple[str, ...]:
         """Return the names of the result columns."""
-        return program.names(self.value_name or ("{}" if program.named else "value"), self.derivative_name)
+        return program.names(self.value_name)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RowMap:
         """Return the mapping of rows for an input; see ``RowMap``."""
@@ -252,10 +246,8 @@ class RowMap:
             raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
         clash = next((name for name in self.results if name in self.copies), None)
         if clash is not None:
-            is_value = not self.program.terms[self.results.index(clash)]
-            pattern = '"NAME_{}"' if self.program.named else "NAME"
-            option = setting("value_name", pattern) if is_value else setting("derivative_name", '"NAME_{}"')
-            hint = f"use {option} to rename the new column, or {setting('no_keep')} to drop the input columns"
+            option = setting("value_name", '"NAME_{}"' if self.program.named else "NAME")
+            hint = f"use {option} to rename the new columns, or {setting('no_keep')} to drop the input columns"
             raise UsageError(f"{source} already has a column '{clash}'", hint=hint)
         if len(set(self.results)) < len(self.results):
             raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")

@@ -44,10 +44,9 @@ def row(what: str, seconds: float, note: str) -> None:
 
 
 def separate(data: dict[str, np.ndarray]) -> None:
-    for threads in (1, 2, 4):
-        seconds, found = timed(lambda threads=threads: ad.fit(MODEL, data, at=START, by="g", threads=threads))
-        solved = sum(group["converged"] for group in found.groups)
-        row(f"{GROUPS:,} groups of {ROWS} rows, 3 parameters, {threads} threads", seconds, f"{solved:,} proven minima")
+    seconds, found = timed(lambda: ad.fit(MODEL, data, at=START, by="g"))
+    solved = sum(group["converged"] for group in found.groups)
+    row(f"{GROUPS:,} groups of {ROWS} rows, 3 parameters", seconds, f"{solved:,} proven minima")
     parts = [{name: column[data["g"] == g] for name, column in data.items()} for g in range(FEW)]
     seconds, _ = timed(lambda: [ad.fit(MODEL, {"t": part["t"], "y": part["y"]}, at=START) for part in parts])
     row("  the same, one call of ad.fit a group", seconds * GROUPS / FEW, f"from {FEW} groups")

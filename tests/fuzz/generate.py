@@ -300,8 +300,6 @@ class _Line:
             return self.random.choice(datafiles.FORMATS)
         if name == "--value-name":
             return self.random.choice(("value", "v 1", "é", one))
-        if name == "--derivative-name":
-            return self.random.choice(("d_{}", "d{}/dt", "{}", "d"))
         if meta == "FILE":
             return f"out.{self.random.choice(_endings(help_text, self.random))}"
         if "|" in meta and "<" not in meta:

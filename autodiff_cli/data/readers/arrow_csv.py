@@ -82,7 +82,7 @@ def parsed(
             csv.ConvertOptions(
                 include_columns=list(types),
                 column_types=types,
-                null_values=dialect.na_values,
+                null_values=(),
                 strings_can_be_null=False,
                 decimal_point=dialect.decimal,
             ),

@@ -226,9 +226,7 @@ class DelimitedReader(TextReader):
 
 
 def _with_points(cells: list[str], dialect: Dialect) -> list[str]:
-    """Return cells of numbers as Python reads them: with a point, and nan for the cells that stand for it."""
-    if dialect.na_values:
-        cells = ["nan" if cell in dialect.na_values else cell for cell in cells]
+    """Return cells of numbers as Python reads them: with a point."""
     return cells if dialect.decimal == "." else [cell.replace(dialect.decimal, ".") for cell in cells]
 
 

@@ -118,7 +118,7 @@ class NdjsonReader(TextReader):
                 raise DataError(message, hint=hint)
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)
-                hint = f"use {setting('value_name')} and {setting('derivative_name')} to rename the new columns"
+                hint = f"use {setting('value_name')} to rename the new columns"
                 raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=hint)
             rows.append(row)
         return rows

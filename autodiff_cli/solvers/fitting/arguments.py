@@ -44,7 +44,6 @@ def problem_of(
     fix: Iterable[str] = (),
     bounds: Iterable[str] | Mapping[str, str | Interval] = (),
     loss: str | None = None,
-    threads: int | None = None,
     on_error: str = "stop",
     by: str | None = None,
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
@@ -92,7 +91,7 @@ def problem_of(
             raise _no_data(source, parameters, occurring)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
         _check_free(parameters, ranges, statements, source, columns)
-        table = source.read(used, on_error, threads or 1, by, condition)
+        table = source.read(used, on_error, by, condition)
         occurring += condition.names if condition else ()
     finally:
         source.close()
@@ -117,7 +116,6 @@ def problem_of(
         absolute=sigma is not None,
         loss=_loss(loss),
         errors={name: 1 / scale_of(text, True, table, constants, "sigma_x") for name, text in spreads.items()},
-        threads=threads,
         ranges={name: ranges[name] for name in parameters if name in ranges},
         unused=tuple(name for name in (*starts, *range_names, *constants) if name not in occurring),
     )

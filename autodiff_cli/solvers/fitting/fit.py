@@ -67,7 +67,6 @@ def fit(
     derive: Iterable[str] = (),
     predict: Data | None = None,
     profile: bool = False,
-    threads: int | None = None,
     on_error: str = "stop",
     by: str | None = None,
     share: Iterable[str] = (),
@@ -94,7 +93,6 @@ def fit(
         predict: a file or arrays with columns of the right side, or a range such as ``x=0:10``, where the model is predicted with
             confidence and prediction bands.
         profile: whether to compute profile intervals, which need not be symmetric.
-        threads: the number of threads; by default one for each processor.
         on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number, and for groups without a fit.
         by: a column of text or numbers; the rows with each of its values are fitted separately.
         share: parameters that are common to all groups of ``by``, which are then fitted together.
@@ -113,7 +111,7 @@ def fit(
     """
     problem = problem_of(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, loss=loss,
-        threads=threads, on_error=on_error, by=by, sigma_x=sigma_x, where=where,
+        on_error=on_error, by=by, sigma_x=sigma_x, where=where,
     )  # fmt: skip
     shared = tuple(share)
     _check_shared(problem, shared)

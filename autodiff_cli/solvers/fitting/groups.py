@@ -191,7 +191,7 @@ def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[Mi
         return end, optimality(part, end.point, problem.box)
 
     parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
-    results = zip(*ordered(work, parts, problem.threads or processors()), strict=True)
+    results = zip(*ordered(work, parts, processors()), strict=True)
     end, facts = (_combined(lambda *arrays: np.concatenate(arrays), *records) for records in results)
     return end, facts
 

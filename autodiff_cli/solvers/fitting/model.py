@@ -44,7 +44,6 @@ class Model:
         parameters: the names of the parameters.
         columns: the data, by name: N numbers each.
         constants: the values of other names, which may be arrays.
-        threads: the number of threads; by default one for each processor.
 
     Attributes:
         rows: the number N of rows.
@@ -61,14 +60,12 @@ class Model:
         parameters: Sequence[str],
         columns: Mapping[str, Vector],
         constants: Mapping[str, ArrayLike] | None = None,
-        threads: int | None = None,
     ) -> None:
         self.source, self.tree, self.parameters, self.columns = source, tree, tuple(parameters), dict(columns)
         self.rows = len(next(iter(columns.values()))) if columns else 0
         self.reason: str | None = None
         self.constants = dict(constants or {})
         self._leaves = variables(self.constants, np.dtype(np.float64), ())
-        self.threads = threads
         self._programs: dict[str, Compiled] = {}
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:
@@ -94,7 +91,7 @@ class Model:
 
     def retraced(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
         """Return the same function of other parameters and columns; it is traced again."""
-        return Model(self.source, self.tree, parameters, columns, self.constants, self.threads)
+        return Model(self.source, self.tree, parameters, columns, self.constants)
 
     def values(self, p: Vector) -> Vector:
         """Return the residuals: N numbers."""
@@ -166,7 +163,7 @@ class Model:
                     results = self._results(kind)
                 names = [*self.parameters, *self.columns]
                 names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []
-                self._programs[kind] = Program(results, names, [()] * len(results), np.float64, self.threads)
+                self._programs[kind] = Program(results, names, [()] * len(results), np.float64)
             except (NotRecordable, LimitError) as error:
                 self.reason = error.message
                 self._programs.clear()

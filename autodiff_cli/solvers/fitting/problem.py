@@ -43,7 +43,6 @@ class FitProblem:
         absolute: whether the scale is known, so that standard errors are not scaled by the residuals.
         loss: the loss function.
         errors: the standard deviations of each column that has errors itself: N numbers.
-        threads: the number of threads; by default one for each processor.
         shared: the parameters that are common to all groups of the data, if they are fitted together.
         ranges: the parameters whose start is to be chosen, each with its range or ``None``.
         tried: the number of starts that were tried.
@@ -62,7 +61,6 @@ class FitProblem:
     absolute: bool = False
     loss: Loss = field(default_factory=Loss)
     errors: Mapping[str, Vector] = field(default_factory=dict)
-    threads: int | None = None
     shared: tuple[str, ...] = ()
     ranges: Mapping[str, Interval | None] = field(default_factory=dict)
     tried: int = 1
@@ -130,7 +128,7 @@ class FitProblem:
         """
         values = {**self.constants, **{name: self.start[name] for name in self.fixed}}
         columns = self.data.columns if data is None else data
-        return Model(self.statements.source, self.statements.program(tree), self.free, columns, values, self.threads)
+        return Model(self.statements.source, self.statements.program(tree), self.free, columns, values)
 
     @cached_property
     def objective(self) -> SumOfSquares:

@@ -282,8 +282,11 @@ class RootTask(Task):
         """Compile the equations."""
         result = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.sensitivity)
         self.expression = result.text
-        self.derivative_name = "{}"
         return result
+
+    def names(self, program: Compiled) -> tuple[str, ...]:
+        """Return the names of the result columns."""
+        return tuple(name for (name,) in program.terms)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RootRows:
         """Return the mapping of rows for an input."""

@@ -113,7 +113,7 @@ class UncertainRows(RowMap):
         self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
         self.program = self.law.program
         self.numbers = tuple(dict.fromkeys([*self.numbers, *self._sizes.values()]))
-        self.results = (task.value_name or "value", "u", *(f"share_{name}" for name in self.law.shares))
+        self.results = ("value", "u", *(f"share_{name}" for name in self.law.shares))
         self._check_names(Counter(columns), source)
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:

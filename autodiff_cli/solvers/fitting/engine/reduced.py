@@ -209,7 +209,7 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
     *definitions, residual = model.tree.children
     definitions.append(assignment.with_children([assignment.children[0], residual]))
     tree = model.tree.with_children([*definitions, total])
-    every = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants, model.threads)
+    every = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants)
     alone = every.retraced([*errors], {**columns, **{name: np.zeros(every.rows) for name in model.parameters}})
     box = Box(np.full(k, -np.inf), np.full(k, np.inf))
     return Reduced(every, alone, np.full(count, k + 1), np.column_stack([*unknown.values()]), box)
