@@ -103,10 +103,7 @@ def _derived(
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    outputs: list[str] = []
-    for term in wanted:
-        outputs.append(_unused(output_name(term), outputs))
-    code, beside = _generated(target, names, dict(zip(outputs, results, strict=True)))
+    code, beside = _generated(target, names, list(map(output_name, wanted)), results)
     if name in beside:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")
     return SourceFile(
@@ -134,21 +131,23 @@ def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequenc
     """
     target = TARGETS["javascript"]
     results = lowered(tape, results, lambda primitive, statics: _stays(primitive, statics, target))
-    return javascript_list(name, *_generated(target, names, {f"result_{i}": result for i, result in enumerate(results)}))
+    return javascript_list(name, *_generated(target, names, [f"result_{i}" for i in range(len(results))], results))
 
 
-def _generated(target: Target, names: Sequence[str], results: Mapping[str, Operand]) -> tuple[Code, dict[str, Code]]:
-    """Return the code of lowered results, and the helper functions that it calls."""
+def _generated(
+    target: Target, names: Sequence[str], outputs: Sequence[str], results: Sequence[Operand]
+) -> tuple[Code, dict[str, Code]]:
+    """Return the code of lowered results, with underscores after names that are taken, and the helper functions that it calls."""
     arguments: dict[str, str] = {}
     for variable in names:
         plain = re.sub(r"\W+", "_", variable)  # an element of an array is a[0]
         plain = plain if not plain.startswith(target.helper) else f"v{plain}"
         arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
     taken: list[str] = []
-    for output in results:
+    for output in outputs:
         taken.append(_unused(output, {*arguments.values(), *taken}))
     helpers: Helpers = {}
-    code = Code(target, dict(zip(taken, results.values(), strict=True)), arguments, helpers)
+    code = Code(target, dict(zip(taken, results, strict=True)), arguments, helpers)
     return code, _beside(target, helpers)
 
 
