@@ -37,7 +37,7 @@ def setting(name: str, value: str = "") -> str:
 def _in_python(name: str, value: str) -> str:
     pairs = [piece.partition("=") for piece in value.split(",")]
     if all(equals and key.isidentifier() for key, equals, _ in pairs):
-        return f"{name}={{{', '.join(f'{key!r}: {given}' for key, _, given in pairs)}}}"
+        return f"{name}={{{', '.join(f'{key!r}: {item}' for key, _, item in pairs)}}}"
     return _FUNCTIONS.get(name) or (f"{name}={value}" if value else name)
 
 

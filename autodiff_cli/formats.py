@@ -79,8 +79,8 @@ _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
     read, write = "arrow.ArrowReader", "arrow.ArrowWriter"
-    made = Format(name, suffixes, (), read, write, binary=True, library=library, part="arrow")
-    return made._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
+    result = Format(name, suffixes, (), read, write, binary=True, library=library, part="arrow")
+    return result._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
 
 
 _DECLARED = (
@@ -125,11 +125,11 @@ class _Formats(dict[str, Format]):
             raise KeyError(name)
         import json
 
-        given = json.loads(brace + details)
-        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        options = json.loads(brace + details)
+        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
         dialect = Dialect(**fields)
-        found = self[base]
-        self[name] = found._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or found.delimiter)
+        origin = self[base]
+        self[name] = origin._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or origin.delimiter)
         return self[name]
 
 
@@ -137,8 +137,8 @@ def variant(base: str, dialect: Dialect) -> str:
     """Return the name of the variant of a format with a dialect; see ``_Formats``."""
     import json
 
-    given = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
-    return f"{base}{json.dumps(given)}" if given else base
+    options = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
+    return f"{base}{json.dumps(options)}" if options else base
 
 
 def plain(name: str) -> str:
@@ -221,12 +221,12 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
     """
     compression = compression_of(path)
     plain = uncompressed(path)
-    found = of_suffix(plain, known)
-    if found is not None and not (compression and FORMATS[found].binary):
-        return found
-    if found is not None:
+    form = of_suffix(plain, known)
+    if form is not None and not (compression and FORMATS[form].binary):
+        return form
+    if form is not None:
         suggested = f"{COMPRESSIONS[compression]} -dk {path}" if known == READ else f"name the file {plain}"
-        raise UsageError(f"'{path}': {found} files are not compressed as a whole", hint=suggested)
+        raise UsageError(f"'{path}': {form} files are not compressed as a whole", hint=suggested)
     hint = f"set {setting(option)} to one of {', '.join(known)}"
     if known == READ:
         sheet = plain.lower().endswith((".xlsx", ".xls", ".ods"))

@@ -36,8 +36,8 @@ def named(place: str) -> Any:
     from importlib import import_module
 
     module, _, attribute = place.partition(":")
-    found = import_module(module)
-    return getattr(found, attribute) if attribute else found
+    result = import_module(module)
+    return getattr(result, attribute) if attribute else result
 
 
 def deferred(place: str) -> Callable[[object], Any]:
@@ -90,8 +90,8 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
 def _later(module: ModuleType) -> dict[str, str]:
     """Return the places of the names of a flat module that are imported when they are used."""
-    found: dict[str, str] = getattr(module, "_later", {})
-    return found
+    places: dict[str, str] = getattr(module, "_later", {})
+    return places
 
 
 def _public(module: ModuleType) -> dict[str, Any]:

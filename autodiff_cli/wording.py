@@ -51,9 +51,9 @@ def two_lines(text: str, most: int) -> str:
 def _uncut(text: str, length: int) -> str:
     """Return the first ``length`` characters of a text, or fewer that do not end inside a term or a word."""
     for inside in (_IN_TERM, _IN_WORD):
-        found = next((i for i in range(length, length // 2, -1) if not re.fullmatch(inside, text[i - 1 : i + 1])), None)
-        if found is not None:
-            return text[:found]
+        end = next((i for i in range(length, length // 2, -1) if not re.fullmatch(inside, text[i - 1 : i + 1])), None)
+        if end is not None:
+            return text[:end]
     return text[:length]
 
 

@@ -32,7 +32,7 @@ SMALL = ("--engine", "dask", "--partition-bytes", 300)
 class Backwards:
     """A cluster that is this process, and has the last result first."""
 
-    def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         results = [_result(function, *one) for one in reversed(arguments)]
         for result in reversed(results):
             if isinstance(result, AutodiffError):

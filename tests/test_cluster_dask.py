@@ -148,7 +148,7 @@ def test_the_next_run_removes_what_a_killed_client_left(cluster: Any) -> None:
 
 def test_other_clients_cannot_connect(tmp_path: Path) -> None:
     with scheduler.connected(None, 1, 1, str(tmp_path), print) as found:
-        assert list(found.each(scan, [(__file__, 0, 10, "")])) == [(0, 1)]
+        assert list(found.results(scan, [(__file__, 0, 10, "")])) == [(0, 1)]
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
         sockets = [one for process in processes for one in process.net_connections() if one.status == psutil.CONN_LISTEN]
         assert len(sockets) > 2
@@ -160,9 +160,9 @@ def test_what_a_worker_cannot_do(cluster: Any, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path), print) as found:
         with pytest.raises(ClusterError, match="a worker failed: ZeroDivisionError"):
-            list(found.each(divmod, [(1, 0)]))
+            list(found.results(divmod, [(1, 0)]))
         with pytest.raises(ClusterError, match="several workers ended while they computed the same partition"):
-            list(found.each(os._exit, [(1,)]))
+            list(found.results(os._exit, [(1,)]))
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction
     """Return the differentiable instructions on the paths from the variables to the output, in tape order."""
     inputs = set(wrt)
     active: dict[Instruction, None] = {}
-    for instruction in sorted(postorder([output], _differentiable), key=lambda one: one.index):
+    for instruction in sorted(postorder([output], _differentiable), key=lambda i: i.index):
         if instruction in inputs or any(operand in active for operand in _differentiable(instruction)):
             active[instruction] = None
     return active
@@ -75,7 +75,7 @@ def _contributions(
     for operand, (name, rule) in zip(instruction.operands, primitive.vjps.items(), strict=True):
         if rule is None or type(operand) is not Instruction or operand not in active:
             continue
-        saved = [_saved(instruction, primitive, each) for each in argument_names(rule)[1:]]
+        saved = [_saved(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
         part = _applied(primitive, rule, incoming, saved)
         reached = selected
         if name in primitive.selects:
@@ -116,11 +116,11 @@ def _nonzero(tape: Tape, operand: Operand) -> Operand:
     return tape.call("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
 
 
-def _both(tape: Tape, one: Operand, other: Operand) -> Operand:
-    if one is True or other is True:
-        return other if one is True else one
-    return tape.call("logical_and", one, other)
+def _both(tape: Tape, left: Operand, right: Operand) -> Operand:
+    if left is True or right is True:
+        return right if left is True else left
+    return tape.call("logical_and", left, right)
 
 
-def _either(tape: Tape, one: Operand, other: Operand) -> Operand:
-    return True if one is True or other is True else tape.call("logical_or", one, other)
+def _either(tape: Tape, left: Operand, right: Operand) -> Operand:
+    return True if left is True or right is True else tape.call("logical_or", left, right)

@@ -53,8 +53,8 @@ def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replaceme
     return None
 
 
-def _matches(pattern: Pattern, given: Pattern) -> bool:
-    return pattern in ("x", "y") or (given == "-x" if pattern in ("-x", "-y") else pattern == given)
+def _matches(pattern: Pattern, actual: Pattern) -> bool:
+    return pattern in ("x", "y") or (actual == "-x" if pattern in ("-x", "-y") else pattern == actual)
 
 
 Record = Callable[..., Operand]
@@ -77,12 +77,12 @@ def _by_identity(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand
     if row is None:
         return None
     patterns, result = row
-    if not isinstance(result, float) and any(isinstance(one, float) for one in patterns) and not all(map(_is_float, arguments)):
+    if not isinstance(result, float) and any(isinstance(part, float) for part in patterns) and not all(map(_is_float, arguments)):
         return None
     letters = {
-        one[-1]: argument.operands[0] if one[0] == "-" else argument
-        for one, argument in zip(patterns, arguments, strict=True)
-        if isinstance(one, str)
+        part[-1]: argument.operands[0] if part[0] == "-" else argument
+        for part, argument in zip(patterns, arguments, strict=True)
+        if isinstance(part, str)
     }
     return _build(call, result, letters)
 
@@ -104,9 +104,9 @@ def _is_float(argument: object) -> bool:
 
 
 def _simple_and(_: Record, x: Operand, y: Operand) -> Operand | None:
-    for one, other in ((x, y), (y, x)):
-        if type(one) is bool and type(other) is Instruction and other.dtype.kind == "b":
-            return other if one else False
+    for condition, other in ((x, y), (y, x)):
+        if type(condition) is bool and type(other) is Instruction and other.dtype.kind == "b":
+            return other if condition else False
     return None
 
 

@@ -173,7 +173,7 @@ def takes_array(op: FunctionInfo) -> bool:
 def of_one_number(values: Iterable[object]) -> bool:
     """Return whether the tensors among the arguments of a call are scalars, and one of them depends on a variable."""
     tensors = [value for value in values if isinstance(value, Tensor)]
-    return any(isinstance(one, Tracer) or one.requires_grad for one in tensors) and not any(one.shape for one in tensors)
+    return any(isinstance(t, Tracer) or t.requires_grad for t in tensors) and not any(t.shape for t in tensors)
 
 
 def is_per_row(op: FunctionInfo, given: Sequence[object], named: Mapping[str, object]) -> bool:

@@ -138,8 +138,8 @@ def smooth(points: Sequence[Point]) -> list[Point]:
         if before * after <= 0:
             tangents.append(0.0)
         else:
-            one, two = y2 - y1 + (y2 - y0), y1 - y0 + (y2 - y0)
-            tangents.append((one + two) / (one / before + two / after))
+            w1, w2 = y2 - y1 + (y2 - y0), y1 - y0 + (y2 - y0)
+            tangents.append((w1 + w2) / (w1 / before + w2 / after))
     tangents.append(_limited(slopes[-1]))
     curve = [points[0]]
     for k, ((x, y), (to_x, to_y)) in enumerate(pairwise(points)):

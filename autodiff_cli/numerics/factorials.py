@@ -225,7 +225,7 @@ def zeta(x: Array, q: Array) -> Any:
 def _powers(base: Array, x: Array, order: int) -> Series:
     """Return the series of base**-x in x."""
     slope, leading = -np.log(base), base**-x
-    return Series.of(lambda i, _: slope**i * leading / math.factorial(i), order)
+    return Series.from_function(lambda i, _: slope**i * leading / math.factorial(i), order)
 
 
 _STEPS = 14
@@ -255,10 +255,10 @@ def _reflected(x: Array, order: int) -> Series:
     """Return the series of the Riemann zeta function for x <= -1/2: 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x)."""
     y, scale = 1 - x, math.log(2 * math.pi)
     slopes = [(-1) ** k * _polygamma(k - 1, y) / math.factorial(k) + (scale if k == 1 else 0) for k in range(1, order + 1)]
-    growth = Series.of(lambda k, _: slopes[k - 1] if k else y, order).exp(np.exp(_lgamma(y) + x * scale) / math.pi)
-    wave = Series.of(lambda k, _: _sine(x + k) * (math.pi / 2) ** k / math.factorial(k), order)
+    growth = Series.from_function(lambda k, _: slopes[k - 1] if k else y, order).exp(np.exp(_lgamma(y) + x * scale) / math.pi)
+    wave = Series.from_function(lambda k, _: _sine(x + k) * (math.pi / 2) ** k / math.factorial(k), order)
     mirror = _hurwitz(y, np.ones_like(y), order).coefficients
-    return growth * wave * Series.of(lambda k, _: (-1) ** k * mirror[k, 0], order)
+    return growth * wave * Series.from_function(lambda k, _: (-1) ** k * mirror[k, 0], order)
 
 
 @np.errstate(all="ignore")

@@ -78,11 +78,11 @@ def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Arra
         weighed = weighed * second**m if m else weighed
         return np.sum(weighed, axis=0) / (math.factorial(k) * math.factorial(m))
 
-    return Series.of(coefficient, i, j)
+    return Series.from_function(coefficient, i, j)
 
 
 def _one(like: Array, i: int, j: int = 0) -> Series:
-    return Series.of(lambda k, m: np.full_like(like, float(not (k or m))), i, j)
+    return Series.from_function(lambda k, m: np.full_like(like, float(not (k or m))), i, j)
 
 
 # The incomplete gamma function
@@ -101,7 +101,7 @@ def gamma_factor(a: Array, x: Array, order: int) -> Series:
     # For large a, the difference of log(x) and digamma(a + 1) is computed from the quotient x/a.
     slope = np.where(a > 20, _log_ratio(x, a) - (1 / (2 * a) - tail), np.log(x) - _polygamma(0, a + 1))
     slopes = [slope, *(-_polygamma(k, a + 1) / math.factorial(k + 1) for k in range(1, order))]
-    return Series.of(lambda k, _: slopes[k - 1] if k else a, order).exp(np.exp(poisson_values(a, x)))
+    return Series.from_function(lambda k, _: slopes[k - 1] if k else a, order).exp(np.exp(poisson_values(a, x)))
 
 
 def _gamma_below(a: Array, x: Array, order: int) -> Series:
@@ -150,7 +150,7 @@ def _growth(p: Array, q: Array, y: Array, z: Array, log_y: Array | float, i: int
 
     direct = p * log_y + q * _log_of(z, y) - betaln(p + 1, q + 1) - np.log1p(p + q)
     middle = binomial_values(p, q, y, z) - p * (_log_of(y, z) - log_y)
-    return Series.of(slope, i, j).exp(np.exp(np.where(np.minimum(p, q) < 0.5, direct, middle)))
+    return Series.from_function(slope, i, j).exp(np.exp(np.where(np.minimum(p, q) < 0.5, direct, middle)))
 
 
 def _log_of(y: Array, z: Array) -> Any:
@@ -162,7 +162,7 @@ def beta_factor(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Serie
     """Return y**p*z**q/(p*beta(p, q)) as a series in p and q."""
     unit = _one(p, i, j)
     small, rest = unit.times(q, 0, 1).over(p + q, 1, 1), unit + unit.times(p).over(p + q, 1, 1).scaled(-1.0)
-    share = Series.of(lambda k, m: np.where(q < p, small.coefficients[k, m], rest.coefficients[k, m]), i, j)  # q/(p + q)
+    share = Series.from_function(lambda k, m: np.where(q < p, small.coefficients[k, m], rest.coefficients[k, m]), i, j)  # q/(p + q)
     return _growth(p, q, y, z, _log_of(y, z), i, j) * share
 
 

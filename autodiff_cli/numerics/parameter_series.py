@@ -42,7 +42,7 @@ class Series:
         self.coefficients = coefficients
 
     @classmethod
-    def of(cls, coefficient: Callable[[int, int], Any], i: int, j: int = 0) -> Series:
+    def from_function(cls, coefficient: Callable[[int, int], Any], i: int, j: int = 0) -> Series:
         """Return the series with the given coefficients up to ``s**i * t**j``."""
         return cls({place: coefficient(*place) for place in itertools.product(range(i + 1), range(j + 1))})
 

@@ -98,11 +98,11 @@ class ShortForms:
     def _complement(self, formula: Formula) -> Iterator[Formula]:
         """Write ``1 - sigmoid(x)`` as ``sigmoid(-x)``."""
         counts = dict(formula.parts)
-        one = counts.pop(self.algebra.one, Fraction(0))
+        number = counts.pop(self.algebra.one, Fraction(0))
         for term, count in formula.parts:
-            if term.is_call("sigmoid") and count == -one != 0:
+            if term.is_call("sigmoid") and count == -number != 0:
                 opposite = self.algebra.call("sigmoid", self.algebra.sum([(term.parts[0], -_ONE)]))
-                yield self.algebra.sum([*((other, own) for other, own in counts.items() if other is not term), (opposite, one)])
+                yield self.algebra.sum([*((other, own) for other, own in counts.items() if other is not term), (opposite, number)])
 
     def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""

@@ -199,7 +199,7 @@ def overhead(cluster: Any, moved: Moved, folder: str) -> None:
         taken, before = [], time.process_time()
         for count in counts:
             start = time.perf_counter()
-            list(found.each(scan, [("/dev/null", 0, 0, "")] * count))
+            list(found.results(scan, [("/dev/null", 0, 0, "")] * count))
             taken.append(time.perf_counter() - start)
         busy = (time.process_time() - before) / sum(counts)
     each = (taken[1] - taken[0]) / (counts[1] - counts[0])

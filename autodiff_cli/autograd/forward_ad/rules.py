@@ -204,8 +204,8 @@ def _reduction(primitive: Primitive) -> Rule:
         ndim = len(x.shape)
         reduced = range(ndim) if dims is None or dims == () else [dims] if isinstance(dims, int) else dims
         over = {dimension(d, ndim) for d in reduced} if ndim else set()
-        kept = tuple([1 if d in over else n for d, n in enumerate(x.shape)])
-        return fitted(reshaped(sum_to(products, kept), tuple(out.shape)), out)
+        lengths = tuple([1 if d in over else n for d, n in enumerate(x.shape)])
+        return fitted(reshaped(sum_to(products, lengths), tuple(out.shape)), out)
 
     return rule
 

@@ -59,12 +59,12 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
             result = chosen(self.value.builder, options["where"], result, before)
         return result
 
-    def __array_function__(self, function: Callable[..., Any], _: object, given: Sequence[Any], options: dict[str, Any]) -> Any:
+    def __array_function__(self, function: Callable[..., Any], _: object, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
         """Append the instructions of other functions of NumPy."""
         rule = _FUNCTIONS.get(function)
         if rule is None:
             raise Unknown(function.__name__)
-        return rule(*given, **options)
+        return rule(*arguments, **options)
 
     def astype(self, dtype: DType, copy: bool = True) -> KernelColumn:
         """Return the column in another type."""
@@ -87,20 +87,20 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 @functools.cache
-def _types(ufunc: np.ufunc, given: tuple[Any, ...]) -> tuple[DType, ...]:
+def _types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...]:
     try:
-        return ufunc.resolve_dtypes((*given, None))
+        return ufunc.resolve_dtypes((*types, None))
     except TypeError as error:
         raise Unknown(f"{ufunc.__name__}: {error}") from None
 
 
-def _type(given: object) -> Any:
+def _type(value: object) -> Any:
     """Return what NumPy's promotion needs to know: a type, or the class of a Python number."""
-    if isinstance(given, KernelColumn | np.ndarray | np.generic):
-        return given.dtype
-    if type(given) in (float, int, bool):
-        return np.dtype(bool) if type(given) is bool else type(given)
-    raise Unknown(f"an argument of type {type(given).__name__}")
+    if isinstance(value, KernelColumn | np.ndarray | np.generic):
+        return value.dtype
+    if type(value) in (float, int, bool):
+        return np.dtype(bool) if type(value) is bool else type(value)
+    raise Unknown(f"an argument of type {type(value).__name__}")
 
 
 def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelColumn:
@@ -110,7 +110,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
         Unknown: if a kernel cannot compute the function.
     """
     *types, result = _types(ufunc, tuple(map(_type, inputs)))
-    values = [vector(builder, one, dtype) for one, dtype in zip(inputs, types, strict=True)]
+    values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
     if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
     try:
@@ -119,16 +119,16 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
         raise Unknown(str(error)) from None
 
 
-def vector(builder: Builder, given: Any, dtype: DType) -> Value:
+def vector(builder: Builder, value: Any, dtype: DType) -> Value:
     """Return a column or a number as a vector of a type."""
     if dtype.name not in KINDS:
         raise Unknown(f"the type {dtype.name}")
-    if isinstance(given, KernelColumn):
-        return converted(given, dtype).value
-    if np.ndim(given):
+    if isinstance(value, KernelColumn):
+        return converted(value, dtype).value
+    if np.ndim(value):
         raise Unknown("an array")
     with np.errstate(all="ignore"):
-        return builder.constant(np.asarray(given).astype(dtype).item(), KINDS[dtype.name])
+        return builder.constant(np.asarray(value).astype(dtype).item(), KINDS[dtype.name])
 
 
 def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
@@ -152,7 +152,7 @@ def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColu
 
 
 def _where(condition: Any, *values: Any) -> KernelColumn:
-    column = next(one for one in (condition, *values) if isinstance(one, KernelColumn))
+    column = next(value for value in (condition, *values) if isinstance(value, KernelColumn))
     if len(values) != 2:
         raise Unknown("where")
     return chosen(column.value.builder, condition, *values)

@@ -59,7 +59,7 @@ class Pair(NamedTuple):
 
 def fma(x: Value, y: Value | float, z: Value | float) -> Value:
     """Return x*y + z with one rounding."""
-    others = (one if isinstance(one, Value) else x.builder.constant(one) for one in (y, z))
+    others = (value if isinstance(value, Value) else x.builder.constant(value) for value in (y, z))
     return x.builder.intrinsic("fma", x, *others)
 
 

@@ -156,16 +156,16 @@ class Builder:
         """Append the condition that a value is not 0; nan is not 0."""
         return value if value.kind == "i1" else self.compare("une" if value.kind in _BITS else "ne", value, 0)
 
-    def binary(self, operation: str, one: Value, other: Value) -> Value:
+    def binary(self, operation: str, left: Value, right: Value) -> Value:
         """Append an operation on two vectors of the same kind: ``add``, ``sub``, ``mul``, ``div``, ``and``, ``shl``, ..."""
-        prefix = "f" if one.kind in _BITS and operation in ("add", "sub", "mul", "div", "rem") else ""
-        return self.append(f"{prefix}{operation} {self.type(one.kind)} {one.text}, {other.text}", one.kind)
+        prefix = "f" if left.kind in _BITS and operation in ("add", "sub", "mul", "div", "rem") else ""
+        return self.append(f"{prefix}{operation} {self.type(left.kind)} {left.text}, {right.text}", left.kind)
 
-    def compare(self, predicate: str, one: Value, other: Value | float) -> Value:
+    def compare(self, predicate: str, left: Value, right: Value | float) -> Value:
         """Append a comparison; the predicate is LLVM's: ``olt``, ``une``, ``uno``; ``slt`` for integers."""
-        second = other if isinstance(other, Value) else self.constant(other, one.kind)
-        instruction = "fcmp" if one.kind in _BITS else "icmp"
-        return self.append(f"{instruction} {predicate} {self.type(one.kind)} {one.text}, {second.text}", "i1")
+        second = right if isinstance(right, Value) else self.constant(right, left.kind)
+        instruction = "fcmp" if left.kind in _BITS else "icmp"
+        return self.append(f"{instruction} {predicate} {self.type(left.kind)} {left.text}, {second.text}", "i1")
 
     def select(self, condition: Value, one: Value | float, other: Value | float) -> Value:
         """Append a choice for each lane; two numbers are doubles."""
@@ -184,8 +184,8 @@ class Builder:
         """Append a call of a function of vectors, and declare it."""
         kinds = ", ".join(self.type(operand.kind) for operand in operands)
         self.declared[name] = f"declare {self.type(kind)} @{name}({kinds}) memory(none) nounwind willreturn"
-        given = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
-        return self.append(f"call {self.type(kind)} @{name}({given})", kind)
+        arguments = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
+        return self.append(f"call {self.type(kind)} @{name}({arguments})", kind)
 
     def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
         """Append a call of a function of vectors in double precision, and define it.
@@ -250,8 +250,8 @@ class Builder:
         result, vector = Value(self, "poison", "f64"), self.type("f64")
         for lane in range(self.width):
             element = self.append(f"extractelement {vector} {x.text}, i32 {lane}", "f64")
-            one = self.append(f"call double @{name}(double {element.text})", "f64")
-            result = self.append(f"insertelement {vector} {result.text}, double {one.text}, i32 {lane}", "f64")
+            number = self.append(f"call double @{name}(double {element.text})", "f64")
+            result = self.append(f"insertelement {vector} {result.text}, double {number.text}, i32 {lane}", "f64")
         return result
 
     def convert(self, value: Value, kind: str) -> Value:

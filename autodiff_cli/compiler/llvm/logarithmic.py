@@ -58,10 +58,10 @@ def _log_of_sum(f: Value) -> Pair:
     return Pair(total.high, rest)
 
 
-def _at_edges(x: Value, found: Value) -> Value:
+def _at_edges(x: Value, logarithm: Value) -> Value:
     """Return the logarithm where x is positive and finite; -inf at 0, nan below 0, and x where it is inf or nan."""
     edge = where(x.equals(0), -math.inf, where(x < 0, math.nan, x))
-    return where((x > 0) & (x < math.inf), found, edge)
+    return where((x > 0) & (x < math.inf), logarithm, edge)
 
 
 def log(x: Value, rest: Value | None = None) -> Value:
@@ -115,8 +115,8 @@ def pow(x: Value, y: Value) -> Value:  # the name in C
     odd = integer & builder.compare("one", builder.intrinsic("rint", half), half)
     result = where(odd, result.with_sign(x), result)
     result = where((x < 0) & (x > -math.inf) & ~integer, math.nan, result)
-    one = y.equals(0) | x.equals(1) | (x.equals(-1) & abs(y).equals(math.inf))
-    return where(one, 1, result)
+    is_1 = y.equals(0) | x.equals(1) | (x.equals(-1) & abs(y).equals(math.inf))
+    return where(is_1, 1, result)
 
 
 def _accurate_log(x: Value) -> Pair:

@@ -43,7 +43,7 @@ def _elementary(name: str) -> Rule:
     """Call a function of vectors, by its name in C or SciPy; one of float32 is computed in double precision and rounded."""
 
     def call(builder: Builder, *operands: Value) -> Value:
-        result = elementary.call(builder, name, [builder.convert(one, "f64") for one in operands])
+        result = elementary.call(builder, name, [builder.convert(operand, "f64") for operand in operands])
         if result is None:
             raise UnknownFunction(name)
         return builder.convert(result, operands[0].kind)
@@ -56,9 +56,9 @@ def _nan(builder: Builder, x: Value) -> Value:
 
 
 def _sign(builder: Builder, x: Value) -> Value:
-    one = builder.select(x > 0, builder.constant(1, x.kind), builder.constant(0, x.kind))
-    one = builder.select(x < 0, -1, one)
-    return builder.select(_nan(builder, x), x, one)
+    sign = builder.select(x > 0, builder.constant(1, x.kind), builder.constant(0, x.kind))
+    sign = builder.select(x < 0, -1, sign)
+    return builder.select(_nan(builder, x), x, sign)
 
 
 def _extreme(predicate: str, nan: bool) -> Rule:

@@ -55,7 +55,7 @@ class PartSettings:
 class Workers(Protocol):
     """What computes parts: see ``scheduler.DaskCluster``."""
 
-    def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]: ...
+    def results(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]: ...
 
 
 class Threads:
@@ -64,7 +64,7 @@ class Threads:
     def __init__(self, threads: int) -> None:
         self._threads = threads
 
-    def each(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]:
+    def results(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Result]:
         """Call a function for each tuple of arguments, and yield the results in order."""
         return ordered(lambda values: function(*values), arguments, self._threads)
 
@@ -124,14 +124,14 @@ def run(
                 run=directory.run,
             )
             if directory.unfinished is None:
-                partitions = plan(inputs, settings.most, lambda ranges: workers.each(scan, ranges))
+                partitions = plan(inputs, settings.most, lambda ranges: workers.results(scan, ranges))
                 job = replace(job, partitions=tuple(partitions), types=_types(job, first, source))
                 job.save()
             else:
                 job = job.continued(directory.unfinished, str(target))
             calls = [(job.folder, job.run, i) for i in range(len(job.partitions))]
             joining = nullcontext(_no_part) if many else _joined(job, writer(style), target, source)
-            with joining as add, closing(workers.each(work, calls)) as records, directory.computing():
+            with joining as add, closing(workers.results(work, calls)) as records, directory.computing():
                 summary = _summed(job.partitions, records, add, tick)
             summary.notes = [*directory.notes, *summary.notes]
             return summary

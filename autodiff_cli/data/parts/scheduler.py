@@ -45,7 +45,7 @@ class DaskCluster:
         self._client = client
         self._where = where
 
-    def each(self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
+    def results(self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
         """Call a function on the workers for each tuple of arguments, and yield the results in order.
 
         If a call fails, later calls are canceled.

@@ -162,7 +162,7 @@ class Reader:
 
     def _constant(self, node: Syntax) -> Array:
         """Return an identity matrix, or ones or zeros."""
-        name, lengths = node.children[0].text, [self._length(one) for one in arguments(node)]
+        name, lengths = node.children[0].text, [self._length(argument) for argument in arguments(node)]
         if name == "eye" and len(lengths) == 1:
             return self.arrays.identity(lengths[0])
         if name == "zeros":
@@ -184,8 +184,8 @@ class Reader:
                 raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
         if len(subscripts) > len(labels):
             raise ShapeError(f"{len(subscripts)} indices for {len(labels)} dimensions")
-        selected = {one for _, (one,) in factors}
-        return self.arrays.contraction([(array, tuple(labels)), *factors], tuple(one for one in labels if one not in selected))
+        selected = {a for _, (a,) in factors}
+        return self.arrays.contraction([(array, tuple(labels)), *factors], tuple(a for a in labels if a not in selected))
 
     # Products
 

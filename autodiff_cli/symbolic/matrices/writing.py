@@ -233,7 +233,7 @@ class _Contraction:
         self.arrays = writer.arrays
         self.algebra = writer.algebra
         self.labels = array.labels
-        self.lengths = {label: length for one, own in array.parts for label, length in zip(own, one.dims, strict=True)}
+        self.lengths = {label: length for part, own in array.parts for label, length in zip(own, part.dims, strict=True)}
         self.scalars: list[Formula] = []
         self.pieces: list[_Piece] = []
         for factor, labels in self._with_softmax(array.parts):
