@@ -84,17 +84,6 @@ where = click.option(
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
-class Reading(NamedTuple):
-    """The options for reading rows."""
-
-    lets: tuple[str, ...]
-    columns: str | None
-    on_error: str
-
-
-reading = options.together("reading", Reading, input_style, let, columns, on_error)
-
-
 def as_let(text: str) -> tuple[str, str]:
     """Split ``NAME=COLUMN``."""
     name, equals, column = text.partition("=")

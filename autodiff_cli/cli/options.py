@@ -112,7 +112,8 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
     Args:
         name: the name of the argument.
-        make: the function that receives the values as keyword arguments and returns the argument.
+        make: the function that receives the values as keyword arguments and returns the argument; a record may have other
+            groups of options as fields.
         options: the decorators that add the options.
     """
 
@@ -124,7 +125,7 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
         before = len(getattr(function, "__click_params__", ()))
         added = stack(*options)(command)
-        keys = [parameter.name for parameter in vars(added)["__click_params__"][before:]]
+        keys = getattr(make, "_fields", [parameter.name for parameter in vars(added)["__click_params__"][before:]])
         return added
 
     return decorate

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import click
 
-from autodiff_cli.cli import input_options, options, row_options, solver_options
+from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
@@ -54,30 +54,21 @@ _inputs = options.together(
 
 @click.command("propagate", cls=RowsCommand)
 @options.expression
-@click.argument("files", metavar="[FILE]...", nargs=-1)
 @_inputs
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @options.order("2 adds the terms of second order.")
 @click.option("--monte-carlo", metavar="N", help="Number of random trials that check the result, such as 1e6.")
-@input_options.reading
-@row_options.rows
-@row_options.selection
+@row_options.table
 @options.strict
 @options.no_limits
-@options.quiet_notes
 def command(
     expr: str,
-    files: tuple[str, ...],
     inputs: QuantityOptions,
     level: float | None,
     order: int,
     monte_carlo: str | None,
-    reading: input_options.Reading,
-    input_style: input_options.InputStyle,
-    rows: row_options.Rows,
-    selection: row_options.Selection,
+    table: row_options.Table,
     strict: bool,
-    quiet_notes: bool,
 ) -> None:
     """Compute the uncertainty of EXPR from the uncertainties of its quantities, as described in the GUM (JCGM 100).
 
@@ -92,12 +83,10 @@ def command(
     autodiff propagate "p*v/8.314" lab.csv --u "v=0.5%"
     autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
-    if files:
-        single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--monte-carlo": monte_carlo}
-        for name, value in single.items():
-            if value:
-                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
-        _over_rows(expr, files, inputs, order, reading, input_style, rows, selection, strict, quiet_notes)
+    single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--monte-carlo": monte_carlo}
+    table.check_single(single, "compute one row with --at")
+    if table.files:
+        _over_rows(expr, inputs, order, table, strict)
         return
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
@@ -117,38 +106,26 @@ def command(
         order=order,
         monte_carlo=monte_carlo,
     )
-    out = rows.output(selection, quiet_notes, strict)
-    out.emit(result, solver_options.latex(result, rows.precision))
+    out = table.output(strict)
+    out.emit(result, solver_options.latex(result, out.precision))
 
 
-def _over_rows(
-    expr: str,
-    files: tuple[str, ...],
-    inputs: QuantityOptions,
-    order: int,
-    reading: input_options.Reading,
-    input_style: input_options.InputStyle,
-    rows: row_options.Rows,
-    selection: row_options.Selection,
-    strict: bool,
-    quiet_notes: bool,
-) -> None:
+def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_options.Table, strict: bool) -> None:
+    """Compute the uncertainty of every row of the files."""
     from autodiff_cli.command_result import head
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.quantities import quantities
     from autodiff_cli.solvers.uncertainty.rows import UncertainTask
 
-    opened = row_options.opened(expr, files, rows, input_style, reading.columns)
+    opened = table.opened(expr)
     known = quantities(value_texts(inputs.at, "at"), {}, {})
     task = UncertainTask(
         options.read_expression(expr),
         order=0,
         at=known.values,
         const=bindings(inputs.const, "const"),
-        lets=dict(map(input_options.as_let, reading.lets)),
-        **selection.keywords(rows.quiet),
-        on_error=reading.on_error,
+        **table.keywords(),
         strict=strict,
         u=value_texts(inputs.u, "u"),
         distributions=known.distributions,
@@ -156,12 +133,12 @@ def _over_rows(
         propagation_order=order,
     )
     program = task.program()
-    if not quiet_notes:
+    if not table.quiet_notes:
         for name in task.unused(program):
             say(f"'{name}' does not occur in the expression")
     facts = {**head("propagate"), "expression": task.expression, "order": order}
-    summary = row_options.written(task, program, opened, rows, facts)
-    if quiet_notes:
+    summary = row_options.written(task, program, opened, table.rows, facts)
+    if table.quiet_notes:
         return
     row_options.say_summary(summary, task, program)
     if task.doubts:

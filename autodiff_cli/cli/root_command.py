@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from autodiff_cli.cli import input_options, options, row_options, solver_options
+from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
@@ -14,30 +14,21 @@ from autodiff_cli.wording import plural
 @options.expression
 @solver_options.starts("Start of an unknown; x=2,y=0.5 sets several.")
 @options.const
-@click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants or columns with respect to which the root is differentiated.")
 @solver_options.trace
-@input_options.reading
-@row_options.rows
-@row_options.selection
-@options.quiet_notes
+@row_options.table
 @options.no_limits
 def command(
     expr: str,
     at: tuple[str, ...],
     const: tuple[str, ...],
-    files: tuple[str, ...],
     over: tuple[str, ...],
     all_roots: bool,
     sensitivity: str | None,
     trace: bool,
-    reading: input_options.Reading,
-    input_style: input_options.InputStyle,
-    rows: row_options.Rows,
-    selection: row_options.Selection,
-    quiet_notes: bool,
+    table: row_options.Table,
 ) -> None:
     """Solve the equations EXPR for the unknowns; exit with code 1 unless the root is verified.
 
@@ -54,27 +45,23 @@ def command(
     from autodiff_cli.evaluation.bindings import bindings
 
     starts, constants, names = bindings(at, "at"), bindings(const, "const"), options.names(sensitivity) or ()
-    if files:
-        for name, value in {"--over": over, "--all": all_roots, "--trace": trace}.items():
-            if value:
-                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
+    table.check_single({"--over": over, "--all": all_roots, "--trace": trace}, "solve one row with --const")
+    if table.files:
         from autodiff_cli.command_result import head
         from autodiff_cli.solvers.roots.rows import RootTask
 
-        opened = row_options.opened(expr, files, rows, input_style, reading.columns)
+        opened = table.opened(expr)
         task = RootTask(
             "",
             const=constants,
-            lets=dict(map(input_options.as_let, reading.lets)),
-            **selection.keywords(rows.quiet),
-            on_error=reading.on_error,
+            **table.keywords(),
             equations=options.read_expression(expr),
             starts=starts,
             sensitivity=names,
         )
         facts = {**head("root"), "expression": task.equations}
-        summary = row_options.written(task, task.program(), opened, rows, facts)
-        if summary.bad and not quiet_notes:
+        summary = row_options.written(task, task.program(), opened, table.rows, facts)
+        if summary.bad and not table.quiet_notes:
             done = "skipped" if task.on_error == "skip" else "set to nan"
             say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")
         return
@@ -85,5 +72,5 @@ def command(
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
-    out = rows.output(selection, quiet_notes)
-    solver_options.emit(out, result, solver_options.latex(result, rows.precision, trace))
+    out = table.output()
+    solver_options.emit(out, result, solver_options.latex(result, out.precision, trace))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import options
-from autodiff_cli.cli.input_options import InputStyle, keep, where
+from autodiff_cli.cli import input_options, options
+from autodiff_cli.cli.input_options import InputStyle, as_let, keep, where
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.wording import plural
 
@@ -219,6 +219,46 @@ def opened(
     form = rows._replace(target=target).format(source[0])
     output.check_not_inside(target, form, files)
     return Files(source, target, form)
+
+
+class Table(NamedTuple):
+    """The files of a command that computes one result or every row of files, and its options for rows and output."""
+
+    files: tuple[str, ...]
+    input_style: InputStyle
+    lets: tuple[str, ...]
+    columns: str | None
+    on_error: str
+    rows: Rows
+    selection: Selection
+    quiet_notes: bool
+
+    def opened(self, expr: str) -> Files:
+        """Return the files that the options name; see ``opened``."""
+        return opened(expr, self.files, self.rows, self.input_style, self.columns)
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the options as keyword arguments of ``data.mapping.Task``."""
+        return {"lets": dict(map(as_let, self.lets)), "on_error": self.on_error, **self.selection.keywords(self.rows.quiet)}
+
+    def output(self, strict: bool = False) -> Output:
+        """Return the options for the output of one result; see ``Rows.output``."""
+        return self.rows.output(self.selection, self.quiet_notes, strict)
+
+    def check_single(self, single: Mapping[str, object], hint: str) -> None:
+        """Raise an error if there are files and an option for one result, such as ``--over``."""
+        for name, value in single.items():
+            if value and self.files:
+                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or {hint}")
+
+
+table = options.together(
+    "table",
+    Table,
+    click.argument("files", metavar="[FILE]...", nargs=-1),
+    *(input_options.input_style, input_options.let, input_options.columns, input_options.on_error),
+    *(rows, selection, options.quiet_notes),
+)
 
 
 def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Record) -> Summary:
