@@ -59,7 +59,7 @@ class ProgramPartition(NamedTuple):
             for variable in self.scalars:
                 values[variable] = dtype.type(columns[variable.variable])
             for instruction in self.once:
-                operands = [values[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]
+                operands = [values[op] if type(op) is Instruction else op for op in map(resolved, instruction.operands)]
                 assert instruction.primitive is not None
                 values[instruction] = instruction.primitive.forward(*operands, *instruction.statics)
         return values

@@ -38,16 +38,16 @@ def terms(wrt: Sequence[str], order: int) -> tuple[Term, ...]:
     return tuple(combination for k in range(order + 1) for combination in itertools.combinations_with_replacement(wrt, k))
 
 
-def derivatives(output: Operand, variables: Mapping[str, Instruction], wanted: Sequence[Term]) -> list[Operand]:
-    """Append the derivatives listed in ``wanted`` to the tape of the output, and return them."""
+def derivatives(output: Operand, variables: Mapping[str, Instruction], terms: Sequence[Term]) -> list[Operand]:
+    """Append the derivatives listed in ``terms`` to the tape of the output, and return them."""
     operands: dict[Term, Operand] = {(): output}
-    for term in wanted:
+    for term in terms:
         if term not in operands:
             # Differentiate with respect to all remaining variables at once: one backward pass for each row of the Hessian.
             names = list(variables)[list(variables).index(term[-2]) if len(term) > 1 else 0 :]
             slopes = gradient(operands[term[:-1]], [variables[name] for name in names])
             operands.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
-    return [operands[term] for term in wanted]
+    return [operands[term] for term in terms]
 
 
 ENGINES = ("auto", "numpy", "llvm")

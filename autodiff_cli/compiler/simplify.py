@@ -127,13 +127,13 @@ def _simple_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
     """Simplify ``x != 0`` to a condition if ``x`` is a choice between zero and nonzero constants."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
-    condition, one, other = x.operands
-    if type(one) is Instruction:
+    condition, value, other = x.operands
+    if type(value) is Instruction:
         return None
     if type(other) is Instruction:  # a chain of choices
-        more = call("ne", other, 0.0) if other.is_("where") and one != 0 else None
+        more = call("ne", other, 0.0) if other.is_("where") and value != 0 else None
         return None if more is None else call("logical_or", condition, more)
-    if (one == 0) == (other == 0):
+    if (value == 0) == (other == 0):
         return None
     return condition if other == 0 else call("logical_not", condition)
 

@@ -176,6 +176,6 @@ def of_one_number(values: Iterable[object]) -> bool:
     return any(isinstance(t, Tracer) or t.requires_grad for t in tensors) and not any(t.shape for t in tensors)
 
 
-def is_per_row(op: FunctionInfo, given: Sequence[object], named: Mapping[str, object]) -> bool:
+def is_per_row(op: FunctionInfo, arguments: Sequence[object], named: Mapping[str, object]) -> bool:
     """Return whether a call is a loss, or ``x.max(y)``, which compares two numbers."""
-    return "reduction" in op.parameters or (op.name in ("max", "min") and len(given) + len(named) == 2 and "dim" not in named)
+    return "reduction" in op.parameters or (op.name in ("max", "min") and len(arguments) + len(named) == 2 and "dim" not in named)

@@ -47,13 +47,13 @@ def kernel(
     """
     builder = Builder(width, inline)
     known = {
-        one: KernelColumn(Value(builder, f"%{name}{i}", _kind(one)), one.dtype)
-        for name, given in (("in", columns), ("same", scalars))
-        for i, one in enumerate(given)
+        op: KernelColumn(Value(builder, f"%{name}{i}", _kind(op)), op.dtype)
+        for name, inputs in (("in", columns), ("same", scalars))
+        for i, op in enumerate(inputs)
     }
     for instruction in instructions:
         known[instruction] = _computed(builder, instruction, known)
-    values = [known[one].value if type(one) is Instruction else builder.constant(float(one)) for one in map(resolved, results)]
+    values = [known[op].value if type(op) is Instruction else builder.constant(float(op)) for op in map(resolved, results)]
     return _module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
 
 
@@ -62,7 +62,7 @@ def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
     builder = Builder(1)
     refused = set()
     for instruction in instructions:
-        operands = {one: KernelColumn(Value(builder, "poison", _kind(one)), one.dtype) for one in computing(instruction.operands)}
+        operands = {op: KernelColumn(Value(builder, "poison", _kind(op)), op.dtype) for op in computing(instruction.operands)}
         try:
             _computed(builder, instruction, operands)
         except Unknown:
@@ -85,7 +85,7 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
             called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return KernelColumn(builder.convert(called, argument.kind), dtype)
-    operands: list[Any] = [known[one] if type(one) is Instruction else one for one in map(resolved, instruction.operands)]
+    operands: list[Any] = [known[op] if type(op) is Instruction else op for op in map(resolved, instruction.operands)]
     forward: Callable[..., Any] = UFUNCS.get(primitive.forward, primitive.forward)
     try:
         result = forward(*operands, *instruction.statics)

@@ -63,18 +63,16 @@ class Plan:
         self._results = list(map(resolved, results))
         rows, once = set(parts.rows), {*parts.scalars, *parts.once}
         self._once = once
-        read = {one for instruction in parts.rows for one in computing(instruction.operands)}
-        self._scalars = [one for one in (*parts.scalars, *parts.once) if one in read]
-        self._constant = {i: one for i, one in enumerate(self._results) if one in once or type(one) is not Instruction}
+        read = {op for instruction in parts.rows for op in computing(instruction.operands)}
+        self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]
+        self._constant = {i: op for i, op in enumerate(self._results) if op in once or type(op) is not Instruction}
         # A kernel writes a result into the first array that it belongs to.
-        self._first = {one: i for i, one in reversed(list(enumerate(self._results))) if one in rows}
+        self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._planned()
-        written = {one for stage in self._stages for one in stage.results}
-        direct = {i for one, i in self._first.items() if one in written and one.dtype == dtype}
+        written = {op for stage in self._stages for op in stage.results}
+        direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
         self._copied = [
-            (i, one)
-            for i, one in enumerate(self._results)
-            if type(one) is Instruction and i not in self._constant and i not in direct
+            (i, op) for i, op in enumerate(self._results) if type(op) is Instruction and i not in self._constant and i not in direct
         ]
 
     def _planned(self) -> list[Stage]:
@@ -88,22 +86,22 @@ class Plan:
         """Return the stages of a program that is too long for one kernel, or has instructions that no kernel can compute."""
         level = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
         for instruction in self._parts.rows:
-            last = max(level[one] for one in computing(instruction.operands))
+            last = max(level[op] for op in computing(instruction.operands))
             level[instruction] = last + (instruction in refused)
         pieces: list[tuple[list[Instruction], list[Instruction]]] = []
         for number in range(max(level.values()) + 1):
-            calls = [one for one in self._parts.rows if level[one] == number and one in refused]
-            rows = [one for one in self._parts.rows if level[one] == number and one not in refused]
+            calls = [op for op in self._parts.rows if level[op] == number and op in refused]
+            rows = [op for op in self._parts.rows if level[op] == number and op not in refused]
             pieces.append((calls, rows[:LARGEST]))
             pieces.extend(([], rows[i : i + LARGEST]) for i in range(LARGEST, len(rows), LARGEST))
         stages = []
         after: set[Operand] = set(self._results)  # what later stages and the results need
         for calls, rows in reversed(pieces):
             here = set(rows)
-            given = dict.fromkeys(one for row in rows for one in computing(row.operands) if one not in here)
-            columns = [one for one in given if one not in self._once]
-            stages.append(self._stage(calls, rows, columns, [one for one in rows if one in after]))
-            after.update(one for instruction in (*calls, *rows) for one in computing(instruction.operands))
+            inputs = dict.fromkeys(op for row in rows for op in computing(row.operands) if op not in here)
+            columns = [op for op in inputs if op not in self._once]
+            stages.append(self._stage(calls, rows, columns, [op for op in rows if op in after]))
+            after.update(op for instruction in (*calls, *rows) for op in computing(instruction.operands))
         return stages[::-1]
 
     def _stage(
@@ -118,45 +116,45 @@ class Plan:
         """Compute all results; see ``Compiled.run``."""
         rows = len(out[0])
         constants = self._parts.constants(columns, self.dtype)
-        given = {variable: columns[variable.variable] for variable in self._parts.columns}
-        ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in given.values())
+        inputs = {variable: columns[variable.variable] for variable in self._parts.columns}
+        ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in inputs.values())
         share = SHARE if ready and len(self._stages) == 1 else BLOCK
         threads = max(min(threads, rows * len(self._parts.rows) // LEAST), 1)
         step = max(min(share, -(-rows // threads)), 1)
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        scalars = [np.full(machine().width, constants[one], _dtype(one)) for one in self._scalars]
+        scalars = [np.full(machine().width, constants[op], _dtype(op)) for op in self._scalars]
         starts = iter(range(0, rows, step))
 
         def work() -> None:
             with np.errstate(all="ignore"):
                 for start in starts:
-                    self._block(slice(start, min(start + step, rows)), given, constants, scalars, out)
+                    self._block(slice(start, min(start + step, rows)), inputs, constants, scalars, out)
 
         in_threads(work, min(threads, -(-rows // step)))
 
     def _block(
         self,
         rows: slice,
-        given: Mapping[Instruction, Array],
+        inputs: Mapping[Instruction, Array],
         constants: Mapping[Instruction, Any],
         scalars: Sequence[Array],
         out: Sequence[Array],
     ) -> None:
         """Compute all results for some rows."""
-        values: dict[Instruction, Any] = {one: np.ascontiguousarray(array[rows], self.dtype) for one, array in given.items()}
+        values: dict[Instruction, Any] = {op: np.ascontiguousarray(array[rows], self.dtype) for op, array in inputs.items()}
         length = rows.stop - rows.start
         for calls, function, columns, results in self._stages:
             for instruction in calls:
                 values[instruction] = _called(instruction, values, constants, length)
             if function is None:
                 continue
-            for one in results:
-                direct = one in self._first and one.dtype == self.dtype
-                values[one] = out[self._first[one]][rows] if direct else np.empty(length, one.dtype)
-            function.run([values[one] for one in columns], scalars, [values[one] for one in results])
-        for i, one in self._copied:
-            out[i][rows] = values[one]
+            for op in results:
+                direct = op in self._first and op.dtype == self.dtype
+                values[op] = out[self._first[op]][rows] if direct else np.empty(length, op.dtype)
+            function.run([values[op] for op in columns], scalars, [values[op] for op in results])
+        for i, op in self._copied:
+            out[i][rows] = values[op]
 
 
 def _called(instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int) -> Array:
@@ -164,8 +162,8 @@ def _called(instruction: Instruction, values: Mapping[Instruction, Any], constan
     primitive = instruction.primitive
     assert primitive is not None
     operands = [
-        (values[one] if one in values else constants[one]) if type(one) is Instruction else one
-        for one in map(resolved, instruction.operands)
+        (values[operand] if operand in values else constants[operand]) if type(operand) is Instruction else operand
+        for operand in map(resolved, instruction.operands)
     ]
     result = primitive.forward(*operands, *instruction.statics)
     return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)
