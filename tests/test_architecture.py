@@ -40,7 +40,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10870,
-    "cli": 4372,
+    "cli": 4358,
     "code_generation": 885,
     "compiler": 3030,
     "data": 6275,

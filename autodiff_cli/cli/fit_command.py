@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import input_options, options, row_options, solver_options
+from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 
@@ -21,10 +21,10 @@ _PICTURES = formats.for_use("fit picture")
 @click.command("fit", cls=RowsCommand)
 @options.expression
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@solver_options.starts("Start of a parameter, or the range to search for one; b1=500,b2=1:9 sets several.")
+@options.starts("Start of a parameter, or the range to search for one; b1=500,b2=1:9 sets several.")
 @options.const
 @click.option("--fix", metavar="b1,b2", help="Parameters that keep their start.")
-@solver_options.bounds
+@options.bounds
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
 @click.option("--share", metavar="b1,b2", help="Parameters that are common to all groups of --by, which are fitted together.")
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the standard errors are not scaled.")
@@ -40,10 +40,10 @@ _PICTURES = formats.for_use("fit picture")
     metavar="huber|soft_l1|cauchy[:SCALE]",
     help="Robust loss, and the residual from which it differs from the square.",
 )
-@input_options.input_style
-@input_options.let
-@input_options.columns
-@input_options.where
+@options.input_style
+@options.let
+@options.columns
+@options.where
 @click.option(
     "--on-error",
     default="stop",
@@ -58,13 +58,13 @@ _PICTURES = formats.for_use("fit picture")
     help="File or range of rows for which the model is predicted, with confidence and prediction bands.",
 )
 @click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
-@solver_options.trace
-@solver_options.level
+@options.trace
+@options.level
 @options.output(options.quiet_notes, options.precision, bare="parameters", use="formula", files=("formula file", "fit picture"))
 def command(
     expr: str,
     files: tuple[str, ...],
-    input_style: input_options.InputStyle,
+    input_style: options.InputStyle,
     columns: str | None,
     out: Output,
     **settings: Any,
@@ -92,7 +92,7 @@ def command(
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     source = inputs.named(files, input_style.style(files), options.names(columns))
     settings["const"] = bindings(settings["const"], "const")
-    settings["let"] = dict(map(input_options.as_let, settings.pop("lets")))
+    settings["let"] = dict(map(options.as_let, settings.pop("lets")))
     settings |= {name: options.names(settings[name]) or () for name in ("fix", "share")}
     settings["where"] = settings["where"] and options.read_expression(settings["where"])
     result = fit(options.read_expression(expr), source, **settings)

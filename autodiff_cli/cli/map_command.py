@@ -7,7 +7,7 @@ import sys
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import cluster_options, input_options, options, row_options
+from autodiff_cli.cli import cluster_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 
@@ -16,10 +16,10 @@ from autodiff_cli.cli.parsing import RowsCommand
 @options.evaluated_in_rows
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@input_options.input_style
-@input_options.let
-@input_options.columns
-@input_options.on_error
+@options.input_style
+@options.let
+@options.columns
+@options.on_error
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.rows
 @row_options.selection
@@ -36,7 +36,7 @@ def command(
     point: options.PointOptions,
     files: tuple[str, ...],
     lets: tuple[str, ...],
-    input_style: input_options.InputStyle,
+    input_style: options.InputStyle,
     columns: str | None,
     unbuffered: bool,
     rows: row_options.Rows,
@@ -75,7 +75,7 @@ def command(
     task = Task(
         **point.keywords(),
         order=order,
-        lets=dict(map(input_options.as_let, lets)),
+        lets=dict(map(options.as_let, lets)),
         **selection.keywords(rows.quiet),
         engine=cluster.compiler,
         **totals.keywords(selection, unbuffered),

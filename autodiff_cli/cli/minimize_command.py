@@ -13,15 +13,15 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 
 @click.command("minimize", cls=ExpressionCommand)
 @options.expression
-@solver_options.starts("Start of a variable, a number or an array; x=1,y=2 sets several variables.")
+@options.starts("Start of a variable, a number or an array; x=1,y=2 sets several variables.")
 @options.const
-@solver_options.bounds
+@options.bounds
 @click.option(
     "--subject", multiple=True, metavar='"CONSTRAINT"', help='Constraint such as "x + y == 1" or "0 <= x*y <= 2"; may be repeated.'
 )
 @click.option("--maximize", is_flag=True, help="Find a maximum.")
 @click.option("--sensitivity", metavar="a,b", help="Constants of --const with respect to which the solution is differentiated.")
-@solver_options.trace
+@options.trace
 @options.no_limits
 @options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula", files=("formula file",))
 def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity: str | None, out: Output, **settings: Any) -> None:

@@ -12,12 +12,12 @@ from autodiff_cli.wording import plural
 
 @click.command("root", cls=RowsCommand)
 @options.expression
-@solver_options.starts("Start of an unknown; x=2,y=0.5 sets several.")
+@options.starts("Start of an unknown; x=2,y=0.5 sets several.")
 @options.const
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants or columns with respect to which the root is differentiated.")
-@solver_options.trace
+@options.trace
 @row_options.table
 @options.no_limits
 def command(

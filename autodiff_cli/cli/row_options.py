@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import input_options, options
-from autodiff_cli.cli.input_options import InputStyle, as_let, keep, where
+from autodiff_cli.cli import options
+from autodiff_cli.cli.options import InputStyle, as_let, keep, where
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.wording import plural
 
@@ -256,7 +256,7 @@ table = options.together(
     "table",
     Table,
     click.argument("files", metavar="[FILE]...", nargs=-1),
-    *(input_options.input_style, input_options.let, input_options.columns, input_options.on_error),
+    *(options.input_style, options.let, options.columns, options.on_error),
     *(rows, selection, options.quiet_notes),
 )
 

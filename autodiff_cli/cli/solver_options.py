@@ -1,38 +1,16 @@
-"""The options that the solver commands share."""
+"""The output of the solver commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import click
-
-from autodiff_cli.cli.options import Decorator
 from autodiff_cli.cli.output import Output, View
 from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from autodiff_cli.command_result import CommandResult
     from autodiff_cli.solvers.solution import Solution
-
-
-def starts(text: str) -> Decorator:
-    """Return the option for the starts of variables or parameters."""
-    return click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help=text)
-
-
-bounds = click.option(
-    "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
-)
-trace = click.option("--trace", is_flag=True, help="Print a row for every step instead of the result; see --format.")
-level = click.option(
-    "--level",
-    default=0.95,
-    show_default=True,
-    metavar="P",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Confidence level of the intervals.",
-)
 
 
 def latex(solution: CommandResult, precision: int, trace: bool = False) -> dict[str, View]:
