@@ -32,7 +32,7 @@ MOST_ORDER = 3
 """The highest order of derivative to compare; each order takes several times as long as the previous order."""
 
 
-class _Felt(NamedTuple):
+class _Effect(NamedTuple):
     """The effect of switches on the output along a line.
 
     Attributes:
@@ -48,10 +48,10 @@ class _Felt(NamedTuple):
 
 def kinks(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
     """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
-    felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
-    for effect in _felt(evaluation, met, order):
-        felt.setdefault(effect.line.name, effect)
-    return _worded(evaluation, met, felt)
+    effects: dict[str, _Effect] = {}  # the effect along the first affected line of each variable
+    for effect in _effects(evaluation, met, order):
+        effects.setdefault(effect.line.name, effect)
+    return _worded(evaluation, met, effects)
 
 
 def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
@@ -62,21 +62,21 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
         scalars = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
         return Discontinuity("undefined", ", ".join(scalars) or "the point")
     met = switches(evaluation, 1)
-    for line, _, jump in _felt(evaluation, met, 1) if met else ():
+    for line, _, jump in _effects(evaluation, met, 1) if met else ():
         if jump is not None:
             return Discontinuity("jump", f"{element_name(line.name, line.element)} = {number_text(line.value)}", *jump)
     return exact_jump(evaluation) if met else None
 
 
-def _felt(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Felt]:
+def _effects(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Effect]:
     """Yield the effect of switches along each line of a variable on which there is one."""
     from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
     eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
     for line in _lines(evaluation, met):
-        result = _Felt(line, *changes(line, highest, eps))
+        result = _Effect(line, *changes(line, highest, eps))
         if not result.changes and result.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
-            result = _Felt(line, *far_changes(line, highest, eps))
+            result = _Effect(line, *far_changes(line, highest, eps))
         if result.changes or result.jump is not None:
             yield result
 
@@ -112,20 +112,20 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
         yield Line(evaluation, name, element, place)
 
 
-def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Felt]) -> list[Note]:
+def _worded(evaluation: Evaluation, switches: list[Switch], effects: dict[str, _Effect]) -> list[Note]:
     """Return one note for each group of steps that switch along the same variables.
 
     The note describes the lowest order at which the two sides differ.
     """
     groups: dict[tuple[str, ...], list[Switch]] = {}
     for switch in switches:
-        key = tuple(name for name in felt if name in switch.variables)
+        key = tuple(name for name in effects if name in switch.variables)
         if key:
             groups.setdefault(key, []).append(switch)
     notes = []
     for names, group in groups.items():
         members = _with_gradient(evaluation, group) if len(group) > 1 else group
-        notes.append(_note(evaluation, members, [felt[name] for name in names]))
+        notes.append(_note(evaluation, members, [effects[name] for name in names]))
     return notes
 
 
@@ -138,24 +138,24 @@ def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     for switch in group:
         gradient = gradients.get(id(trace[switch.number].result))
         if gradient is not None:
-            felt = gradient != 0
-            if np.any(switch.mask & (felt if felt.shape == switch.mask.shape else bool(np.any(felt)))):
+            nonzero = gradient != 0
+            if np.any(switch.mask & (nonzero if nonzero.shape == switch.mask.shape else bool(np.any(nonzero)))):
                 result.append(switch)
     return result or group
 
 
-def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Note:
+def _note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
     switch = group[0]
     op = switch.step.op
     assert op is not None
     places = list(dict.fromkeys(_place(evaluation, member) for member in group))
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
-    lowest = min([change.order for effect in felt for change in effect.changes], default=1)
+    lowest = min([change.order for effect in effects for change in effect.changes], default=1)
     source = _source(op.convention) if lowest == 1 else ""
-    several = len(evaluation.variables) > 1 or any(effect.line.element for effect in felt)
+    several = len(evaluation.variables) > 1 or any(effect.line.element for effect in effects)
     parts: list[str] = []
     one_sided = False
-    for line, changes, jump in felt:
+    for line, changes, jump in effects:
         first = next((change for change in changes if change.order == lowest), None)
         if first is None and jump is None:
             continue
@@ -166,8 +166,8 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
         begin = f"{by.strip()} it is {number}" if parts else f"the {ordinal(lowest)} used{by} is {number}{source}"
         jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
         said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
-        parts.append(f"{begin}{', ' if len(felt) > 1 else '; '}{said}")
-    kind = "domain" if one_sided and op.name == "pow" and math.isfinite(felt[0].changes[0].used) else "kink"
+        parts.append(f"{begin}{', ' if len(effects) > 1 else '; '}{said}")
+    kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
     return note(kind, f"{where}: {'; '.join(parts)}", switch.step.tree.span, order=lowest)
 
 

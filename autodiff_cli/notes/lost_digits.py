@@ -39,7 +39,7 @@ MOST_SECONDS = 1.0
 """The limit on the processor time in seconds, for the value and for the derivatives separately."""
 
 
-class _Wrong(NamedTuple):
+class _Deviation(NamedTuple):
     """An inaccurate number.
 
     Attributes:
@@ -84,13 +84,13 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
         suspects = [key for key, value in result.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
-    wrongs = exact.derivatives(result, suspects)
-    if wrongs is None:
+    deviations = exact.derivatives(result, suspects)
+    if deviations is None:
         sure = [] if ended or far else rounding_trials.uncertain(evaluation, exact.order, result, exact.limit, moves=False)
         return [*notes, *_suspected(evaluation, steps, sure)]
     if ended:
-        return [*notes, *_ended(evaluation, ended[0], [*(wrong_value or []), *wrongs])]
-    return [*notes, *_derivatives(evaluation, steps, wrongs, far)]
+        return [*notes, *_ended(evaluation, ended[0], [*(wrong_value or []), *deviations])]
+    return [*notes, *_derivatives(evaluation, steps, deviations, far)]
 
 
 class _Exact:
@@ -118,7 +118,7 @@ class _Exact:
         except AutodiffError:
             return None
 
-    def _in_time(self, part: Callable[[Reference], list[_Wrong]]) -> list[_Wrong] | None:
+    def _in_time(self, part: Callable[[Reference], list[_Deviation]]) -> list[_Deviation] | None:
         from autodiff_cli.precise.reference import in_time
 
         try:
@@ -127,20 +127,20 @@ class _Exact:
         except NotPrecise:
             return None
 
-    def value(self) -> list[_Wrong] | None:
+    def value(self) -> list[_Deviation] | None:
         """Return the inaccurate elements of the value, or ``None`` if the exact value cannot be computed."""
         return self._in_time(self._value)
 
-    def derivatives(self, values: Found, keys: Sequence[Key]) -> list[_Wrong] | None:
+    def derivatives(self, values: Found, keys: Sequence[Key]) -> list[_Deviation] | None:
         """Return the inaccurate derivatives among ``keys``, or ``None`` if the exact derivatives cannot be computed."""
         return self._in_time(lambda reference: self._derivatives(reference, values, keys))
 
-    def _value(self, reference: Reference) -> list[_Wrong]:
+    def _value(self, reference: Reference) -> list[_Deviation]:
         pairs = zip(np.ravel(self._evaluation.output._data), reference.differences.values(), strict=True)
         compared = [self._compared(0, "the value", float(value), exact) for value, exact in pairs]
         return [difference for difference in compared if difference is not None]
 
-    def _derivatives(self, reference: Reference, values: Found, keys: Sequence[Key]) -> list[_Wrong]:
+    def _derivatives(self, reference: Reference, values: Found, keys: Sequence[Key]) -> list[_Deviation]:
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
@@ -158,19 +158,19 @@ class _Exact:
                     wrong.append(difference)
         return wrong
 
-    def _compared(self, order: int, name: str, value: float, exact: Real) -> _Wrong | None:
+    def _compared(self, order: int, name: str, value: float, exact: Real) -> _Deviation | None:
         if abs(exact) < self._least and abs(value) < self._least:
             return None
         true = float(self._dtype.type(float(exact)))
         if math.isnan(true) or value == true:
             return None
         if not math.isfinite(value) or math.isinf(true):
-            return _Wrong(order, name, value, true, math.inf)
+            return _Deviation(order, name, value, true, math.inf)
         if true == 0:
             return None
         relative = float(abs(value - exact) / abs(exact))
         # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
-        return _Wrong(order, name, value, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
+        return _Deviation(order, name, value, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
 
 
 # Messages
@@ -199,18 +199,18 @@ def _remedy(evaluation: Evaluation, loss: Lost) -> str:
     return f"; {out} keeps them" if out else ""
 
 
-def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
+def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], deviations: Sequence[_Deviation], far: bool) -> list[Note]:
     """Return one note for each order, with the least accurate derivative and, if known, the step that lost the digits.
 
     Args:
         evaluation: the evaluation.
         steps: the steps that lost digits.
-        wrongs: the inaccurate derivatives.
+        deviations: the inaccurate derivatives.
         far: whether a 0 or an infinity may be caused by the range of floats.
     """
     notes = []
-    for order in sorted({wrong.order for wrong in wrongs}):
-        mine = [wrong for wrong in wrongs if wrong.order == order]
+    for order in sorted({wrong.order for wrong in deviations}):
+        mine = [wrong for wrong in deviations if wrong.order == order]
         worst = max(mine, key=lambda wrong: wrong.relative)
         worst = worst._replace(name=f"{worst.name}, and {len(mine) - 1} more," if len(mine) > 1 else worst.name)
         if far and (worst.value == 0 or not math.isfinite(worst.value)):
@@ -239,12 +239,12 @@ def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: i
     return note("cancellation", message, span, order=order)
 
 
-def _ended(evaluation: Evaluation, end: End, wrongs: Sequence[_Wrong]) -> list[Note]:
+def _ended(evaluation: Evaluation, end: End, deviations: Sequence[_Deviation]) -> list[Note]:
     """Return the note on numbers that are inaccurate because a step overflows or underflows, with a rewrite that avoids it."""
-    if not wrongs:
+    if not deviations:
         return []
-    orders = sorted({wrong.order for wrong in wrongs})
-    first = " and ".join(str(next(wrong for wrong in wrongs if wrong.order == order)) for order in orders)
+    orders = sorted({wrong.order for wrong in deviations})
+    first = " and ".join(str(next(wrong for wrong in deviations if wrong.order == order)) for order in orders)
     from autodiff_cli.notes.rewrites import way_out
     from autodiff_cli.notes.step_descriptions import described
 
