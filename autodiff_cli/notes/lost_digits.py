@@ -168,9 +168,9 @@ class _Exact:
             return _Deviation(order, name, value, true, math.inf)
         if true == 0:
             return None
-        relative = float(abs(value - exact) / abs(exact))
+        error = float(abs(value - exact) / abs(exact))
         # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
-        return _Deviation(order, name, value, true, relative) if relative > (self.limit if order else self.limit / SUSPECT) else None
+        return _Deviation(order, name, value, true, error) if error > (self.limit if order else self.limit / SUSPECT) else None
 
 
 # Messages
