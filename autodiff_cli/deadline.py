@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-_AT_WORK = ("autodiff_cli", "mpmath")
+_AT_WORK = ("autodiff_cli", "mpmath", "sympy")
 """The packages whose code ``Late`` may interrupt.  In other code, such as a callback of the garbage collector, the exception
 would be printed and lost."""
 _LOOK = 0.01

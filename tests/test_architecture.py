@@ -40,7 +40,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10870,
-    "cli": 4358,
+    "cli": 4360,
     "code_generation": 885,
     "compiler": 3030,
     "data": 6275,
@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1720,
     "script": 1585,
     "solvers": 11660,
-    "symbolic": 3406,
+    "symbolic": 3621,
     "utils": 285,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
@@ -86,6 +86,7 @@ OWNERS = {
     "distributed": {"data"},
     "fsspec": {"data"},
     "aiohttp": {"data"},
+    "sympy": {"symbolic"},
 }
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 BY_NAME = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import time
 from pathlib import Path
 from types import FunctionType
@@ -26,6 +27,7 @@ from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import decomposition, is_function, lowered
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.symbolic import differentiate as symbolic
+from autodiff_cli.symbolic import sympy_bridge
 from autodiff_cli.symbolic.constants import exact
 from autodiff_cli.symbolic.differentiate import diff
 from autodiff_cli.symbolic.normal_form import Algebra
@@ -412,7 +414,54 @@ def test_errors(expression: str, options: dict[str, Any], message: str) -> None:
         diff(expression, **options)
 
 
-# Limits of time
+# SymPy
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("expression", "order", "expected"),
+    [
+        ("asin(x)", 1, "1/sqrt(1 - x**2)"),
+        ("(1 - x)/(1 + x)", 1, "-2/(x + 1)**2"),
+        ("abs(x)**3", 2, "6*abs(x)"),
+        ("relu(x)**2", 1, "2*relu(x) if x > 0 else 0"),
+        ("max(x, y)", 1, "0 if x < y else 1/2 if x == y else 1"),
+        ("i0(x)*i0(x)", 1, "2*i0(x)*i1(x)"),
+        ("polygamma(2, x)", 1, "polygamma(3, x)"),
+    ],
+)
+def test_simplified(expression: str, order: int, expected: str) -> None:
+    assert derivative(expression, order=order, simplify=True) == expected
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "expression",  # not random ones: some of those take SymPy hours
+    [
+        "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)",
+        "tanh(x*y)**3 - y/(1 + x**2)",
+        "sqrt(1 + x**2)*atan(y) + cos(x - y)",
+        "(x + y)**2/(1 + exp(-x)) + 2**sin(y)",
+        "where(x > y, x**3, sinh(y)) + abs(x)*y",
+    ],
+)
+def test_simplified_formulas_have_the_same_value(expression: str) -> None:
+    with ad.unlimited():
+        written = diff(expression, simplify=True).texts
+    for x, y in ((0.7, -1.3), (-0.4, 0.6), (2.0, 1.0)):
+        result = ad.evaluate(expression, at={"x": x, "y": y})
+        for (name,), slope in written.items():
+            number = float(ad.evaluate(slope, at={"x": x, "y": y}).value)
+            assert number == pytest.approx(float(result.grad[name]), rel=1e-7, abs=1e-7), (expression, slope)
+
+
+@pytest.mark.extras
+def test_sympy_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sympy_bridge, "MOST_SECONDS", 0.2)
+    with pytest.raises(LimitError, match=r"SymPy did not simplify the formula in 0\.2 seconds of processor time"):
+        diff("prod(abs(x - [-4.4, 2, 1, 1.06, 3, 0.16, -1.87, -1, 7]))", simplify=True)
+    with pytest.raises(LimitError, match="limited to formulas of 400 parts, but this formula has"):
+        diff("sin(" * 200 + "x" + ")" * 200, simplify=True)
 
 
 def _endless() -> None:
@@ -444,6 +493,12 @@ def test_a_deadline_leaves_callbacks_alone() -> None:
     with pytest.raises(Late), within(0.01):
         work()
     assert done
+
+
+def test_without_sympy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    assert main(["diff", "x**2", "--simplify"]) == 3
+    assert "error: --simplify needs sympy, which is not installed\n  hint: pip install sympy\n" in capsys.readouterr().err
 
 
 # The command line

@@ -36,7 +36,11 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("path", "command", "expected"),
-    [pytest.param(path, *pair, id=f"{path.name}: {pair[0]}") for path in [*CASES, *PAGES] for pair in _pairs(path)],
+    [
+        pytest.param(path, *pair, id=f"{path.name}: {pair[0]}", marks=[pytest.mark.extras] * ("--simplify" in pair[0]))
+        for path in [*CASES, *PAGES]
+        for pair in _pairs(path)
+    ],
 )
 def test_example(path: Path, command: str, expected: str) -> None:
     printed = run(command).rstrip("\n") + "\n"

@@ -30,7 +30,7 @@ PACKAGE = ROOT / "autodiff_cli"
 
 WITHOUT = f"""
 import os, signal, subprocess, sys, tempfile, threading, zipfile
-import distributed, matplotlib.figure, plotext, pyarrow.parquet, rich.table, scipy.special
+import distributed, matplotlib.figure, plotext, pyarrow.parquet, rich.table, scipy.special, sympy
 for name in {MODULES}:
     sys.modules[name] = None
 for name in {SIGNALS}:

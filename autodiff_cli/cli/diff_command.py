@@ -22,6 +22,7 @@ from autodiff_cli.errors import UsageError
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are variables.")
 @options.wrt("all")
 @options.order("Order of the derivatives.")
+@click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
 @click.option("--stable", is_flag=True, help="Print the form that keeps its digits, which may be longer.")
 @click.option("--shape", multiple=True, metavar="NAME=m,n", help="Lengths of a vector or matrix: names or numbers.")
 @click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
@@ -33,6 +34,7 @@ def command(
     const: tuple[str, ...],
     wrt: str | None,
     order: int,
+    simplify: bool,
     stable: bool,
     shape: tuple[str, ...],
     symmetric: str | None,
@@ -58,6 +60,7 @@ def command(
         bindings(const, "const"),
         order,
         options.names(wrt),
+        simplify=simplify,
         stable=stable,
         shape=_shapes(shape),
         symmetric=options.names(symmetric) or (),

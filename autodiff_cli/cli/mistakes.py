@@ -58,7 +58,6 @@ _RETIRED = {
     "--no-compile": "use --engine numpy",
     "--na-values": "--on-error nan reads cells that are not numbers as nan",
     "--derivative-name": "--value-name v also names the derivatives: d_v_x",
-    "--simplify": "diff prints short formulas without it",
     "--samples": "write the number of samples in the range: x=0:1:500",
 }
 """For options of earlier versions, what to write instead."""

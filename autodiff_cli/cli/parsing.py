@@ -19,7 +19,7 @@ _SECTIONS = {
     "Checks": "claim verify digits strict",
     "Output": """to path target style quiet as_json precision color keep keep_columns value_name
         unbuffered resume""",
-    "Other": "stable shape symmetric quiet_notes no_limits help",
+    "Other": "simplify stable shape symmetric quiet_notes no_limits help",
     "Cluster": "engine threads partition_bytes",
 }
 """The parameters in each section of a help text."""

@@ -25,6 +25,7 @@ def diff(
     order: int = 1,
     wrt: Sequence[str] | None = None,
     *,
+    simplify: bool = False,
     stable: bool = False,
     shape: Mapping[str, str | Sequence[Length]] | None = None,
     symmetric: Sequence[str] = (),

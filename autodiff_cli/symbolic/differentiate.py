@@ -129,6 +129,7 @@ def diff(
     order: int = 1,
     wrt: Sequence[str] | None = None,
     *,
+    simplify: bool = False,
     stable: bool = False,
     shape: Mapping[str, str | Sequence[Length]] | None = None,
     symmetric: Sequence[str] = (),
@@ -143,6 +144,7 @@ def diff(
         const: the values of constants, which may be arrays.
         order: the order of the derivatives, 1 or more.
         wrt: the variables to differentiate with respect to; by default, all variables.
+        simplify: whether to simplify the result with SymPy.
         stable: whether to keep the form that keeps its digits, instead of the shortest form.
         shape: the dimensions of vectors and matrices, such as ``{"A": "m,n", "x": "n"}``; a length is a name or a number.
         symmetric: the names of symmetric matrices.
@@ -154,6 +156,7 @@ def diff(
         UnknownName: if a name in ``at`` or ``wrt`` is not a variable.
         LimitError: if the order is above 100, or if the derivatives of a lower order are too long.
         NotRecordable: if a derivative does not have a formula.
+        MissingPackage: if ``simplify`` is set and SymPy is not installed.
         AutodiffError: if the expression is invalid; the error contains the position in the expression.
     """
     if order < 1:
@@ -173,6 +176,10 @@ def diff(
         raise without_formula(error, names[0]) from None
     trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
     values = {} if point is None else {term: float(_values(tree, point)) for term, tree in trees.items()}
+    if simplify:
+        from autodiff_cli.symbolic.sympy_bridge import simplified
+
+        short = simplified(algebra, short)
     for term, formula in short.items():
         tree = to_tree(formula, names)
         if _agree(tree, trees[term], names):

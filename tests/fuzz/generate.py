@@ -50,6 +50,7 @@ COMPARED = 0.05
 WEIGHTS = {"eval": 3, "grad": 3, "map": 2, "run": 4, "repl": 1.5, "diff": 2, "functions": 0.2, "plot": 0.5, "explain": 1.5}
 """How often each command comes, 1 for those not named: cheap ones and rich ones more, pictures less."""
 RARE = {
+    "--simplify": (0.01, "SymPy takes 0.2 s and more"),
     "--no-limits": (0.02, "it allows what the oracles for time and memory forbid"),
     "--threads": (0.1, "threads cost more than the rows of a small file"),
 }

@@ -20,7 +20,7 @@ TOKEN = re.compile(
 """A word, a number, a sign or a text of the language; or any other character."""
 _NUMBER = re.compile(r"\d")
 _NOISE = ("\x1b", "\t", "\r", "\\", "é", "−", "\u200b", "\u202e", "\udcff", "“", "'", '"', "#", "$", "\n", "²", "½", "٣", "😀")
-_SLOW = (".png", ".pdf", ".svg", ".parquet", "--help", "-h")
+_SLOW = ("--simplify", ".png", ".pdf", ".svg", ".parquet", "--help", "-h")
 
 
 @cache

@@ -1,0 +1,207 @@
+"""Simplification by SymPy: conversion of formulas to SymPy expressions and back.
+
+Variables become real symbols, and functions that SymPy does not provide become undefined functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import nullcontext
+from fractions import Fraction
+from functools import reduce
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from autodiff_cli.compiler.program import Term
+from autodiff_cli.deadline import Late, within
+from autodiff_cli.errors import FOREIGN, LimitError, setting
+from autodiff_cli.language.operators import COMPARISONS, LOGIC
+from autodiff_cli.lazy import library
+from autodiff_cli.limits import check_count, lifted
+from autodiff_cli.postorder import postorder
+from autodiff_cli.symbolic.constants import Coefficient
+from autodiff_cli.symbolic.formula import Formula, children, in_order
+from autodiff_cli.symbolic.normal_form import Algebra
+
+if TYPE_CHECKING:
+    Expression: TypeAlias = Any
+    """A SymPy object; SymPy itself does not declare types."""
+
+MOST_PARTS = 400
+"""The largest number of parts of a formula; for longer formulas, SymPy takes minutes or exceeds the recursion limit."""
+MOST_SECONDS = 6.0
+"""The limit on the processor time for all formulas; the time that SymPy takes cannot be predicted from their length."""
+
+_SAME = (
+    *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma"),
+    "factorial",
+    *("sec", "csc", "cot"),
+)
+_NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"} | {
+    **{"airy_ai": "airyai", "airy_ai_prime": "airyaiprime", "airy_bi": "airybi", "airy_bi_prime": "airybiprime"},
+    **{"jv": "besselj", "yv": "bessely", "iv": "besseli", "kv": "besselk"},
+    **{"ellipk": "elliptic_k", "ellipe": "elliptic_e"},
+}
+_COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
+_LOGIC = {name: name.removeprefix("logical_").capitalize() for name in LOGIC}
+_SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
+
+
+def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term, Formula]:
+    """Simplify formulas with SymPy, except formulas whose simplified form cannot be expressed in the language.
+
+    Raises:
+        MissingPackage: if SymPy is not installed.
+        LimitError: if a formula is too long or too deeply nested, or if SymPy takes too long.
+    """
+    sympy = library("sympy", setting("simplify"))
+    leave_out = f"leave out {setting('simplify')}: equal terms are collected without it"
+    for formula in formulas.values():
+        parts = sum(1 + len(children(node)) for node in in_order([formula]))
+        too_long = f"{setting('simplify')} is limited to formulas of {{1}} parts, but this formula has {{0}}"
+        check_count(parts, MOST_PARTS, too_long, hint=leave_out)
+    try:
+        with nullcontext() if lifted() else within(MOST_SECONDS):
+            return {term: _simple(sympy, algebra, formula) for term, formula in formulas.items()}
+    except RecursionError:
+        raise LimitError("the formula is nested too deeply for SymPy", hint=leave_out) from None
+    except Late:
+        raise LimitError(
+            f"SymPy did not simplify the formula in {MOST_SECONDS:g} seconds of processor time", hint=leave_out
+        ) from None
+
+
+def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
+    there = _ToSymPy(sympy)
+    try:
+        simple = sympy.simplify(there.expression(formula))
+    except FOREIGN:  # SymPy does not compare nan, and rejects some infinities
+        return formula
+    return _FromSymPy(sympy, algebra, there.undefined).formula(simple) or formula
+
+
+class _ToSymPy:
+    """A converter to SymPy; ``undefined`` has, by the name there, the call of a function, with ``None`` in place of formulas."""
+
+    def __init__(self, sympy: ModuleType) -> None:
+        self.sympy = sympy
+        self.undefined: dict[str, tuple[Any, ...]] = {}
+
+    def expression(self, formula: Formula) -> Expression:
+        done: dict[Formula, Expression] = {}
+        for node in in_order([formula]):
+            done[node] = self._converted(node, done)
+        return done[formula]
+
+    def _counted(self, value: Expression) -> Expression:
+        """Convert a condition to 1 or 0; return any other expression unchanged."""
+        is_condition = isinstance(value, self.sympy.logic.boolalg.Boolean) and not isinstance(value, self.sympy.Symbol)
+        return self.sympy.Piecewise((1, value), (0, True)) if is_condition else value
+
+    def _condition(self, value: Expression) -> Expression:
+        """Convert a number to the condition that it is not 0; return a condition unchanged."""
+        return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
+
+    def _number(self, value: Coefficient) -> Expression:
+        if isinstance(value, Fraction):
+            return self.sympy.Rational(value.numerator, value.denominator)
+        return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
+
+    def _converted(self, node: Formula, done: Mapping[Formula, Expression]) -> Expression:
+        sympy = self.sympy
+        if node.kind == "symbol":
+            known = _SYMBOLS.get(node.name)
+            return getattr(sympy, known) if known else sympy.Symbol(node.name, real=True)
+        if node.kind == "sum":
+            return sympy.Add(*[self._number(count) * self._counted(done[term]) for term, count in node.parts])
+        if node.kind == "product":
+            powers = [
+                (self._counted(done[b]), self._counted(done[e]) if type(e) is Formula else self._number(e)) for b, e in node.parts
+            ]
+            return sympy.Mul(self._number(node.coefficient), *[base**exponent for base, exponent in powers])
+        operands = [done[part] for part in node.parts if type(part) is Formula]
+        if node.name == "where":
+            return sympy.Piecewise((operands[1], self._condition(operands[0])), (operands[2], True))
+        name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
+        operands = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in operands]
+        if name and len(operands) == len(node.parts):
+            return getattr(sympy, name)(*operands)
+        shape = (node.name, *(None if type(part) is Formula else part for part in node.parts))
+        key = next((key for key, known in self.undefined.items() if known == shape), f"{node.name}_{len(self.undefined)}")
+        self.undefined[key] = shape
+        return sympy.Function(key, real=True)(*operands)
+
+
+class _FromSymPy:
+    """A converter of SymPy expressions to formulas."""
+
+    def __init__(self, sympy: ModuleType, algebra: Algebra, undefined: Mapping[str, tuple[Any, ...]]) -> None:
+        self.sympy = sympy
+        self.algebra = algebra
+        self.undefined = undefined
+        names = {**{name: name for name in _SAME}, **_NAMES, **_COMPARISONS, **_LOGIC}
+        self.functions = {getattr(sympy, theirs): ours for ours, theirs in names.items()}
+        self.symbols = {getattr(sympy, theirs): ours for ours, theirs in _SYMBOLS.items()}
+
+    def formula(self, expression: Expression) -> Formula | None:
+        """Convert an expression to a formula; return ``None`` if the language lacks one of its functions."""
+        done: dict[Expression, Formula] = {}
+        for part in postorder([expression], lambda part: part.args):
+            result = self._converted(part, done)
+            if result is None:
+                return None
+            done[part] = result
+        return done[expression]
+
+    def _converted(self, expression: Expression, done: Mapping[Expression, Formula]) -> Formula | None:
+        sympy, algebra = self.sympy, self.algebra
+        operands = [done[part] for part in expression.args]
+        if expression.is_Symbol:
+            return algebra.symbol(expression.name)
+        if expression.is_Rational:
+            return algebra.rational(Fraction(int(expression.p), int(expression.q)))
+        if expression.is_Float:
+            return algebra.number(float(expression))
+        if expression == -sympy.oo:
+            return algebra.sum([(algebra.symbol("inf"), Fraction(-1))])
+        if expression in self.symbols:
+            return algebra.symbol(self.symbols[expression])
+        if expression.is_Add:
+            return algebra.sum([(part, Fraction(1)) for part in operands])
+        if expression.is_Mul:
+            return algebra.product([(part, Fraction(1)) for part in operands])
+        if expression.is_Pow:
+            return algebra.power(*operands)
+        if expression.func is sympy.Piecewise:
+            return self._choices(expression, done)
+        if expression.func is sympy.functions.elementary.piecewise.ExprCondPair:
+            return operands[0]
+        return self._function(expression, operands)
+
+    def _choices(self, piecewise: Expression, done: Mapping[Expression, Formula]) -> Formula:
+        branches = [(done[value], done[condition]) for value, condition in piecewise.args]
+        result = branches[-1][0] if branches[-1][1] is self.algebra.symbol("true") else self.algebra.symbol("nan")
+        for value, condition in reversed(branches):
+            result = self.algebra.choice(condition, value, result)
+        return result
+
+    def _function(self, expression: Expression, arguments: list[Formula]) -> Formula | None:
+        algebra, name = self.algebra, expression.func.__name__
+        if name in self.undefined:
+            parts = iter(arguments)
+            ours, *shape = self.undefined[name]
+            return algebra.call(ours, *[next(parts) if part is None else part for part in shape])
+        ours = self.functions.get(expression.func)
+        if ours is None:
+            return None
+        if ours in _COMPARISONS:
+            return algebra.compare(ours, *arguments)
+        if ours == "logical_not":
+            return algebra.negation(arguments[0])
+        if ours in _LOGIC:
+            return algebra.logic(ours, arguments)
+        if ours in ("max", "min"):
+            return reduce(lambda left, right: algebra.call(ours, left, right), arguments)
+        return algebra.call(ours, *arguments)
