@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1720,
     "script": 1585,
-    "solvers": 11660,
+    "solvers": 11668,
     "symbolic": 3621,
     "utils": 285,
 }

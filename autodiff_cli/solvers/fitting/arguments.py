@@ -16,7 +16,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names, intervals, pairs
 from autodiff_cli.solvers.equations import Equations, equations, names_in
-from autodiff_cli.solvers.fitting.engine.least_squares import LOSSES, Loss
+from autodiff_cli.solvers.fitting.losses import LOSSES, Loss
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.suggest import suggestion
