@@ -96,10 +96,11 @@ ONLY_IN_RULES = (
     "zeta_slope",
     "erfcx_slope",
     "dawsn_slope",
-    *("jv", "yv", "iv", "kv", "bessel_partial"),
+    *("jv", "yv", "iv", "kv", "bessel_partial", "zeta"),
+    *("airy_ai", "airy_ai_prime", "airy_bi", "airy_bi_prime"),
 )
-"""Functions that are there for the derivatives of others, and are measured with those; and functions of real order, which most
-targets do not have."""
+"""Functions that are there for the derivatives of others, and are measured with those; and functions of real order, zeta and Airy
+functions, which most targets do not have."""
 
 
 def _points(
@@ -144,7 +145,7 @@ LIMITS = {
     "ellipe": (0.0, 1e150),  # whose formula has powers that overflow
     "beta": (0.1, math.inf),  # whose second derivatives cancel closer to 0
     "poisson_logpmf": (1e-4, 1e6),
-    **dict.fromkeys(("gelu", "normal_logpdf", "zeta"), (0.0, 1e150)),
+    **dict.fromkeys(("gelu", "normal_logpdf"), (0.0, 1e150)),
     **dict.fromkeys(("atan2", "hypot", "xlogy", "xlog1py"), (1e-70, 1e70)),  # of whose squares and cubes formulas are made
 }
 
