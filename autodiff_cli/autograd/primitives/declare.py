@@ -174,6 +174,7 @@ class Declarations:
         self._name(function, operation.name)
         if not attributes.get("public", True):
             return function
+        own = type(operation).fields()
         return self._describe(
             function,
             name=operation.name,
@@ -182,7 +183,7 @@ class Declarations:
             tensors=operation.parameters[: operation.arity],
             kinds=operation.kinds,
             variadic=operation.of_sequence,
-            **{key: value for key, value in attributes.items() if key not in type(operation).fields()},
+            **{key: value for key, value in attributes.items() if key not in own},
         )
 
     def _describe(
@@ -208,7 +209,8 @@ def _record(
     attributes: Mapping[str, Any],
 ) -> _Operation:
     """Return the record of an operation with those attributes that it has."""
-    own: dict[str, Any] = {key: value for key, value in attributes.items() if key in record.fields()}
+    fields = record.fields()
+    own: dict[str, Any] = {key: value for key, value in attributes.items() if key in fields}
     return record(name=name, forward=forward, parameters=(*tensors, *statics), defaults=tuple(statics.values()), **own)
 
 

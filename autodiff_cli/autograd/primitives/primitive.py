@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -47,9 +47,10 @@ class Declared(Record):
     kinds: Mapping[str, Kind] = MappingProxyType({})
 
     @classmethod
-    def fields(cls) -> set[str]:
+    @cache
+    def fields(cls) -> frozenset[str]:
         """Return the names of the attributes that are given."""
-        return {*Declared.__annotations__, *cls.__annotations__}
+        return frozenset({*Declared.__annotations__, *cls.__annotations__})
 
     @cached_property
     def arity(self) -> int:
