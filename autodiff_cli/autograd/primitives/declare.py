@@ -174,7 +174,6 @@ class Declarations:
         self._name(function, operation.name)
         if not attributes.get("public", True):
             return function
-        own = type(operation).fields()
         return self._describe(
             function,
             name=operation.name,
@@ -183,7 +182,7 @@ class Declarations:
             tensors=operation.parameters[: operation.arity],
             kinds=operation.kinds,
             variadic=operation.of_sequence,
-            **{key: value for key, value in attributes.items() if key not in own},
+            **{key: value for key, value in attributes.items() if key not in type(operation).fields()},
         )
 
     def _describe(
@@ -209,8 +208,7 @@ def _record(
     attributes: Mapping[str, Any],
 ) -> _Operation:
     """Return the record of an operation with those attributes that it has."""
-    fields = record.fields()
-    own: dict[str, Any] = {key: value for key, value in attributes.items() if key in fields}
+    own: dict[str, Any] = {key: value for key, value in attributes.items() if key in record.fields()}
     return record(name=name, forward=forward, parameters=(*tensors, *statics), defaults=tuple(statics.values()), **own)
 
 

@@ -138,5 +138,4 @@ def outermost(groups: Iterable[Sequence[Any]]) -> Any:
 
 def argument_names(rule: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of the positional parameters of a function."""
-    code = rule.__code__
-    return code.co_varnames[: code.co_argcount]
+    return rule.__code__.co_varnames[: rule.__code__.co_argcount]
