@@ -171,7 +171,11 @@ def diff(
     try:
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
         accurate = _of_order(algebra, traced(), by, order)
-        short = accurate if stable else _of_order(algebra, traced(), by, order, ShortForms(algebra).shortest)
+        shortest = ShortForms(algebra).shortest
+        if stable or order == 1:  # there is no lower order to shorten, so nothing is derived again
+            short = {term: formula if stable else shortest(formula) for term, formula in accurate.items()}
+        else:
+            short = _of_order(algebra, traced(), by, order, shortest)
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
     trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
@@ -181,9 +185,9 @@ def diff(
 
         short = simplified(algebra, short)
     for term, formula in short.items():
-        tree = to_tree(formula, names)
-        if _agree(tree, trees[term], names):
-            trees[term] = tree
+        if formula is not accurate[term]:
+            tree = to_tree(formula, names)
+            trees[term] = tree if _agree(tree, trees[term], names) else trees[term]
     return Derivatives(expression, order, trees, point, values)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.symbolic.constants import Coefficient
-from autodiff_cli.symbolic.formula import Formula, factors_of, in_order
+from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.normal_form import Algebra
 
 Length: TypeAlias = str | int
@@ -107,6 +107,11 @@ class Arrays:
         if array is not None and array.dims == dims:
             return array
         return self._array("map", dims, formula, formula)
+
+    def power(self, base: Formula, exponent: Exponent) -> Array:
+        """Return a power of an elementwise formula, with the dimensions to which its arrays are broadcast."""
+        formula = self.algebra.product([(base, exponent)])
+        return self.map(formula, self.broadcast(atom.dims for atom in self.atoms(formula)))
 
     def atoms(self, formula: Formula) -> list[Array]:
         """Return the arrays that occur in an elementwise formula."""
@@ -246,7 +251,7 @@ class Arrays:
         self, factors: Sequence[tuple[Array, Labels]], coefficient: Fraction, lengths: dict[int, Length]
     ) -> tuple[list[tuple[Array, Labels]], Fraction]:
         """Take contractions and products of elementwise formulas apart."""
-        work, flat = list(factors)[::-1], []
+        work, flat = list(factors)[::-1], list[tuple[Array, Labels]]()
         while work:
             array, labels = work.pop()
             if array.kind == "contraction":
@@ -262,14 +267,8 @@ class Arrays:
                 number = array.formula.coefficient
                 coefficient *= number if isinstance(number, Fraction) else Fraction(number)
                 for base, exponent in reversed(array.formula.parts):
-                    formula = self.algebra.product([(base, exponent)])
-                    dims = self.broadcast(atom.dims for atom in self.atoms(formula))
-                    part = self.map(formula, dims)
-                    own = labels[len(labels) - len(dims) :]
-                    if part is array:
-                        flat.append((array, labels))
-                    else:
-                        work.append((part, own))
+                    part = self.power(base, exponent)
+                    (flat if part is array else work).append((part, labels[len(labels) - len(part.dims) :]))
             else:
                 flat.append((array, labels))
         return flat, coefficient
@@ -303,9 +302,8 @@ class Arrays:
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
             coefficient *= Fraction(whole.coefficient)
             for base, exponent in factors_of(whole):
-                formula = self.algebra.product([(base, exponent)])
-                dims = self.broadcast(atom.dims for atom in self.atoms(formula))
-                result.append((self.map(formula, dims), own[len(own) - len(dims) :]))
+                part = self.power(base, exponent)
+                result.append((part, own[len(own) - len(part.dims) :]))
         covered = {label for _, own in result for label in own}
         for label in dict.fromkeys([*labels, *(label for _, own in factors for label in own)]):
             if label not in covered:

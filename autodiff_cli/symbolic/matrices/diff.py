@@ -116,9 +116,9 @@ class _Check:
             values = self._values(seed)
             try:
                 number = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree)}))
-                expected = self.by_engine(term, values)
+                expected = numbers_of_engine(self.expression, term, values)
                 is_inside = np.isfinite(_value(self.expression, values)).all()
-                moved = self.by_engine(term, {name: value * (1 + _STEP) for name, value in values.items()})
+                moved = numbers_of_engine(self.expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
             except AutodiffError:
                 continue
             size = max(np.abs(expected).max(initial=0.0), 1e-300)
@@ -132,9 +132,6 @@ class _Check:
             f"no formula was found for the derivative with respect to {', '.join(term)}",
             hint=f"use grad or hessian with {setting('at')} to compute numbers",
         )
-
-    def by_engine(self, term: Sequence[str], values: Mapping[str, Any]) -> Numbers:
-        return numbers_of_engine(self.expression, term, values)
 
 
 def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str, Any]) -> Numbers:

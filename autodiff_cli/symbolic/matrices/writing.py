@@ -146,29 +146,32 @@ class Writer:
     def _scaled(self, tree: Syntax) -> Syntax:
         """Multiply the first matrix of a product by a number, as in ``2*A.T @ r``, instead of the product in brackets."""
         results: dict[Syntax, Syntax] = {}
+        numbers: set[Syntax] = set()
         for node in postorder([tree], lambda node: node.children):
             children = [results[child] for child in node.children]
+            if self._is_number(node, numbers):
+                numbers.add(node)
             if node.kind == "neg" and children[0].kind == "matmul":
                 results[node] = _scaled(children[0], partial(new_tree, "neg"))
-            elif node.kind == "mul" and children[1].kind == "matmul" and self.is_number(children[0]):
+            elif node.kind == "mul" and children[1].kind == "matmul" and node.children[0] in numbers:
                 results[node] = _scaled(children[1], partial(new_tree, "mul", children[0]))
-            elif node.kind == "mul" and children[0].kind == "matmul" and self.is_number(children[1]):
+            elif node.kind == "mul" and children[0].kind == "matmul" and node.children[1] in numbers:
                 results[node] = _scaled(children[0], partial(new_tree, "mul", children[1]))
             else:
                 results[node] = node.with_children(children)
         return results[tree]
 
-    def is_number(self, tree: Syntax) -> bool:
-        """Return whether an expression is surely a number and not a vector or a matrix."""
+    def _is_number(self, tree: Syntax, numbers: set[Syntax]) -> bool:
+        """Return whether an expression is surely a number and not an array, given those of its parts that are."""
         if tree.kind == "name":
             array = self.arrays.of_symbol.get(self.algebra.symbol(tree.children[0].text))
             return array is None or not array.dims
         if tree.kind == "call":
             name, inner = tree.children[0].text, tree.children[1].children
-            return (name in _NUMBERS and len(inner) == 1) or (name not in _ARRAYS and all(map(self.is_number, inner)))
+            return (name in _NUMBERS and len(inner) == 1) or (name not in _ARRAYS and numbers.issuperset(inner))
         if tree.kind in ("add", "sub", "mul", "div", "pow", "neg"):
-            return all(map(self.is_number, tree.children))
-        return tree.kind in ("number", "index")
+            return numbers.issuperset(tree.children)
+        return tree.kind == "number" or (tree.kind == "index" and tree.children[0].kind == "attribute")
 
     def symbol(self, tree: Syntax) -> Formula:
         """Return a symbol for an expression."""
@@ -194,7 +197,7 @@ class Writer:
                 pairs: list[tuple[Formula, Exponent]] = []
                 for base, exponent in part.parts:
                     total = self.arrays.of_symbol.get(base)
-                    inner = self.argument_of_total(total, "square") if total is not None else None
+                    inner = None if total is None or total.labels else self.argument_of_sum(total, "square")[0]
                     if inner is not None and isinstance(exponent, Fraction) and exponent.denominator == 2:
                         pairs.append((self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent))
                     else:
@@ -204,11 +207,6 @@ class Writer:
                 new = self.algebra.product(pairs, part.coefficient)
             done[part] = new
         return done[formula]
-
-    def argument_of_total(self, array: Array, function: str) -> Formula | None:
-        """Return ``x`` if an array is the sum of ``exp(x)`` or of ``x**2`` over all dimensions, or ``None``."""
-        argument, labels = self.argument_of_sum(array, function)
-        return None if array.labels or labels is None else argument
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
         """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
@@ -238,9 +236,9 @@ class _Contraction:
         self.pieces: list[_Piece] = []
         for factor, labels in self._with_softmax(array.parts):
             if labels:
-                self.pieces.append(_Piece(factor.formula if factor.kind in ("map", "leaf") else factor.symbol, labels))
+                self.pieces.append(_Piece(factor.formula, labels))
             else:
-                self.scalars.append(factor.formula if factor.kind in ("map", "leaf") else factor.symbol)
+                self.scalars.append(factor.formula)
         while any(
             step() for step in (self._select, self._multiply, self._diagonal, self._total, self._matmul, self._scale, self._outer)
         ):
