@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from autodiff_cli.autograd import dtypes as _dtypes
+from autodiff_cli.autograd import modes as _modes
 from autodiff_cli.autograd.dtypes import dtype as dtype
 from autodiff_cli.autograd.dtypes import float16 as float16
 from autodiff_cli.autograd.dtypes import float32 as float32
@@ -22,7 +23,6 @@ from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
 from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
 from autodiff_cli.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
-from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
 from autodiff_cli.autograd.printing import Size as Size
 from autodiff_cli.autograd.reverse.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -41,58 +41,12 @@ from autodiff_cli.gradient_checking.check import Report as Report
 from autodiff_cli.gradient_checking.check import gradcheck as gradcheck
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import arithmetic as _arithmetic
-from autodiff_cli.ops import comparison as _comparison
-from autodiff_cli.ops import contract as _contract
-from autodiff_cli.ops import numerical as _numerical
-from autodiff_cli.ops import positions as _positions
-from autodiff_cli.ops import views as _views
-from autodiff_cli.ops.arithmetic import *  # noqa: F403
-from autodiff_cli.ops.arrange import *  # noqa: F403
+from autodiff_cli.ops import counting as _counting
 from autodiff_cli.ops.casts import *  # noqa: F403
-from autodiff_cli.ops.comparison import *  # noqa: F403
-from autodiff_cli.ops.contract import *  # noqa: F403
-from autodiff_cli.ops.counting import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
-from autodiff_cli.ops.decompose import *  # noqa: F403
-from autodiff_cli.ops.extremes import *  # noqa: F403
-from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
-from autodiff_cli.ops.layers import *  # noqa: F403
-from autodiff_cli.ops.linalg import *  # noqa: F403
-from autodiff_cli.ops.loss import *  # noqa: F403
-from autodiff_cli.ops.matrices import *  # noqa: F403
-from autodiff_cli.ops.numerical import *  # noqa: F403
-from autodiff_cli.ops.positions import *  # noqa: F403
+from autodiff_cli.ops.names.public import *  # noqa: F403
 from autodiff_cli.ops.random_numbers import *  # noqa: F403
-from autodiff_cli.ops.reduce import *  # noqa: F403
-from autodiff_cli.ops.representation import *  # noqa: F403
-from autodiff_cli.ops.rules.activation import *  # noqa: F403
-from autodiff_cli.ops.rules.arithmetic import *  # noqa: F403
-from autodiff_cli.ops.rules.arrange import *  # noqa: F403
-from autodiff_cli.ops.rules.bessel import *  # noqa: F403
-from autodiff_cli.ops.rules.comparison import *  # noqa: F403
-from autodiff_cli.ops.rules.contract import *  # noqa: F403
-from autodiff_cli.ops.rules.counting import *  # noqa: F403
-from autodiff_cli.ops.rules.decompose import *  # noqa: F403
-from autodiff_cli.ops.rules.elementary import *  # noqa: F403
-from autodiff_cli.ops.rules.extremes import *  # noqa: F403
-from autodiff_cli.ops.rules.factorials import *  # noqa: F403
-from autodiff_cli.ops.rules.incomplete import *  # noqa: F403
-from autodiff_cli.ops.rules.layers import *  # noqa: F403
-from autodiff_cli.ops.rules.linalg import *  # noqa: F403
-from autodiff_cli.ops.rules.logarithms import *  # noqa: F403
-from autodiff_cli.ops.rules.loss import *  # noqa: F403
-from autodiff_cli.ops.rules.matrices import *  # noqa: F403
-from autodiff_cli.ops.rules.norms import *  # noqa: F403
-from autodiff_cli.ops.rules.numerical import *  # noqa: F403
-from autodiff_cli.ops.rules.reduce import *  # noqa: F403
-from autodiff_cli.ops.rules.representation import *  # noqa: F403
-from autodiff_cli.ops.rules.shape import *  # noqa: F403
-from autodiff_cli.ops.rules.special import *  # noqa: F403
-from autodiff_cli.ops.rules.views import *  # noqa: F403
-from autodiff_cli.ops.shape import *  # noqa: F403
-from autodiff_cli.ops.stop_gradient import *  # noqa: F403
-from autodiff_cli.ops.views import *  # noqa: F403
 
 if _TYPE_CHECKING:
     from autodiff_cli.code_generation.export import export as export
@@ -142,13 +96,8 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 
-# Functions with parameters that operators do not have, and aliases from NumPy, SciPy and the language.
+# Functions with parameters that operators or functions of the language do not have, and a context manager.
 add, sub, subtract = _arithmetic.add, _arithmetic.sub, _arithmetic.sub
 div = divide = true_divide = _arithmetic.div
-mod = _arithmetic.remainder
-power = _arithmetic.pow
-clip = _comparison.clamp
-multi_dot = _contract.chain_matmul
-trapz = _numerical.trapezoid
-take_along_axis = _positions.take_along_dim
-moveaxis = _views.movedim
+where = _counting.where
+no_grad = _modes.no_grad

@@ -27,7 +27,13 @@ PACKAGE = ROOT / "autodiff_cli"
 TABLES = ROOT / "grammar" / "rules"
 OPS = PACKAGE / "ops"
 MODULES = OPS / "rules"
-INDEX = OPS / "index.py"
+NAMES = OPS / "names"
+NAMESPACES = {
+    "public": None,
+    "special": ("bessel", "factorials", "incomplete", "logarithms", "special"),
+    "linalg": ("decompose", "matrices"),
+}
+"""The sections whose functions each module of ``ops/names/`` imports; ``None`` for all of them."""
 NUMERICS = PACKAGE / "numerics"
 KINDS = {
     "number": "NUMBER",
@@ -454,11 +460,8 @@ class Compiler:
             except ParseError as error:
                 raise RuleError(f"{self.table.subject}.rules, line {row.line}, {row.name}: {error}") from None
             body += [*self.definitions, declaration]
-            if row.aliases and not row.is_python:
-                body.append(f"{' = '.join(row.aliases)} = {row.name}")
             self.definitions.clear()
         text = "\n".join(body)
-        public = sorted(name for row in self.table.rows if row.public and not row.is_python for name in (row.name, *row.aliases))
         settings = "__name__, elementwise=True" if self.table.elementwise else "__name__"
         standard = [f"import {name}" for name in ("math", "operator") if f"{name}." in text]
         standard += ["from typing import Any"] if ": Any" in text else []
@@ -466,16 +469,12 @@ class Compiler:
             f'"""{self.table.title}"""',
             f"# Made from grammar/rules/{self.table.subject}.rules by ``python grammar/compile_rules.py``.  Do not edit.",
             "",
-            "from __future__ import annotations",
-            "",
             *standard,
             *([""] if standard else []),
             *(["import numpy as np", ""] if "np." in text else []),
             *self._imports(text),
             "",
-            *([f"__all__ = {public!r}", ""] if public else []),
-            f"_declare = Declarations({settings})",
-            *(["described = _declare.described"] if any(row.is_python for row in self.table.rows) else []),
+            f"declare = Declarations({settings})",
             "",
         ]
         own = f"_numerics_{self.table.subject}__"
@@ -483,7 +482,6 @@ class Compiler:
 
     def _imports(self, text: str) -> list[str]:
         lines: dict[str, set[str]] = {"autodiff_cli.autograd.primitives.declare": {"Declarations"}}
-        lines["autodiff_cli.autograd.primitives.primitive"] = {"TensorFunction"}
         kinds = {name for name in (*filter(None, KINDS.values()), "optional", "either") if re.search(rf"\b{name}\b", text)}
         if kinds:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
@@ -514,11 +512,11 @@ class Compiler:
         value, _, decomposition = row.value.partition(" = ")
         decomposition = words.get("decomposition", decomposition)
         if row.parameters[0].several:
-            kind, vjps = "_declare.sequence", self._one_rule(row, ["g", "i", "shapes", *(each.name for each in row.statics)])
+            kind, vjps = "declare.sequence", self._one_rule(row, ["g", "i", "shapes", *(each.name for each in row.statics)])
         elif "results" in words:
-            kind, vjps = "_declare.several", self._one_rule(row, None)
+            kind, vjps = "declare.several", self._one_rule(row, None)
         else:
-            kind, vjps = "_declare", self._vjps(row)
+            kind, vjps = "declare", self._vjps(row)
         arguments = [repr(words.get("primitive", row.name)), self._value(row, value), vjps]
         if row.statics:
             arguments.append(f"statics={{{', '.join(f'{s.name!r}: {s.default}' for s in row.statics)}}}")
@@ -545,7 +543,7 @@ class Compiler:
         if decomposition:
             arguments.append(f"decomposition={self._decomposition(decomposition)}")
         arguments += self._description(row) if row.public else ["public=False"]
-        return f"{row.name}: TensorFunction = {kind}({', '.join(arguments)})"
+        return f"{_target(row)} = {kind}({', '.join(arguments)})"
 
     def _python_row(self, row: Row) -> str:
         """Return the description of a function of ``ops/`` that is written in Python."""
@@ -566,7 +564,7 @@ class Compiler:
             arguments.append("variadic=True")
         elif own and own[-1].several:
             arguments.append("spread=True")
-        return f"_declare.python({', '.join([*arguments, *self._description(row)])})"
+        return f"declare.python({', '.join([*arguments, *self._description(row)])})"
 
     def _decomposition(self, text: str) -> str:
         """Return a decomposition: a text, or a function that returns the text for the plain arguments of a call."""
@@ -597,7 +595,7 @@ class Compiler:
             self.definitions.append("\n".join([f"def {function}({typed}) -> Any:", *lines, f"    return {body}"]))
         kinds = ", ".join(f"{each.name}={each.kind}" for each in row.parameters if each.kind)
         return (
-            f"{row.name}: TensorFunction = _declare.composed({row.name!r}, {function}, "
+            f"{_target(row)} = declare.composed({row.name!r}, {function}, "
             f"dict({kinds}), {', '.join([f'tensors={row.operands!r}', *self._description(row)])})"
         )
 
@@ -754,6 +752,11 @@ class Compiler:
         return f"({text},)"
 
 
+def _target(row: Row) -> str:
+    """Return the names of a function, to which its declaration is assigned."""
+    return " = ".join((row.name, *row.aliases))
+
+
 def compiled() -> Mapping[Path, str]:
     """Return the text of each module, by its path."""
     tables = [read(path.stem, path.read_text(encoding="utf-8")) for path in sorted(TABLES.glob("*.rules"))]
@@ -766,24 +769,34 @@ def write() -> None:
     for path, text in compiled().items():
         path.write_text(text, encoding="utf-8")
     invalidate_caches()
-    INDEX.write_text(index(), encoding="utf-8")
+    for path, text in names_of_functions().items():
+        path.write_text(text, encoding="utf-8")
 
 
-def index() -> str:
-    """Return the module that names the functions of each module of ``ops/``."""
-    names: dict[str, list[str]] = {}
+def names_of_functions() -> Mapping[Path, str]:
+    """Return the text of each module of ``ops/names/``, by its path: the index of the modules, and the namespaces."""
     for path in sorted([*OPS.glob("*.py"), *MODULES.glob("*.py")]):
-        if path.name not in ("__init__.py", INDEX.name):
+        if path.name != "__init__.py":
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 
     FUNCTIONS.on_missing({}, import_module)
-    for name, info in FUNCTIONS.items():
+    places: dict[str, dict[str, str]] = {}
+    for name, info in sorted(FUNCTIONS.items()):
         package, _, module = info.function.__module__.partition(".ops.")
-        names.setdefault(module if package == PACKAGE.name else info.section, []).append(name)
-    lines = [f"    {module!r}: {' '.join(sorted(names[module]))!r}," for module in sorted(names)]
-    about = '"""The functions of each module.  Made by ``python grammar/compile_rules.py``.  Do not edit."""'
-    return "\n".join([about, "", "MODULES = {", *lines, "}", ""])
+        place = module if package == PACKAGE.name else info.section
+        places.setdefault(place, {})[name] = info.name
+    about = "Made by ``python grammar/compile_rules.py``.  Do not edit."
+    index = "\n".join(f"    {module!r}: {' '.join(names)!r}," for module, names in sorted(places.items()))
+    modules = {NAMES / "__init__.py": f'"""The functions of each module.  {about}"""\n\nMODULES = {{\n{index}\n}}\n'}
+    for namespace, sections in NAMESPACES.items():
+        lines = [
+            f"from autodiff_cli.ops.{module} import {', '.join(f'{own} as {name}' for name, own in names.items())}"
+            for module, names in sorted(places.items())
+            if sections is None or module.rpartition(".")[2] in sections
+        ]
+        modules[NAMES / f"{namespace}.py"] = "\n".join([f'"""Names of functions.  {about}"""', "", *lines, ""])
+    return modules
 
 
 if __name__ == "__main__":

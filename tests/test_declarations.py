@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -230,10 +229,6 @@ def missing(op: FunctionInfo) -> list[str]:
     everywhere_known = all(target.has(op.name) for target in TARGETS.values())
     if primitive is not None and primitive.elementwise and primitive.decomposition is None and not everywhere_known:
         lacks.append("decomposition=: an expression over simpler functions, for targets of export that do not have it")
-    # In Python, no_grad is a context manager.
-    module = sys.modules.get(op.function.__module__)
-    if op.name != "no_grad" and op.name not in getattr(module, "__all__", [op.name]):
-        lacks.append(f"'{op.name}' in __all__ of ops/{op.section}.py, for `import autodiff_cli as ad` and type checkers")
     return lacks
 
 

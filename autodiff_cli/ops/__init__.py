@@ -1,7 +1,7 @@
 """The operations of the language, grouped by subject.
 
 Importing this package installs the operators of ``Tensor``.  All other functions are installed when their names are looked up, so
-that a small evaluation loads only the modules of its functions; ``index`` has the module of each name.
+that a small evaluation loads only the modules of its functions; ``names`` has the module of each name.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
 from autodiff_cli.ops import arithmetic, comparison  # noqa: F401
-from autodiff_cli.ops.index import MODULES
+from autodiff_cli.ops.names import MODULES
 
 FUNCTIONS.on_missing(
     {name: module for module, names in MODULES.items() for name in names.split()},

@@ -15,22 +15,20 @@ from autodiff_cli.numerics.arithmetic import is_number, weak
 from autodiff_cli.ops.rules import arithmetic as rules
 from autodiff_cli.ops.rules.elementary import trunc
 
-__all__ = ["add", "addcdiv", "addcmul", "div", "fmod", "lerp", "pow", "remainder", "sub", "true_divide"]
 
-
-@rules.described
+@rules.declare.described
 def remainder(x: Operand, y: Operand) -> Any:
     if is_number(y) and isinstance(x, Tensor):
         return rules.remainder_number(x, weak(y))
     return rules.remainder_tensor(x, y)
 
 
-@rules.described
+@rules.declare.described
 def fmod(x: Operand, y: Operand) -> Any:
     return rules.fmod_number(x, weak(y)) if is_number(y) and isinstance(x, Tensor) else rules.fmod_tensor(x, y)
 
 
-@rules.described
+@rules.declare.described
 def pow(input: Operand, exponent: Operand) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         return operand(input, "pow") ** operand(exponent, "pow", "exponent", 2)
@@ -95,21 +93,21 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 Tensor.div = true_divide = div  # type: ignore[attr-defined]
 
 
-@rules.described
+@rules.declare.described
 def addcmul(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     if _all_plain(x, tensor1, tensor2):
         return rules.addcmul_kernel(x, tensor1, tensor2, value)
     return x + value * tensor1 * tensor2
 
 
-@rules.described
+@rules.declare.described
 def addcdiv(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     if _all_plain(x, tensor1, tensor2):
         return rules.addcdiv_kernel(x, tensor1, tensor2, value)
     return x + value * (tensor1 / tensor2)
 
 
-@rules.described
+@rules.declare.described
 def lerp(x: Operand, end: Operand, weight: Operand) -> Any:
     if not _all_plain(x, end, weight):
         return x + weight * (end - x)

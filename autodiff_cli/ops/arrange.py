@@ -18,70 +18,37 @@ from autodiff_cli.limits import MOST_TURNS, check_count, check_parts, check_size
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_select
-from autodiff_cli.ops.rules.arrange import described, diag_embed, flipped, padded, rolled, tiled, unfold
+from autodiff_cli.ops.rules.arrange import declare, diag_embed, flipped, padded, rolled, tiled, unfold
 from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
 from autodiff_cli.ops.rules.views import diagonal as _diagonal_of
 from autodiff_cli.ops.shape import broadcast_shape, expand, flatten, reshape, tensor_list
 from autodiff_cli.ops.views import length_along, split
-
-__all__ = [
-    "adjoint",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "column_stack",
-    "combinations",
-    "diag",
-    "diff",
-    "dsplit",
-    "dstack",
-    "flip",
-    "fliplr",
-    "flipud",
-    "hsplit",
-    "hstack",
-    "meshgrid",
-    "pad",
-    "repeat",
-    "repeat_interleave",
-    "roll",
-    "rot90",
-    "split_with_sizes",
-    "tensor_split",
-    "tile",
-    "vander",
-    "vsplit",
-    "vstack",
-]
 
 
 def _listed(value: Wholes) -> Shape:
     return value if isinstance(value, tuple) else (value,)
 
 
-@described
+@declare.described
 def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     return flipped(x, whole_numbers("flip", "dims", given or (dims,)))
 
 
-@described
+@declare.described
 def fliplr(x: Value) -> Any:
     if len(x.shape) < 2:
         raise ShapeError("Input must be >= 2-d.")
     return flip(x, 1)
 
 
-@described
+@declare.described
 def flipud(x: Value) -> Any:
     if not x.shape:
         raise ShapeError("Input must be >= 1-d.")
     return flip(x, 0)
 
 
-@described
+@declare.described
 def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
     shifts = _listed(shifts)
     if dims is None:
@@ -94,7 +61,7 @@ def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
     return rolled(x, shifts, dims)
 
 
-@described
+@declare.described
 def diag(x: Value, diagonal: int = 0) -> Any:
     ndim = len(x.shape)
     if ndim not in (1, 2):
@@ -102,18 +69,18 @@ def diag(x: Value, diagonal: int = 0) -> Any:
     return diag_embed(x, diagonal) if ndim == 1 else _diagonal_of(x, diagonal, 0, 1)
 
 
-@described
+@declare.described
 def repeat(x: Value, *sizes: Wholes) -> Any:
     return tiled(x, whole_numbers("repeat", "sizes", sizes))
 
 
-@described
+@declare.described
 def tile(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     sizes = whole_numbers("tile", "dims", given or (dims,))
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 
-@described
+@declare.described
 def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> Any:
     at = 0 if dim is None else dimension(dim, len(x.shape))
     if dim is None or not x.shape:
@@ -128,7 +95,7 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
     return index_select(x, at, np.repeat(np.arange(length), repeats))
 
 
-@described
+@declare.described
 def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = None) -> Any:
     if mode != "constant":
         raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
@@ -150,30 +117,30 @@ def _parts(name: str, tensors: tuple[Value, ...], ndim: int) -> list[Any]:
     return [_at_least(part, ndim) for part in parts]
 
 
-@described
+@declare.described
 def vstack(*tensors: Value) -> Any:
     return cat(_parts("vstack", tensors, 2), 0)
 
 
-@described
+@declare.described
 def hstack(*tensors: Value) -> Any:
     parts = _parts("hstack", tensors, 1)
     return cat(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
-@described
+@declare.described
 def dstack(*tensors: Value) -> Any:
     return cat(_parts("dstack", tensors, 3), 2)
 
 
-@described
+@declare.described
 def broadcast_tensors(*tensors: Value) -> tuple[Any, ...]:
     parts = tensor_list("broadcast_tensors", "tensors", tensors)
     shape = broadcast_shape("broadcast_tensors", *(tuple(part.shape) for part in parts))
     return tuple(expand(part, shape) for part in parts)
 
 
-@described
+@declare.described
 def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -194,7 +161,7 @@ def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
     return tuple(grids)
 
 
-@described
+@declare.described
 def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
     at = dimension(dim, len(x.shape))
     if not x.shape:
@@ -212,7 +179,7 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
 # Tensors taken apart and put together: parts at positions, windows, columns, blocks and products of sets.
 
 
-@described
+@declare.described
 def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
     length, at = length_along("tensor_split", x, dim), dimension(dim, len(x.shape))
     if isinstance(indices_or_sections, int):
@@ -245,22 +212,22 @@ def _divided(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: 
     return tensor_split(x, indices_or_sections, at)
 
 
-@described
+@declare.described
 def hsplit(x: Value, indices_or_sections: Wholes) -> Any:
     return _divided("hsplit", x, indices_or_sections, 1, 1)
 
 
-@described
+@declare.described
 def vsplit(x: Value, indices_or_sections: Wholes) -> Any:
     return _divided("vsplit", x, indices_or_sections, 2, 0)
 
 
-@described
+@declare.described
 def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
     return _divided("dsplit", x, indices_or_sections, 3, 2)
 
 
-@described
+@declare.described
 def split_with_sizes(x: Value, split_sizes: Wholes, dim: int = 0) -> Any:
     return split(x, [split_sizes] if isinstance(split_sizes, int) else list(split_sizes), dim)
 
@@ -273,7 +240,7 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
 add_methods(unfold=_unfold)
 
 
-@described
+@declare.described
 def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     given = [dims] if isinstance(dims, int) else dims
     plane = [dimension(d, len(x.shape)) for d in given]
@@ -289,7 +256,7 @@ def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
 
 
-@described
+@declare.described
 def adjoint(x: Value) -> Any:
     if len(x.shape) == 1:
         raise GraphError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -306,28 +273,28 @@ def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
 
-@described
+@declare.described
 def atleast_1d(x: Value, *more: Value) -> Any:
     return _each(x, more, 1)
 
 
-@described
+@declare.described
 def atleast_2d(x: Value, *more: Value) -> Any:
     return _each(x, more, 2)
 
 
-@described
+@declare.described
 def atleast_3d(x: Value, *more: Value) -> Any:
     return _each(x, more, 3)
 
 
-@described
+@declare.described
 def column_stack(*tensors: Value) -> Any:
     given = tensor_list("column_stack", "tensors", tensors)
     return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in given], 1)
 
 
-@described
+@declare.described
 def block_diag(*tensors: Value) -> Any:
     given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
     for i, x in enumerate(given):
@@ -343,7 +310,7 @@ def block_diag(*tensors: Value) -> Any:
     return cat(rows, 0)
 
 
-@described
+@declare.described
 def cartesian_prod(*tensors: Value) -> Any:
     given = tensor_list("cartesian_prod", "tensors", tensors)
     for x in given:
@@ -355,7 +322,7 @@ def cartesian_prod(*tensors: Value) -> Any:
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1)
 
 
-@described
+@declare.described
 def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
     if len(x.shape) != 1:
         raise GraphError("Expect a 1D vector, but got shape " + str(list(x.shape)))
@@ -368,7 +335,7 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
     return getitem(x, positions.reshape(count, r))
 
 
-@described
+@declare.described
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
     if len(x.shape) != 1:
         raise GraphError("x must be a one-dimensional tensor.")

@@ -18,8 +18,6 @@ from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 
-__all__: list[str] = []
-
 RULES.update(dict.fromkeys(("alias", "clone", "fill", "zero", "tril", "triu", "pad"), broadcasting()))
 RULES.update(dict.fromkeys(("inv", "cholesky", "pinv", "matrix_exp", "det", "cofactors"), broadcasting()))
 RULES["copy"] = broadcasting(2)

@@ -16,14 +16,12 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.contract import addmm, baddbmm_kernel, contracted, cross_kernel, described, vdot_kernel
+from autodiff_cli.ops.rules.contract import addmm, baddbmm_kernel, contracted, cross_kernel, declare, vdot_kernel
 from autodiff_cli.ops.rules.linalg import mm
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import permuted, t, transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape, tensor_list
-
-__all__ = ["baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
 
 # Einstein summation.  First, dimensions with a repeated label are replaced by their diagonal, and dimensions with a label of a
 # single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the other
@@ -131,7 +129,7 @@ def _from_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     return equation, tuple(given[: 2 * count : 2])
 
 
-@described
+@declare.described
 def einsum(equation: str, *operands: Value) -> Any:
     if isinstance(equation, (Tensor, np.ndarray)) and operands and isinstance(operands[0], (list, tuple)):
         equation, operands = _from_sublists((equation, *operands))
@@ -160,7 +158,7 @@ def einsum(equation: str, *operands: Value) -> Any:
 # Functions composed of other products
 
 
-@described
+@declare.described
 def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
     if not isinstance(dims, int):
         of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
@@ -187,7 +185,7 @@ def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
     return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
 
 
-@described
+@declare.described
 def inner(x: Value, y: Value) -> Any:
     if not x.shape or not y.shape:
         return x * y
@@ -198,14 +196,14 @@ def inner(x: Value, y: Value) -> Any:
     return matmul(x, y) if len(x.shape) == len(y.shape) == 1 else tensordot(x, y, [[-1], [-1]])
 
 
-@described
+@declare.described
 def vdot(x: Value, y: Value) -> Any:
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
     return vdot_kernel(x, y) if type(x) is Tensor and type(y) is Tensor else matmul(x, y)
 
 
-@described
+@declare.described
 def kron(x: Value, y: Value) -> Any:
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
@@ -215,14 +213,14 @@ def kron(x: Value, y: Value) -> Any:
     return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])
 
 
-@described
+@declare.described
 def baddbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
     if all(type(value) is Tensor for value in (x, batch1, batch2)):
         return baddbmm_kernel(x, batch1, batch2, beta, alpha)
     return x * beta + matmul(batch1, batch2) * alpha
 
 
-@described
+@declare.described
 def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
     if bias is not None and len(x.shape) == 2:
         return addmm(bias, x, t(weight))
@@ -230,7 +228,7 @@ def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
     return product if bias is None else product + bias
 
 
-@described
+@declare.described
 def chain_matmul(*matrices: Value) -> Any:
     parts = tensor_list("chain_matmul", "matrices", matrices)
     if len(parts) < 2:
@@ -279,7 +277,7 @@ def cross_along(x: Value, y: Value, dim: int = -1) -> Any:
 cross_along.__name__ = "linalg.cross"
 
 
-@described
+@declare.described
 def cross(x: Value, y: Value, dim: Dims = None) -> Any:
     if dim is None:
         if 3 not in x.shape:

@@ -17,7 +17,7 @@ from autodiff_cli.numerics.positions import gather_key
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
-    described,
+    declare,
     elements_in,
     masked_put,
     nonzero,
@@ -31,21 +31,6 @@ from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
-__all__ = [
-    "bincount",
-    "bucketize",
-    "diagonal_scatter",
-    "isin",
-    "masked_scatter",
-    "scatter_reduce",
-    "searchsorted",
-    "select_scatter",
-    "slice_scatter",
-    "unique",
-    "unique_consecutive",
-    "where",
-]
-
 
 def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:
     """The elements of ``input`` where ``condition`` is true and of ``other`` elsewhere; without both, the positions of true."""
@@ -54,19 +39,19 @@ def where(condition: Value, input: Operand | None = None, other: Operand | None 
     return choose(condition, input, other)
 
 
-@described
+@declare.described
 def searchsorted(sorted_sequence: Value, x: Value, *, out_int32: bool = False, right: bool = False, side: str | None = None) -> Any:
     return search(sorted_sequence, x, right or side == "right")
 
 
-@described
+@declare.described
 def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
     if len(boundaries.shape) != 1:
         raise GraphError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries.shape)})")
     return search(boundaries, x, right)
 
 
-@described
+@declare.described
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
     if weights is None:
         return occurrences(x, minlength)
@@ -76,7 +61,7 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
     return dropped(weights, (length,), 0, numbers)
 
 
-@described
+@declare.described
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
     return elements_in(elements, test_elements, invert)
 
@@ -87,35 +72,35 @@ def _with_parts(parts: TensorFunction, x: Value, dim: int | None, inverse: bool,
     return (values, *more) if more else values
 
 
-@described
+@declare.described
 def unique(x: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     return _with_parts(unique_parts, x, dim, return_inverse, return_counts)
 
 
-@described
+@declare.described
 def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     return _with_parts(run_parts, x, dim, return_inverse, return_counts)
 
 
-@described
+@declare.described
 def masked_scatter(x: Value, mask: Mask, source: Value) -> Any:
     shape = broadcast_shape("masked_scatter", x.shape, mask.shape)
     return masked_put(x if tuple(x.shape) == shape else expand(x, shape), source, np.broadcast_to(mask, shape))
 
 
-@described
+@declare.described
 def select_scatter(x: Value, src: Value, dim: int, index: int) -> Any:
     return _replaced("select_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (index,))
 
 
-@described
+@declare.described
 def slice_scatter(x: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     if step < 1:
         raise ArgumentError("slice_scatter: step must be greater than zero")
     return _replaced("slice_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (slice(start, end, step),))
 
 
-@described
+@declare.described
 def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     places = np.arange(int(np.prod(x.shape))).reshape(x.shape)
     places = diagonal(places, offset, dim1, dim2)
@@ -140,7 +125,7 @@ def _written(name: str, x: Value, src: Value, places: Positions) -> Any:
     return reshape(scatter(reshape(x, (-1,)), 0, places.reshape(-1), reshape(src, (-1,))), x.shape)
 
 
-@described
+@declare.described
 def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str, include_self: bool = True) -> Any:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise GraphError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

@@ -18,7 +18,7 @@ from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, add_methods, new_
 from autodiff_cli.errors import ArgumentError, DtypeError, LimitError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.casts import DeviceLike, check_device, to
-from autodiff_cli.ops.rules.creation import described
+from autodiff_cli.ops.rules.creation import declare
 
 __all__ = [
     "arange",
@@ -107,17 +107,17 @@ def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = 
     return new_tensor(data, False, dtype) if copy else as_tensor(data, dtype, device)
 
 
-@described
+@declare.described
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     return leaf_of(np.zeros(shape_of("zeros", size), _type(dtype)), requires_grad, device)
 
 
-@described
+@declare.described
 def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     return leaf_of(np.ones(shape_of("ones", size), _type(dtype)), requires_grad, device)
 
 
-@described
+@declare.described
 def full(
     size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
@@ -129,7 +129,7 @@ def full(
     )
 
 
-@described
+@declare.described
 def eye(
     n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
@@ -137,7 +137,7 @@ def eye(
     return leaf_of(np.eye(rows, columns, dtype=_type(dtype)), requires_grad, device)
 
 
-@described
+@declare.described
 def arange(
     start: Number,
     end: Number | None = None,
@@ -165,7 +165,7 @@ def arange(
     return leaf_of(numbers(start, end, step, dtype), requires_grad, device)
 
 
-@described
+@declare.described
 def linspace(
     start: Number,
     end: Number,
@@ -188,7 +188,7 @@ def linspace(
     )
 
 
-@described
+@declare.described
 def logspace(
     start: Number,
     end: Number,
@@ -205,12 +205,12 @@ def logspace(
     return leaf_of(powers.astype(_type(dtype)), requires_grad, device)
 
 
-@described
+@declare.described
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
     return _positions_in(row, col, lambda i, j: j - i <= offset, dtype, device)
 
 
-@described
+@declare.described
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
     return _positions_in(row, col, lambda i, j: j - i >= offset, dtype, device)
 
@@ -299,11 +299,11 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     add_methods(**{f"new_{_name}": _new(_name)})
 
 
-@described
+@declare.described
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
     return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
-@described
+@declare.described
 def ones_like(x: Value, **options: Unpack[Options]) -> Any:
     return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]

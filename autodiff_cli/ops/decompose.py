@@ -17,7 +17,7 @@ from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.arrange import tril, triu
 from autodiff_cli.ops.rules.comparison import eq
-from autodiff_cli.ops.rules.decompose import described, scaled, svdvals
+from autodiff_cli.ops.rules.decompose import declare, scaled, svdvals
 from autodiff_cli.ops.rules.extremes import amax, amin
 from autodiff_cli.ops.rules.matrices import inv, pinv, slogdet, solve
 from autodiff_cli.ops.rules.norms import vector_norm
@@ -25,13 +25,10 @@ from autodiff_cli.ops.rules.reduce import of_type, sum
 from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 from autodiff_cli.ops.views import movedim
 
-__all__ = ["addbmm", "cdist", "cholesky_inverse", "cholesky_solve", "cond", "matrix_norm", "solve_triangular"]
-
-
 _ORDER = either(NUMBER, TEXT)
 
 
-@described
+@declare.described
 def matrix_norm(
     x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
@@ -77,7 +74,7 @@ def norm_of(
 norm_of.__name__ = "linalg.norm"
 
 
-@described
+@declare.described
 def cond(x: Value, p: Number | str | None = None) -> Any:
     if len(x.shape) < 2:
         raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -102,7 +99,7 @@ def _check_square(name: str, A: Value) -> None:
         raise ShapeError(f"{name}: A must be batches of square matrices, but they are {list(A.shape)} in size")
 
 
-@described
+@declare.described
 def solve_triangular(A: Value, B: Value, upper: bool = True, left: bool = True, unitriangular: bool = False) -> Any:
     _check_square("linalg.solve_triangular", A)
     if len(B.shape) < 2:
@@ -121,7 +118,7 @@ def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, uni
 _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
 
 
-@described
+@declare.described
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
     _check_square("cholesky_solve", L)
     if upper:
@@ -129,7 +126,7 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
     return solve_triangular(transpose(L), solve_triangular(L, B, False))
 
 
-@described
+@declare.described
 def cholesky_inverse(L: Value, upper: bool = False) -> Any:
     _check_square("cholesky_inverse", L)
     factor = inv(triu(L) if upper else tril(L))
@@ -164,7 +161,7 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
     return LeastSquares(solution, residuals, tensor_on(np.asarray(rank)[()]), empty)
 
 
-@described
+@declare.described
 def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None) -> Any:
     for name, rows in (("X1", x1), ("X2", x2)):
         if len(rows.shape) < 2:
@@ -176,7 +173,7 @@ def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
 
 
-@described
+@declare.described
 def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
     if len(batch1.shape) != 3 or len(batch2.shape) != 3:
         raise ShapeError("batch1 and batch2 must be 3D tensors")

@@ -11,8 +11,6 @@ from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.rules import extremes as rules
 from autodiff_cli.ops.rules.comparison import maximum, minimum
 
-__all__ = ["max", "min"]
-
 
 def _is_dimension(y: object) -> TypeGuard[int]:
     return isinstance(y, (int, np.integer)) and not isinstance(y, bool)
@@ -35,11 +33,11 @@ _EXTREMES = {
 }
 
 
-@rules.described
+@rules.declare.described
 def max(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
     return _extreme_of("max", x, y, keepdim, dim)
 
 
-@rules.described
+@rules.declare.described
 def min(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
     return _extreme_of("min", x, y, keepdim, dim)

@@ -20,8 +20,6 @@ from autodiff_cli.limits import check_size
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.rules.views import alias
 
-__all__: list[str] = []
-
 
 def getitem(x: Value, key: object) -> Any:
     """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""

@@ -28,9 +28,6 @@ from autodiff_cli.ops.rules import inplace as rules
 from autodiff_cli.ops.rules.elementary import trunc
 from autodiff_cli.ops.shape import reshape
 
-__all__: list[str] = []
-
-
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),

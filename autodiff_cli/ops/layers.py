@@ -24,7 +24,7 @@ from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.activation import prelu_kernel, sigmoid, softmax
 from autodiff_cli.ops.rules.elementary import rsqrt, square
 from autodiff_cli.ops.rules.layers import (
-    described,
+    declare,
     embedding_rows,
     gated,
     native_batch_norm,
@@ -37,21 +37,6 @@ from autodiff_cli.ops.rules.reduce import mean
 from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import narrow
-
-__all__ = [
-    "batch_norm",
-    "bilinear",
-    "embedding",
-    "glu",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "one_hot",
-    "pdist",
-    "prelu",
-    "rms_norm",
-    "scaled_dot_product_attention",
-]
 
 
 def _applied(
@@ -93,7 +78,7 @@ def _check_like(what: str, value: Value | None, shape: Shape) -> None:
         )
 
 
-@described
+@declare.described
 def layer_norm(
     x: Value, normalized_shape: Wholes, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
 ) -> Any:
@@ -109,7 +94,7 @@ def _machine_epsilon(x: Value) -> float:
     )
 
 
-@described
+@declare.described
 def rms_norm(x: Value, normalized_shape: Wholes, weight: Value | None = None, eps: float | None = None) -> Any:
     shape = _lengths("rms_norm", x, normalized_shape)
     _check_like("weight", weight, shape)
@@ -118,7 +103,7 @@ def rms_norm(x: Value, normalized_shape: Wholes, weight: Value | None = None, ep
     return result if weight is None else result * weight
 
 
-@described
+@declare.described
 def group_norm(x: Value, num_groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5) -> Any:
     if len(x.shape) < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
@@ -151,7 +136,7 @@ def _follow(running: Value | None, values: Value, momentum: float) -> None:
         shared_array(running)[...] = (1 - momentum) * np.asarray(running._data) + momentum * data.reshape(running._data.shape)
 
 
-@described
+@declare.described
 def batch_norm(
     x: Value,
     running_mean: Value | None = None,
@@ -187,7 +172,7 @@ def batch_norm(
     return result if bias is None else result + reshape(bias, beside)
 
 
-@described
+@declare.described
 def instance_norm(
     x: Value,
     running_mean: Value | None = None,
@@ -217,7 +202,7 @@ def instance_norm(
 # Attention, gates, embeddings, bilinear forms, and the similarity and distance of vectors.
 
 
-@described
+@declare.described
 def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> Any:
     if padding_idx is not None:
         count = weight.shape[0] if weight.shape else 0
@@ -227,7 +212,7 @@ def embedding(x: Positions, weight: Value, padding_idx: int | None = None) -> An
     return embedding_rows(weight, x, padding_idx)
 
 
-@described
+@declare.described
 def one_hot(x: Positions, num_classes: int = -1) -> Any:
     if not x.size and num_classes < 0:
         raise GraphError("Can not infer total number of classes from empty tensor.", hint="give num_classes")
@@ -256,7 +241,7 @@ def _allowed(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) 
     return attn_mask if kind == "b" else None
 
 
-@described
+@declare.described
 def scaled_dot_product_attention(
     query: Value,
     key: Value,
@@ -312,7 +297,7 @@ def _safe(scores: Value, some: Array) -> Any:
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
 
 
-@described
+@declare.described
 def pdist(x: Value, p: float = 2.0) -> Any:
     if len(x.shape) != 2:
         raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
@@ -322,7 +307,7 @@ def pdist(x: Value, p: float = 2.0) -> Any:
     return vector_norm(index_select(x, 0, first) - index_select(x, 0, second), p, 1)
 
 
-@described
+@declare.described
 def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> Any:
     if len(weight.shape) != 3:
         raise ShapeError(f"bilinear(): weight must have 3 dimensions, but its shape is {list(weight.shape)}")
@@ -337,7 +322,7 @@ def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> 
 # Gates, and functions with a learned slope.
 
 
-@described
+@declare.described
 def prelu(x: Value, weight: Value) -> Any:
     count = int(np.prod(weight.shape, dtype=np.int64))
     if len(weight.shape) > 1:
@@ -355,7 +340,7 @@ def prelu(x: Value, weight: Value) -> Any:
     return prelu_kernel(x, weight)
 
 
-@described
+@declare.described
 def glu(x: Value, dim: int = -1) -> Any:
     if type(x) is Tensor:
         return gated(x, dim)

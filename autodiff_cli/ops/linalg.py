@@ -7,13 +7,11 @@ from typing import Any
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.errors import ShapeError
-from autodiff_cli.ops.rules.linalg import bmm, described, dot, mm, mv, squeeze_matrix
+from autodiff_cli.ops.rules.linalg import bmm, declare, dot, mm, mv, squeeze_matrix
 from autodiff_cli.ops.rules.shape import squeeze, unsqueeze
 
-__all__ = ["matmul"]
 
-
-@described
+@declare.described
 def matmul(input: Value, other: Value) -> Any:
     try:
         dims = (len(input.shape), len(other.shape))

@@ -18,24 +18,11 @@ from autodiff_cli.ops.rules.activation import log_softmax, relu, softplus
 from autodiff_cli.ops.rules.comparison import minimum
 from autodiff_cli.ops.rules.elementary import log, sqrt, square
 from autodiff_cli.ops.rules.layers import pairwise_distance
-from autodiff_cli.ops.rules.loss import described, nll_of_rows, reduce_loss, soft_margin
+from autodiff_cli.ops.rules.loss import declare, nll_of_rows, reduce_loss, soft_margin
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.stop_gradient import detach
-
-__all__ = [
-    "cosine_embedding_loss",
-    "cross_entropy",
-    "gaussian_nll_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "nll_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-]
-
 
 # Losses for classes: the second dimension of x, or its only dimension, has one entry for each class
 
@@ -55,7 +42,7 @@ def _over_classes(x: Value) -> int:
     return int(x.shape[1] if len(x.shape) > 1 else x.shape[0]) if x.shape else 0
 
 
-@described
+@declare.described
 def nll_loss(x: Value, target: Value, reduction: str = "mean", ignore_index: int = -100, weight: Value | None = None) -> Any:
     """Negative log-probabilities -x at the target classes, times the weights of the classes, reduced.
 
@@ -68,7 +55,7 @@ def nll_loss(x: Value, target: Value, reduction: str = "mean", ignore_index: int
     return loss if reduction == "none" else sum(loss) / sum(weights) if reduction == "mean" else sum(loss)
 
 
-@described
+@declare.described
 def cross_entropy(
     x: Value,
     target: Value,
@@ -136,7 +123,7 @@ def _raised(var: Value, eps: float) -> Any:
     return var + detach(relu(eps - var))
 
 
-@described
+@declare.described
 def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
     if not _is_traced(var) and np.any(np.asarray(array_of(var)) < 0):
         raise ArgumentError("var has negative entry/entries")
@@ -156,7 +143,7 @@ def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, e
 # Margins
 
 
-@described
+@declare.described
 def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0, reduction: str = "mean") -> Any:
     if len(x1.shape) != len(x2.shape) or len(x1.shape) != len(target.shape):
         sizes = ", ".join(
@@ -166,14 +153,14 @@ def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0
     return reduce_loss(clamp(margin - target * (x1 - x2), 0.0), reduction)
 
 
-@described
+@declare.described
 def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
     if _is_traced(x) or _is_traced(target):
         return reduce_loss(softplus(-target * x), reduction)
     return soft_margin(x, target, reduction)
 
 
-@described
+@declare.described
 def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float = 0.0, reduction: str = "mean") -> Any:
     if len(target.shape) > 1:
         raise ShapeError("0D or 1D target tensor expected, multi-target not supported")
@@ -189,7 +176,7 @@ def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float
     return reduce_loss(where(target == 1, 1 - cosine, 0.0) + apart, reduction)
 
 
-@described
+@declare.described
 def triplet_margin_loss(
     anchor: Value,
     positive: Value,
@@ -230,7 +217,7 @@ def _classes(name: str, x: Value, target: Positions) -> Positions:
     return target.reshape(rows)
 
 
-@described
+@declare.described
 def multi_margin_loss(
     x: Value, target: Positions, p: int = 1, margin: float = 1.0, weight: Value | None = None, reduction: str = "mean"
 ) -> Any:
@@ -243,7 +230,7 @@ def multi_margin_loss(
     return reduce_loss(loss if weight is None else loss * weight[classes[..., 0]], reduction)
 
 
-@described
+@declare.described
 def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
     if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape) or not x.shape[-1]:
         raise ShapeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(x.shape)}")

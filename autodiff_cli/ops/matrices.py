@@ -9,12 +9,10 @@ import numpy as np
 from autodiff_cli.autograd.primitives.types import Value, array_of
 from autodiff_cli.numerics.matrices import check_matrix
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.matrices import described, inv
-
-__all__ = ["matrix_power"]
+from autodiff_cli.ops.rules.matrices import declare, inv
 
 
-@described
+@declare.described
 def matrix_power(x: Value, n: int) -> Any:
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         check_matrix("linalg.matrix_power", array_of(x))

@@ -21,29 +21,15 @@ from autodiff_cli.ops.positions import index_select, take
 from autodiff_cli.ops.reduce import correction_of
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
-from autodiff_cli.ops.rules.numerical import described, deviation_and_mean, variance_and_mean
+from autodiff_cli.ops.rules.numerical import declare, deviation_and_mean, variance_and_mean
 from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, sum, variance
 from autodiff_cli.ops.rules.shape import cat, transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import movedim
 
-__all__ = [
-    "aminmax",
-    "corrcoef",
-    "cov",
-    "cumulative_trapezoid",
-    "gradient",
-    "interp",
-    "polyval",
-    "quantile",
-    "std_mean",
-    "trapezoid",
-    "var_mean",
-]
 
-
-@described
+@declare.described
 def polyval(c: Value, x: Value) -> Any:
     if len(c.shape) > 1:
         raise ShapeError(
@@ -76,7 +62,7 @@ def _areas(name: str, y: Value, x: Value | None, dx: Operand, at: int) -> Any:
     return means * (x[right] - x[left])
 
 
-@described
+@declare.described
 def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1) -> Any:
     at = dimension(dim, len(y.shape))
     return sum(_areas("trapezoid", y, x, dx, at), at)
@@ -99,7 +85,7 @@ def _selected(x: Value, xp: Value, fp: Value) -> Any:
     return value
 
 
-@described
+@declare.described
 def interp(x: Value, xp: Value, fp: Value) -> Any:
     if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
         raise ShapeError(
@@ -125,7 +111,7 @@ _MOST_SELECTED = 1000
 # Quantiles
 
 
-@described
+@declare.described
 def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     kept = [1] * len(x.shape)
     if dim is None or not x.shape:
@@ -199,7 +185,7 @@ def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
     return cat([first, inner, last], 0)
 
 
-@described
+@declare.described
 def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> Any:
     if edge_order not in (1, 2):
         raise GraphError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -223,7 +209,7 @@ class Extremes(NamedTuple):
     max: Any
 
 
-@described
+@declare.described
 def var_mean(
     x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
 ) -> Any:
@@ -234,7 +220,7 @@ def var_mean(
     return variance(x, dim, correction, keepdim), mean(x, dim, keepdim)
 
 
-@described
+@declare.described
 def std_mean(
     x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
 ) -> Any:
@@ -245,12 +231,12 @@ def std_mean(
     return deviation(x, dim, correction, keepdim), mean(x, dim, keepdim)
 
 
-@described
+@declare.described
 def aminmax(x: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extremes(amin(x, dim, keepdim), amax(x, dim, keepdim))
 
 
-@described
+@declare.described
 def cov(x: Value, *, correction: int = 1, fweights: Value | None = None, aweights: Value | None = None) -> Any:
     if len(x.shape) > 2:
         raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
@@ -273,7 +259,7 @@ def cov(x: Value, *, correction: int = 1, fweights: Value | None = None, aweight
     return reshape(result, ()) if len(x.shape) < 2 else result
 
 
-@described
+@declare.described
 def corrcoef(x: Value) -> Any:
     if len(x.shape) > 2:
         raise ShapeError(
@@ -286,7 +272,7 @@ def corrcoef(x: Value) -> Any:
     return result / reshape(size, (-1, 1)) / size
 
 
-@described
+@declare.described
 def cumulative_trapezoid(y: Value, x: Value | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     at = dimension(dim, len(y.shape))
     return cumsum(_areas("cumulative_trapezoid", y, x, dx, at), at)

@@ -19,7 +19,7 @@ from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.positions import check_positions, gather_key, slices_at
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.positions import (
-    described,
+    declare,
     fill_number,
     fill_tensor,
     index_added,
@@ -35,22 +35,6 @@ from autodiff_cli.ops.rules.positions import (
     taken,
 )
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
-
-__all__ = [
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_put",
-    "index_select",
-    "masked_fill",
-    "masked_select",
-    "put",
-    "scatter",
-    "scatter_add",
-    "take",
-    "take_along_dim",
-]
 
 
 def positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
@@ -69,14 +53,14 @@ def positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[in
     return at, index
 
 
-@described
+@declare.described
 def gather(x: Value, dim: int, index: Positions) -> Any:
     if not index.ndim and len(x.shape) == 1:
         return reshape(gather(x, dim, index.reshape(1)), ())
     return picked(x, *positions_along("gather", x, dim, index))
 
 
-@described
+@declare.described
 def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
@@ -92,7 +76,7 @@ def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
     return gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
 
 
-@described
+@declare.described
 def take(x: Value, index: Positions) -> Any:
     length = int(np.prod(x.shape))
     check_positions(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
@@ -107,7 +91,7 @@ def _slices(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
     return at, index.reshape(-1)
 
 
-@described
+@declare.described
 def index_select(x: Value, dim: int, index: Positions) -> Any:
     at, index = _slices("index_select", x, dim, index)
     if not x.shape:
@@ -117,13 +101,13 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
     return selected(x, at, index)
 
 
-@described
+@declare.described
 def masked_select(x: Value, mask: Mask) -> Any:
     shape = broadcast_shape("masked_select", x.shape, mask.shape)
     return masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
 
 
-@described
+@declare.described
 def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
     if not isinstance(value, Tensor):
         return fill_number(x, mask, value)
@@ -150,38 +134,38 @@ def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) 
     return (gather_key(x.shape, at, index) if x.shape else ()), src
 
 
-@described
+@declare.described
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
     key, src = _scatter_key("scatter", x, dim, index, src)
     return scattered(x, src, key, False) if _as_source(src) else scatter_filled(x, key, src)
 
 
-@described
+@declare.described
 def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
     key, src = _scatter_key("scatter_add", x, dim, index, src)
     return scatter_added(x, src, key, True)
 
 
-@described
+@declare.described
 def index_add(x: Value, dim: int, index: Positions, source: Value, alpha: Number = 1) -> Any:
     at, index = _slices("index_add", x, dim, index)
     return index_added(x, source if alpha == 1 else source * alpha, slices_at(at, index), True)
 
 
-@described
+@declare.described
 def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
     at, index = _slices("index_copy", x, dim, index)
     return index_copied(x, source, slices_at(at, index), False)
 
 
-@described
+@declare.described
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
     at, index = _slices("index_fill", x, dim, index)
     key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)
     return index_copied(x, value, key, False) if _as_source(value) else index_filled(x, key, value)
 
 
-@described
+@declare.described
 def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in given)
@@ -190,7 +174,7 @@ def index_put(x: Value, indices: object, values: Value, accumulate: bool = False
     return index_putted(x, values, key, bool(accumulate))
 
 
-@described
+@declare.described
 def put(x: Value, index: Positions, source: Value, accumulate: bool = False) -> Any:
     if index.size != math.prod(source.shape):
         raise ShapeError(

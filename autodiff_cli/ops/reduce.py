@@ -6,9 +6,7 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.rules.reduce import described, deviation, variance
-
-__all__ = ["std", "var"]
+from autodiff_cli.ops.rules.reduce import declare, deviation, variance
 
 
 def correction_of(name: str, unbiased: bool | None, correction: Number | None) -> Number:
@@ -24,13 +22,13 @@ def correction_of(name: str, unbiased: bool | None, correction: Number | None) -
     return correction
 
 
-@described
+@declare.described
 def var(x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None) -> Any:
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return variance(x, dim, correction_of("var", unbiased, correction), keepdim)
 
 
-@described
+@declare.described
 def std(x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None) -> Any:
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return deviation(x, dim, correction_of("std", unbiased, correction), keepdim)

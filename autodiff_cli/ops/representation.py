@@ -11,17 +11,15 @@ from autodiff_cli.autograd.primitives.types import Operand
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.arithmetic import pow
 from autodiff_cli.ops.casts import to
-from autodiff_cli.ops.rules.representation import copysign_number, copysign_tensor, described
-
-__all__ = ["copysign", "float_power"]
+from autodiff_cli.ops.rules.representation import copysign_number, copysign_tensor, declare
 
 
-@described
+@declare.described
 def copysign(x: Operand, y: Operand) -> Any:
     return copysign_number(x, float(y)) if isinstance(x, Tensor) and isinstance(y, (int, float)) else copysign_tensor(x, y)
 
 
-@described
+@declare.described
 @takes(input=VALUE, exponent=VALUE)
 def float_power(input: Operand, exponent: Operand) -> Any:
     return pow(

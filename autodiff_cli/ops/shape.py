@@ -9,13 +9,12 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, whole_numbers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import dimension, expanded, reshaped, stack
+from autodiff_cli.autograd.primitives.structural import dimension, expanded, reshaped
+from autodiff_cli.autograd.primitives.structural import stack as join
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.rules.shape import described, permuted, transpose
-
-__all__ = ["expand", "flatten", "permute", "reshape", "stack", "view"]
+from autodiff_cli.ops.rules.shape import declare, permuted, transpose
 
 
 def broadcast_shape(name: str, *shapes: Shape) -> Shape:
@@ -42,17 +41,17 @@ def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Valu
     return [TENSOR(tensor, name, parameter) for tensor in tensors]
 
 
-@described
+@declare.described
 def expand(x: Value, *shape: Wholes) -> Any:
     return expanded(x, whole_numbers("expand", "shape", shape))
 
 
-@described
+@declare.described
 def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
     return reshaped(x, whole_numbers("reshape", "shape", given or (shape,)))
 
 
-@described
+@declare.described
 def view(x: Value, *shape: Wholes) -> Any:
     result = reshape(x, *shape)
     data = x._data if isinstance(x, Tensor) else None
@@ -64,7 +63,7 @@ def view(x: Value, *shape: Wholes) -> Any:
     return result
 
 
-@described
+@declare.described
 def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
     ndim = len(x.shape)
     first, last = dimension(start_dim, ndim), dimension(end_dim, ndim)
@@ -75,12 +74,12 @@ def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
 
 
-@described
+@declare.described
 def permute(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     return permuted(x, whole_numbers("permute", "dims", given or (dims,)))
 
 
-described(stack)
+stack = declare.described(join)
 
 
 def _attribute_T(x: Tensor) -> Any:

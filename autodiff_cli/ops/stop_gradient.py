@@ -6,16 +6,14 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.ops.rules.stop_gradient import described, detached, unrecorded
-
-__all__ = ["detach"]
+from autodiff_cli.ops.rules.stop_gradient import declare, detached, unrecorded
 
 
-@described
+@declare.described
 def detach(x: Value) -> Any:
     return x.detach() if type(x) is Tensor else detached(x)
 
 
-@described
+@declare.described
 def no_grad(x: Value) -> Any:
     return x.detach() if type(x) is Tensor else unrecorded(x)

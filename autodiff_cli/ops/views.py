@@ -18,8 +18,6 @@ from autodiff_cli.ops.rules import views as rules
 from autodiff_cli.ops.rules.shape import cat, clone, permuted
 from autodiff_cli.ops.shape import reshape
 
-__all__ = ["chunk", "contiguous", "movedim", "narrow", "ravel", "select", "split", "unflatten"]
-
 
 def length_along(name: str, x: Value, dim: int) -> int:
     """Return the length of a tensor along a dimension.
@@ -33,14 +31,14 @@ def length_along(name: str, x: Value, dim: int) -> int:
     return int(x.shape[at])
 
 
-@rules.described
+@rules.declare.described
 def select(x: Value, dim: int, index: int) -> Any:
     if not x.shape:
         raise IndexOutOfRange("select() cannot be applied to a 0-dim tensor.")
     return getitem(x, key_along(x.shape, dim, index))
 
 
-@rules.described
+@rules.declare.described
 def narrow(x: Value, dim: int, start: int, length: int) -> Any:
     if not x.shape:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -66,7 +64,7 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
     return cat([rest, outside] if reverse else [outside, rest], at)
 
 
-@rules.described
+@rules.declare.described
 def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     ndim = len(x.shape)
     sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
@@ -83,19 +81,19 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     return permuted(x, tuple(order))
 
 
-@rules.described
+@rules.declare.described
 def unflatten(x: Value, dim: int, sizes: Wholes) -> Any:
     at = dimension(dim, len(x.shape))
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     return reshape(x, (*x.shape[:at], *sizes, *x.shape[at + 1 :]))
 
 
-@rules.described
+@rules.declare.described
 def ravel(x: Value) -> Any:
     return reshape(x, (-1,))
 
 
-@rules.described
+@rules.declare.described
 def contiguous(x: Value) -> Any:
     return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x
 
@@ -116,13 +114,13 @@ def _lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
     return [min(split_size, length - start) for start in range(0, length, split_size)] or [0]
 
 
-@rules.described
+@rules.declare.described
 def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
     function = rules.split_equally if isinstance(split_size, int) else rules.split_by_lengths
     return function(x, _lengths(x, split_size, dim), dim)
 
 
-@rules.described
+@rules.declare.described
 def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     length = length_along("chunk", x, dim)
     if chunks < 1:

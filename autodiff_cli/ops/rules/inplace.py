@@ -1,27 +1,24 @@
 """Operations of in-place methods."""
 # Made from grammar/rules/inplace.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
-from __future__ import annotations
-
 import numpy as np
 
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import inplace as arrays
 from autodiff_cli.numerics.inplace import on_diagonal
 from autodiff_cli.ops.creation import zeros_like
 
-_declare = Declarations(__name__)
+declare = Declarations(__name__)
 
-eq_in_place: TensorFunction = _declare('eq_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='EqBackward0', public=False)
-ge_in_place: TensorFunction = _declare('ge_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GeBackward0', public=False)
-gt_in_place: TensorFunction = _declare('gt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GtBackward0', public=False)
-le_in_place: TensorFunction = _declare('le_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LeBackward0', public=False)
-lt_in_place: TensorFunction = _declare('lt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LtBackward0', public=False)
-ne_in_place: TensorFunction = _declare('ne_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='NeBackward0', public=False)
-filled: TensorFunction = _declare('fill', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='FillBackward2', public=False)
-filled_with: TensorFunction = _declare('fill_with', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g), 'value': lambda g: g}, node='FillBackward3', public=False)
-zero: TensorFunction = _declare('zero', lambda x: np.zeros_like(x), {'x': lambda g: zeros_like(g)}, public=False)
-copy: TensorFunction = _declare('copy', lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype), {'x': lambda g: zeros_like(g), 'y': lambda g: g}, node='CopyBackwards', public=False)
-fill_diagonal: TensorFunction = _declare('fill_diagonal', lambda x, value, wrap: np.where(arrays.on_diagonal(x.shape, wrap), x.dtype.type(value), x), {'x': lambda g, wrap: where(on_diagonal(g.shape, wrap), 0.0, g)}, statics={'value': 0, 'wrap': False}, node='CopySlices', public=False)
+eq_in_place = declare('eq_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='EqBackward0', public=False)
+ge_in_place = declare('ge_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GeBackward0', public=False)
+gt_in_place = declare('gt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GtBackward0', public=False)
+le_in_place = declare('le_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LeBackward0', public=False)
+lt_in_place = declare('lt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LtBackward0', public=False)
+ne_in_place = declare('ne_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='NeBackward0', public=False)
+filled = declare('fill', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='FillBackward2', public=False)
+filled_with = declare('fill_with', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g), 'value': lambda g: g}, node='FillBackward3', public=False)
+zero = declare('zero', lambda x: np.zeros_like(x), {'x': lambda g: zeros_like(g)}, public=False)
+copy = declare('copy', lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype), {'x': lambda g: zeros_like(g), 'y': lambda g: g}, node='CopyBackwards', public=False)
+fill_diagonal = declare('fill_diagonal', lambda x, value, wrap: np.where(arrays.on_diagonal(x.shape, wrap), x.dtype.type(value), x), {'x': lambda g, wrap: where(on_diagonal(g.shape, wrap), 0.0, g)}, statics={'value': 0, 'wrap': False}, node='CopySlices', public=False)

@@ -1,25 +1,22 @@
 """Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor."""
 # Made from grammar/rules/random_numbers.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
-from __future__ import annotations
-
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops.creation import zeros_like
 
-_declare = Declarations(__name__)
+declare = Declarations(__name__)
 
-normal_of_mean: TensorFunction = _declare('normal_of_mean', lambda mean, values: values, {'mean': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward1', public=False)
-normal_of_std: TensorFunction = _declare('normal_of_std', lambda std, values: values, {'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward2', public=False)
-normal_of_both: TensorFunction = _declare('normal_of_both', lambda mean, std, values: values, {'mean': lambda g: zeros_like(g), 'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward3', public=False)
-bernoulli_of: TensorFunction = _declare('bernoulli', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward0', public=False)
-poisson_of: TensorFunction = _declare('poisson', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='PoissonBackward0', public=False)
-uniform_values: TensorFunction = _declare('uniform_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='UniformBackward0', public=False)
-normal_values: TensorFunction = _declare('normal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward0', public=False)
-bernoulli_values: TensorFunction = _declare('bernoulli_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward2', public=False)
-exponential_values: TensorFunction = _declare('exponential_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='ExponentialBackward0', public=False)
-geometric_values: TensorFunction = _declare('geometric_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='GeometricBackward0', public=False)
-cauchy_values: TensorFunction = _declare('cauchy_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='CauchyBackward0', public=False)
-log_normal_values: TensorFunction = _declare('lognormal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='LogNormalBackward0', public=False)
-random_values: TensorFunction = _declare('random_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='RandomBackward2', public=False)
-bernoulli_with: TensorFunction = _declare('bernoulli_with', lambda x, p, values: values, {'x': lambda g: zeros_like(g), 'p': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward1', public=False)
+normal_of_mean = declare('normal_of_mean', lambda mean, values: values, {'mean': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward1', public=False)
+normal_of_std = declare('normal_of_std', lambda std, values: values, {'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward2', public=False)
+normal_of_both = declare('normal_of_both', lambda mean, std, values: values, {'mean': lambda g: zeros_like(g), 'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward3', public=False)
+bernoulli_of = declare('bernoulli', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward0', public=False)
+poisson_of = declare('poisson', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='PoissonBackward0', public=False)
+uniform_values = declare('uniform_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='UniformBackward0', public=False)
+normal_values = declare('normal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward0', public=False)
+bernoulli_values = declare('bernoulli_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward2', public=False)
+exponential_values = declare('exponential_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='ExponentialBackward0', public=False)
+geometric_values = declare('geometric_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='GeometricBackward0', public=False)
+cauchy_values = declare('cauchy_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='CauchyBackward0', public=False)
+log_normal_values = declare('lognormal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='LogNormalBackward0', public=False)
+random_values = declare('random_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='RandomBackward2', public=False)
+bernoulli_with = declare('bernoulli_with', lambda x, p, values: values, {'x': lambda g: zeros_like(g), 'p': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward1', public=False)

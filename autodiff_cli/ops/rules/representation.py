@@ -1,26 +1,20 @@
 """Signs, mantissas and exponents of floating-point numbers."""
 # Made from grammar/rules/representation.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
-from __future__ import annotations
-
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import VALUE
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import zero_cotangent
 from autodiff_cli.numerics import arithmetic as arithmetic_arrays, representation as arrays
 from autodiff_cli.ops.rules.elementary import sign
 
-__all__ = ['frexp', 'ldexp', 'signbit']
+declare = Declarations(__name__, elementwise=True)
 
-_declare = Declarations(__name__, elementwise=True)
-described = _declare.described
-
-signbit: TensorFunction = _declare('signbit', np.signbit, {'x': None}, decomposition='atan2(0.0, x) > 1', summary='true where the sign of x is negative, also of -0.0')
-_declare.python('copysign', ('y',), parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={'y': VALUE}, summary='the absolute value of x with the sign of y', formula='sign(x)*sign(y), 0', smooth='x != 0 and y != 0', kink=lambda x, y: np.logical_not(((x != 0) & (y != 0))), convention='the derivative with respect to x is 0 at x = 0, and the derivative with respect to y is 0 (PyTorch)', samples=((1.5, -0.5), ([1.0, -2.0], 3.0),), edges=((0.0, 1.0), (1.5, 0.0),))
-ldexp: TensorFunction = _declare('ldexp', arrays.ldexp, {'x': lambda g, y: ldexp(g, y), 'y': lambda g, out: (g * out) * 0.6931471805599453}, decomposition='x*2**y', summary='x*2**y', formula='2**y, x*2**y*log(2)', samples=((1.5, 3.0), ([1.0, -2.0], [2.0, -1.0]),))
-frexp: TensorFunction = _declare.several('frexp', arrays.frexp, lambda g, exponent: ldexp(g[0], -exponent), results=('mantissa', 'exponent'), constant=('exponent',), summary='mantissa and exponent of x = mantissa*2**exponent, with 1/2 <= abs(mantissa) < 1', formula='2**(-exponent) for the mantissa', smooth='x is not a power of 2', kink=lambda x: np.abs(np.frexp(x)[0]) == 0.5, convention='the derivative at a power of 2 is one-sided (PyTorch)', samples=(([1.5],), ([0.3, -5.0],),), edges=(([2.0],),))
-_declare.python('float_power', None, parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={}, summary='x to the power y, computed in float64', formula='y*x**(y - 1), x**y*log(x)', domain='x > 0, or x = 0 and y >= 0, or y is a whole number and x != 0', inside=arithmetic_arrays.power_exists, smooth='x > 0, or x = 0 and y >= 1, or y is a whole number and x != 0', kink=arithmetic_arrays.power_kink, convention='the derivative with respect to x is inf at x = 0 with 0 < y < 1; the derivative with respect to y is 0 at x = 0 with y >= 0, and nan at x < 0 (PyTorch)', samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5),), edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 3.0), (-2.0, 0.5),))
-copysign_tensor: TensorFunction = _declare('copysign', arrays.copysign, {'x': lambda g, x, out: g * (sign(x) * sign(out)), 'y': lambda g: zero_cotangent(g)}, selects=('y',), decomposition='-abs(x) if atan2(0.0, y) > 1 else abs(x)', public=False)
-copysign_number: TensorFunction = _declare('copysign', arrays.copysign, {'x': lambda g, x, out: g * (sign(x) * sign(out))}, statics={'y': 1.0}, node='CopysignBackward1', decomposition='-abs(x) if atan2(0.0, y) > 1 else abs(x)', public=False)
+signbit = declare('signbit', np.signbit, {'x': None}, decomposition='atan2(0.0, x) > 1', summary='true where the sign of x is negative, also of -0.0')
+declare.python('copysign', ('y',), parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={'y': VALUE}, summary='the absolute value of x with the sign of y', formula='sign(x)*sign(y), 0', smooth='x != 0 and y != 0', kink=lambda x, y: np.logical_not(((x != 0) & (y != 0))), convention='the derivative with respect to x is 0 at x = 0, and the derivative with respect to y is 0 (PyTorch)', samples=((1.5, -0.5), ([1.0, -2.0], 3.0),), edges=((0.0, 1.0), (1.5, 0.0),))
+ldexp = declare('ldexp', arrays.ldexp, {'x': lambda g, y: ldexp(g, y), 'y': lambda g, out: (g * out) * 0.6931471805599453}, decomposition='x*2**y', summary='x*2**y', formula='2**y, x*2**y*log(2)', samples=((1.5, 3.0), ([1.0, -2.0], [2.0, -1.0]),))
+frexp = declare.several('frexp', arrays.frexp, lambda g, exponent: ldexp(g[0], -exponent), results=('mantissa', 'exponent'), constant=('exponent',), summary='mantissa and exponent of x = mantissa*2**exponent, with 1/2 <= abs(mantissa) < 1', formula='2**(-exponent) for the mantissa', smooth='x is not a power of 2', kink=lambda x: np.abs(np.frexp(x)[0]) == 0.5, convention='the derivative at a power of 2 is one-sided (PyTorch)', samples=(([1.5],), ([0.3, -5.0],),), edges=(([2.0],),))
+declare.python('float_power', None, parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={}, summary='x to the power y, computed in float64', formula='y*x**(y - 1), x**y*log(x)', domain='x > 0, or x = 0 and y >= 0, or y is a whole number and x != 0', inside=arithmetic_arrays.power_exists, smooth='x > 0, or x = 0 and y >= 1, or y is a whole number and x != 0', kink=arithmetic_arrays.power_kink, convention='the derivative with respect to x is inf at x = 0 with 0 < y < 1; the derivative with respect to y is 0 at x = 0 with y >= 0, and nan at x < 0 (PyTorch)', samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5),), edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 3.0), (-2.0, 0.5),))
+copysign_tensor = declare('copysign', arrays.copysign, {'x': lambda g, x, out: g * (sign(x) * sign(out)), 'y': lambda g: zero_cotangent(g)}, selects=('y',), decomposition='-abs(x) if atan2(0.0, y) > 1 else abs(x)', public=False)
+copysign_number = declare('copysign', arrays.copysign, {'x': lambda g, x, out: g * (sign(x) * sign(out))}, statics={'y': 1.0}, node='CopysignBackward1', decomposition='-abs(x) if atan2(0.0, y) > 1 else abs(x)', public=False)

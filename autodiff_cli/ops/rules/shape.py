@@ -1,41 +1,33 @@
 """Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors."""
 # Made from grammar/rules/shape.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import reshaped, slice_key
 from autodiff_cli.numerics import shape as arrays
 from autodiff_cli.numerics.shape import inverse_order, joined_key
 
-__all__ = ['cat', 'clone', 'concat', 'concatenate', 'squeeze', 'swapaxes', 'swapdims', 't', 'transpose', 'unsqueeze']
+declare = Declarations(__name__)
 
-_declare = Declarations(__name__)
-described = _declare.described
-
-_declare.python('expand', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='x broadcast to a shape; -1 keeps the length of a dimension', samples=(([1.0, 2.0], [3, 2]),))
-_declare.python('view', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0]], [2]),))
-_declare.python('reshape', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))
-_declare.python('flatten', ('start_dim', 'end_dim'), parameters=('x', 'start_dim', 'end_dim'), defaults=(0, -1, ), tensors=('x',), kinds={'start_dim': DIMENSION, 'end_dim': DIMENSION}, summary='the dimensions from start_dim to end_dim merged into one', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
-_declare.python('permute', None, parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the dimensions of x in another order', samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
-transpose: TensorFunction = _declare('transpose', arrays.transpose, {'x': lambda g, dim0, dim1: transpose(g, dim0, dim1)}, statics={'dim0': -2, 'dim1': -1}, kinds={'dim0': DIMENSION, 'dim1': DIMENSION}, series='linear', view=True, summary='x with two dimensions exchanged', formula='transpose(g)', aliases=('swapaxes', 'swapdims'), samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),))
-swapaxes = swapdims = transpose
-t: TensorFunction = _declare('t', arrays.t, {'x': lambda g: t(g)}, series='linear', node='TBackward0', view=True, summary='transpose of a matrix', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
-unsqueeze: TensorFunction = _declare('unsqueeze', arrays.unsqueeze, {'x': lambda g, x_shape: reshaped(g, x_shape)}, statics={'dim': 0}, kinds={'dim': DIMENSION}, series='linear', view=True, summary='x with a new dimension of length 1 at position dim', samples=(([1.0, 2.0], 0),))
-squeeze: TensorFunction = _declare.composed('squeeze', lambda x, dim=None: squeeze_all(x) if dim is None else squeeze_one(x, dim), dict(dim=optional(DIMENSION)), tensors=('x',), summary='x without its dimensions of length 1, or only without dimension dim if its length is 1', samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],),))
-clone: TensorFunction = _declare('clone', lambda x: x.copy(), {'x': lambda g: g}, series='linear', summary='copy of x', formula='g', samples=(([1.0, 2.0],),))
-_declare.python('stack', None, parameters=('tensors', 'dim'), defaults=(0, ), tensors=('tensors',), kinds={'dim': DIMENSION}, variadic=True, summary='tensors of equal shape joined along a new dimension', samples=((1.0, 2.0),))
+declare.python('expand', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='x broadcast to a shape; -1 keeps the length of a dimension', samples=(([1.0, 2.0], [3, 2]),))
+declare.python('view', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0]], [2]),))
+declare.python('reshape', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))
+declare.python('flatten', ('start_dim', 'end_dim'), parameters=('x', 'start_dim', 'end_dim'), defaults=(0, -1, ), tensors=('x',), kinds={'start_dim': DIMENSION, 'end_dim': DIMENSION}, summary='the dimensions from start_dim to end_dim merged into one', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+declare.python('permute', None, parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the dimensions of x in another order', samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
+transpose = swapaxes = swapdims = declare('transpose', arrays.transpose, {'x': lambda g, dim0, dim1: transpose(g, dim0, dim1)}, statics={'dim0': -2, 'dim1': -1}, kinds={'dim0': DIMENSION, 'dim1': DIMENSION}, series='linear', view=True, summary='x with two dimensions exchanged', formula='transpose(g)', aliases=('swapaxes', 'swapdims'), samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),))
+t = declare('t', arrays.t, {'x': lambda g: t(g)}, series='linear', node='TBackward0', view=True, summary='transpose of a matrix', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+unsqueeze = declare('unsqueeze', arrays.unsqueeze, {'x': lambda g, x_shape: reshaped(g, x_shape)}, statics={'dim': 0}, kinds={'dim': DIMENSION}, series='linear', view=True, summary='x with a new dimension of length 1 at position dim', samples=(([1.0, 2.0], 0),))
+squeeze = declare.composed('squeeze', lambda x, dim=None: squeeze_all(x) if dim is None else squeeze_one(x, dim), dict(dim=optional(DIMENSION)), tensors=('x',), summary='x without its dimensions of length 1, or only without dimension dim if its length is 1', samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],),))
+clone = declare('clone', lambda x: x.copy(), {'x': lambda g: g}, series='linear', summary='copy of x', formula='g', samples=(([1.0, 2.0],),))
+declare.python('stack', None, parameters=('tensors', 'dim'), defaults=(0, ), tensors=('tensors',), kinds={'dim': DIMENSION}, variadic=True, summary='tensors of equal shape joined along a new dimension', samples=((1.0, 2.0),))
 def _cat_by_tensors(g: Any, i: Any, shapes: Any, dim: Any) -> Any:
     part = slice_key(g, joined_key(shapes, i, dim))
     return reshaped(part, shapes[i]) if shapes[i] == (0,) else part
-cat: TensorFunction = _declare.sequence('cat', arrays.cat, _cat_by_tensors, statics={'dim': 0}, kinds={'dim': DIMENSION}, series='linear', node='CatBackward0', summary='tensors joined along an existing dimension', aliases=('concat', 'concatenate'), samples=(([1.0, 2.0], [3.0]),))
-concat = concatenate = cat
-permuted: TensorFunction = _declare('permute', arrays.permute, {'x': lambda g, dims: permuted(g, inverse_order(dims))}, statics={'dims': ()}, series='linear', view=True, public=False)
-squeeze_all: TensorFunction = _declare('squeeze', lambda x: np.squeeze(x), {'x': lambda g, x_shape: reshaped(g, x_shape)}, series='linear', view=True, public=False)
-squeeze_one: TensorFunction = _declare('squeeze', arrays.squeeze, {'x': lambda g, x_shape: reshaped(g, x_shape)}, statics={'dim': 0}, series='linear', node='SqueezeBackward1', view=True, public=False)
+cat = concat = concatenate = declare.sequence('cat', arrays.cat, _cat_by_tensors, statics={'dim': 0}, kinds={'dim': DIMENSION}, series='linear', node='CatBackward0', summary='tensors joined along an existing dimension', aliases=('concat', 'concatenate'), samples=(([1.0, 2.0], [3.0]),))
+permuted = declare('permute', arrays.permute, {'x': lambda g, dims: permuted(g, inverse_order(dims))}, statics={'dims': ()}, series='linear', view=True, public=False)
+squeeze_all = declare('squeeze', lambda x: np.squeeze(x), {'x': lambda g, x_shape: reshaped(g, x_shape)}, series='linear', view=True, public=False)
+squeeze_one = declare('squeeze', arrays.squeeze, {'x': lambda g, x_shape: reshaped(g, x_shape)}, statics={'dim': 0}, series='linear', node='SqueezeBackward1', view=True, public=False)
