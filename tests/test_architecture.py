@@ -79,7 +79,7 @@ OWNERS = {
     "plotext": {"plotting"},
     "pyarrow": {"data"},
     "click": {"cli"},
-    "lark": {"language"},
+    "lark": set(),
     "mpmath": {"precise"},
     "scipy": {"numerics", "ops", "solvers"},
     "dask": {"data"},

@@ -17,10 +17,11 @@ from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError, ParseError
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language import _tables
-from autodiff_cli.language.grammar import build, checksum, grammar_text
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
+from tests.compilers import compiler_of
 
+compiler = compiler_of("grammar")
 POINT = {"a": 2, "b": 3, "c": 0.5, "x": 1.5, "y": 0.25, "z": 4}
 
 PRECEDENCE = [
@@ -186,9 +187,7 @@ def test_comparisons_of_equals(text: str, truth: bool) -> None:
 
 @functools.cache
 def _lark() -> Lark:
-    grammar = grammar_text()
-    assert grammar is not None
-    return Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False)
+    return Lark(compiler.GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", maybe_placeholders=False)
 
 
 def _lark_shape(node: Any) -> Any:
@@ -210,10 +209,9 @@ def test_the_driver_parses_as_lark_does(text: str) -> None:
 
 
 def test_the_tables_are_those_of_the_grammar() -> None:
-    grammar = grammar_text()
-    assert grammar is not None
-    assert checksum(grammar) == _tables.GRAMMAR_CHECKSUM
-    built = build(grammar)
+    grammar = compiler.GRAMMAR.read_text(encoding="utf-8")
+    assert compiler.checksum(grammar) == _tables.GRAMMAR_CHECKSUM
+    built = compiler.build(grammar)
     assert {key: built[key] for key in ("tokens", "keywords", "literals", "ignored")} == {
         key: _tables.TABLES[key] for key in ("tokens", "keywords", "literals", "ignored")
     }

@@ -1,8 +1,8 @@
-"""Made from grammar/expression.lark by ``python -m autodiff_cli.language.grammar``.  Do not edit."""
+"""Made from grammar/expression.lark by ``python grammar/compile_grammar.py``.  Do not edit."""
 
 from typing import Any
 
-GRAMMAR_CHECKSUM = 3688441301
+GRAMMAR_CHECKSUM = 3010261741
 TABLES: dict[str, Any] = {
     'tokens': '(?P<AUGMENTED>(?:\\*\\*=|//=|\\+=|\\-=|\\*=|/=|%=|@=))|(?P<COMPARISON>(?:<=|>=|==|!=|<|>))|(?P<_POWER>(?:\\*\\*|\\^))|(?P<WITH_GRAD>with\\s+grad\\b)|(?P<NUMBER>(\\d+(_\\d+)*(\\.(?!\\.)(\\d+(_\\d+)*)?)?|\\.\\d+(_\\d+)*)([eE][+-]?\\d+)?)|(?P<STRING>"[^"\n]*"|\'[^\'\n]*\')|(?P<_SEPARATOR>[;\n])|(?P<COMMENT>#[^\n]*)|(?P<SPACE>[ \t\r\x0c]+|\\\\\r?\n)|(?P<NAME>[^\\W\\d]\\w*)|(?P<LITERAL>\\.\\.\\.|//|\\.\\.|:|,|=|\\(|\\)|\\.|\\[|\\]|\\+|\\-|\\*|/|%|@)',
     'keywords': {'if': 'IF', 'else': 'ELSE', 'or': 'OR', 'and': 'AND', 'not': 'NOT', 'true': 'TRUE', 'false': 'FALSE', 'none': 'NONE'},

@@ -1,31 +1,20 @@
-"""Compilation of ``grammar/expression.lark`` into parser tables: ``python -m autodiff_cli.language.grammar`` writes ``_tables.py``.
+"""Compilation of ``grammar/expression.lark`` into the parser tables ``autodiff_cli/language/_tables.py``.
 
 lark compiles the grammar.  The tables that the parser needs are stored as plain literals, because importing lark takes longer
-than a small evaluation.
+than a small evaluation.  After a change of the grammar, run ``python grammar/compile_grammar.py``; a test compares the tables
+with the grammar.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import zlib
+from pathlib import Path
 from typing import Any
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-PACKAGE = os.path.dirname(HERE)
-PLACES = tuple(os.path.join(parent, "grammar", "expression.lark") for parent in (PACKAGE, os.path.dirname(PACKAGE)))
-TABLES = os.path.join(HERE, "_tables.py")
-
-
-def grammar_text() -> str | None:
-    """Return the text of the grammar, which is inside an installed package, or next to the package in a checkout."""
-    for place in PLACES:
-        try:
-            with open(place, encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            continue
-    return None
+ROOT = Path(__file__).resolve().parent.parent
+GRAMMAR = ROOT / "grammar" / "expression.lark"
+TABLES = ROOT / "autodiff_cli" / "language" / "_tables.py"
 
 
 def checksum(text: str) -> int:
@@ -92,10 +81,9 @@ def build(text: str) -> dict[str, Any]:
 
 def write() -> None:
     """Write ``_tables.py``."""
-    text = grammar_text()
-    assert text is not None
+    text = GRAMMAR.read_text(encoding="utf-8")
     lines = [
-        '"""Made from grammar/expression.lark by ``python -m autodiff_cli.language.grammar``.  Do not edit."""',
+        '"""Made from grammar/expression.lark by ``python grammar/compile_grammar.py``.  Do not edit."""',
         "",
         "from typing import Any",
         "",
@@ -105,8 +93,7 @@ def write() -> None:
         "}",
         "",
     ]
-    with open(TABLES, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+    TABLES.write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
