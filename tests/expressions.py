@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import autodiff_cli as ad
 import autodiff_cli.ops  # declares all functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from tests.points import samples_of
 
 # Functions that are smooth and tame everywhere, so that a derivative cannot hide behind a kink or an overflow.
 SMOOTH: dict[str, tuple[str, Any]] = {
@@ -125,7 +126,7 @@ def call(op: FunctionInfo) -> str:
 def elementwise() -> dict[str, str]:
     """The calls of all functions of numbers, by name."""
     FUNCTIONS.complete()
-    numbers = [op for op in FUNCTIONS.values() if op.samples and all(type(v) in (int, float) for v in op.samples[0])]
+    numbers = [op for op in FUNCTIONS.values() if samples_of(op) and all(type(v) in (int, float) for v in samples_of(op)[0])]
     return {op.name: call(op) for op in numbers if op.tensors and "dim" not in op.parameters}
 
 

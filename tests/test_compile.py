@@ -21,6 +21,7 @@ from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeErro
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from tests.accuracy.explained import call_of
 from tests.expressions import FORMULAS, Formula
+from tests.points import edges_of, samples_of
 from tests.test_golden import RECORDS
 
 MAIN = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
@@ -129,7 +130,7 @@ def test_a_division_by_minus_zero_is_not_one_by_zero() -> None:
 def test_functions_of_numbers_are_traced() -> None:
     traced, others = set(), set()
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
-        for sample in op.samples[:2]:
+        for sample in samples_of(op)[:2]:
             expression, at = call_of(op, sample)
             if at and all(isinstance(value, (int, float)) for value in at.values()):
                 (others if ad.compile(expression).engine == "rows" else traced).add(op.name)
@@ -140,7 +141,7 @@ def test_functions_of_numbers_are_traced() -> None:
 def scalar_cases() -> dict[str, list[tuple[float, ...]]]:
     cases: dict[str, list[tuple[float, ...]]] = {}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
-        for sample in (*op.samples, *op.edges):
+        for sample in (*samples_of(op), *edges_of(op)):
             numbers = [v for v in sample if isinstance(v, (int, float)) and not isinstance(v, bool)]
             if len(numbers) == len(sample) == len(op.tensors) and not op.variadic and not takes_array(op):
                 cases.setdefault(op.name, []).append(sample)

@@ -17,11 +17,12 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.code_generation.targets import TARGETS
 from autodiff_cli.errors import ArgumentError, GradcheckError
+from tests.points import edges_of, samples_of
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
-DIFFERENTIABLE = [op for op in OPS if op.samples]
-EDGES = [(op, edge) for op in OPS for edge in op.edges]
+DIFFERENTIABLE = [op for op in OPS if samples_of(op)]
+EDGES = [(op, edge) for op in OPS for edge in edges_of(op)]
 EACH = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
 
 
@@ -43,7 +44,7 @@ def _arguments(op: FunctionInfo, sample: tuple[Any, ...]) -> list[Any]:
 def _failures(op: FunctionInfo, check: Callable[[tuple[Any, ...]], bool]) -> list[str]:
     """What is wrong at each of the samples of a function."""
     found = []
-    for sample in op.samples:
+    for sample in samples_of(op):
         try:
             if not check(sample):
                 found.append(f"{op.name}{sample}")
@@ -105,7 +106,7 @@ def _total(parts: Any) -> Tensor | None:
 def test_only_views_share_memory_with_their_arguments() -> None:
     wrong = []
     for op in DIFFERENTIABLE:
-        for sample in op.samples:
+        for sample in samples_of(op):
             arguments = _arguments(op, sample)
             result = op.function(*arguments)
             for made in result if isinstance(result, (list, tuple)) else [result]:
@@ -208,20 +209,20 @@ def missing(op: FunctionInfo) -> list[str]:
         lacks.append(f"kink=: a predicate on arrays, for the derivative exists only where '{op.smooth}'")
     if (op.kink is not None or op.second_kink is not None) and "PyTorch" not in op.convention:
         lacks.append("convention=: what is answered at the kink and where that comes from; '(PyTorch)' if it is PyTorch's")
-    if op.inside is not None and op.name not in NO_POINT_OUTSIDE and not any(_is_outside(op, edge) for edge in op.edges):
+    if op.inside is not None and op.name not in NO_POINT_OUTSIDE and not any(_is_outside(op, edge) for edge in edges_of(op)):
         lacks.append("edges=: no point outside of inside= is among them")
     for predicate, name in ((op.kink, "kink"), (op.second_kink, "second_kink")):
-        if predicate is not None and not any(_meets(op, predicate, edge) for edge in op.edges):
+        if predicate is not None and not any(_meets(op, predicate, edge) for edge in edges_of(op)):
             lacks.append(f"edges=: no point where {name}= holds is among them")
-    for edge in op.edges:
+    for edge in edges_of(op):
         if not (_is_outside(op, edge) or _meets(op, op.kink, edge) or _meets(op, op.second_kink, edge) or op.convention):
             lacks.append(f"kink=, inside= or convention=: nothing is said about the edge {edge}")
-    for sample in op.samples:
+    for sample in samples_of(op):
         if _is_outside(op, sample):
             lacks.append(f"inside=: the sample {sample} is outside")
         if _meets(op, op.kink, sample) or _meets(op, op.second_kink, sample):
             lacks.append(f"samples=: {sample} is at a kink, and belongs to edges=")
-    if not op.samples and op.name not in WITHOUT_DERIVATIVE:
+    if not samples_of(op) and op.name not in WITHOUT_DERIVATIVE:
         lacks.append("samples=: arguments inside the domain and away from kinks (or put it into WITHOUT_DERIVATIVE)")
     if not op.summary:
         lacks.append("summary=: one line that describes the function")
@@ -250,7 +251,7 @@ def test_outside_the_value_is_no_number() -> None:
             assert not np.all(np.isfinite(value)), (op.name, edge)
 
 
-ONE_NUMBER = [(op, edge) for op in DIFFERENTIABLE if len(op.tensors) == 1 for edge in op.edges if type(edge[0]) is float]
+ONE_NUMBER = [(op, edge) for op in DIFFERENTIABLE if len(op.tensors) == 1 for edge in edges_of(op) if type(edge[0]) is float]
 
 
 @pytest.mark.parametrize(("op", "edge"), ONE_NUMBER, ids=lambda value: getattr(value, "name", str(value)))

@@ -34,6 +34,7 @@ from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.to_tree import to_tree
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.nist import MODELS
+from tests.points import samples_of
 
 FUNCTIONS.complete()
 
@@ -175,7 +176,7 @@ def test_models_of_nist(name: str, order: int) -> None:
 SAMPLES = [
     (op, sample)
     for op in dict.fromkeys(FUNCTIONS.values())
-    for sample in op.samples
+    for sample in samples_of(op)
     if sample and all(type(value) in (int, float) for value in sample) and op.name not in ("stack", "prod")
 ]
 

@@ -17,6 +17,7 @@ from autodiff_cli.cli.main import main
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import unparse
 from tests.accuracy.explained import call_of
+from tests.points import samples_of
 from tests.processes import completed
 from tests.shell import run
 
@@ -177,13 +178,13 @@ def test_walkthrough_second_derivative_and_gradient(capsys: pytest.CaptureFixtur
 
 
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
-TENSORS = {op.name: op for op in OPS if op.samples and not op.variadic}
+TENSORS = {op.name: op for op in OPS if samples_of(op) and not op.variadic}
 
 
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", TENSORS)
 def test_every_function(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for sample in TENSORS[name].samples:
+    for sample in samples_of(TENSORS[name]):
         if len(sample) <= len(TENSORS[name].parameters):
             _explained_as_evaluated(TENSORS[name], sample, capsys)
 

@@ -16,10 +16,11 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives import products
 from autodiff_cli.derivatives.products import product
 from autodiff_cli.evaluation.evaluation import Evaluation
+from tests.points import samples_of
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
-EACH = pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
+EACH = pytest.mark.parametrize("op", [op for op in OPS if samples_of(op)], ids=lambda op: op.name)
 
 
 def _arguments(op: FunctionInfo, sample: tuple[Any, ...], dtype: str = "float64") -> list[Any]:
@@ -77,7 +78,7 @@ def _inputs(arguments: list[Any]) -> list[Tensor]:
 @pytest.mark.sampled(4)
 @EACH
 def test_tangents(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         arguments = _arguments(op, sample)
         inputs = _inputs(arguments)
         _compare(op, arguments, inputs, 1e-10)
@@ -88,7 +89,7 @@ def test_tangents(op: FunctionInfo) -> None:
 @pytest.mark.sampled(6)
 @EACH
 def test_tangents_without_recording(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         arguments = _arguments(op, sample)
         vectors = _vectors(_inputs(arguments))
         expected = _forward(op, arguments, _inputs(arguments), vectors)
@@ -163,14 +164,14 @@ def test_products_nest() -> None:
     assert third == pytest.approx(value.item(), rel=1e-10)
 
 
-ELEMENTWISE = [op for op in OPS if op.samples and op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise]
+ELEMENTWISE = [op for op in OPS if samples_of(op) and op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise]
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
     """The product of the second derivatives with a vector: the gradient of a dual tensor, and two backward passes."""
-    for sample in op.samples:
+    for sample in samples_of(op):
         arguments = _arguments(op, sample)
         inputs = _inputs(arguments)
         vectors = _vectors(inputs)
@@ -196,7 +197,7 @@ def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
 @pytest.mark.sampled(6)
 @EACH
 def test_tangents_in_float32(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         arguments = _arguments(op, sample, "float32")
         inputs = _inputs(arguments)
         vectors = _vectors(inputs)

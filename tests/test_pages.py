@@ -12,6 +12,7 @@ from autodiff_cli.cli.commands import COMMANDS
 from tests import pages
 from tests.pages import commands, errors, kinks, objects
 from tests.pages.expressions_at_kinks import CASES
+from tests.points import edges_of
 from tests.printed import agrees
 from tests.shell import ROOT, run
 
@@ -72,7 +73,7 @@ def test_notes_have_the_keys_that_the_page_explains() -> None:
 
 
 def test_pytorch_and_jax_were_asked_about_every_edge() -> None:
-    wanted = {kinks.edge_key(op, edge, order) for op in kinks.with_edges() for edge in op.edges for order in kinks.orders(op)}
+    wanted = {kinks.edge_key(op, edge, order) for op in kinks.with_edges() for edge in edges_of(op) for order in kinks.orders(op)}
     wanted |= {kinks.case_key(case) for case in CASES}
     assert wanted == set(RECORDED), "run, where PyTorch and JAX are installed: python -m tests.pages.record_kinks"
 
@@ -81,7 +82,7 @@ def test_pytorch_and_jax_were_asked_about_every_edge() -> None:
 def test_a_declaration_says_where_pytorch_answers_something_else(op: kinks.FunctionInfo) -> None:
     different = [
         edge
-        for edge in op.edges
+        for edge in edges_of(op)
         for order in kinks.orders(op)
         if not kinks.agree(kinks.ours(op, edge, order), RECORDED[kinks.edge_key(op, edge, order)]["torch"])
     ]

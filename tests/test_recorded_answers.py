@@ -15,6 +15,7 @@ import pytest
 import autodiff_cli as ad
 from tests.pages import kinks
 from tests.pages.expressions_at_kinks import CASES
+from tests.points import edges_of
 from tests.shell import ROOT
 
 AT_KINKS = json.loads(kinks.RECORDS.read_text(encoding="utf-8"))["answers"]
@@ -32,7 +33,7 @@ AGREED = {
 def answers() -> Iterator[tuple[str, kinks.Answer]]:
     """The key and the answer at each kink."""
     for op in kinks.with_edges():
-        for edge in op.edges:
+        for edge in edges_of(op):
             for order in kinks.orders(op):
                 yield kinks.edge_key(op, edge, order), kinks.ours(op, edge, order)
     for case in CASES:

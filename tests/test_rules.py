@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,22 +13,13 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import names_in, pieces
-from tests.shell import ROOT
+from tests.compilers import compiler_of
+from tests.points import samples_of
 
 assert ad.sin is not None  # installs the functions
 
 
-def _compiler() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("compile_rules", ROOT / "grammar" / "compile_rules.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-compiler = _compiler()
+compiler = compiler_of("rules")
 
 
 def test_the_modules_are_those_of_the_tables() -> None:
@@ -51,7 +39,7 @@ def _derivatives(op: FunctionInfo) -> list[str]:
     return texts if len(texts) == len(op.tensors) and all(names_in(tree) <= known for tree in trees) else []
 
 
-STATED = [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if op.formula and op.samples and _derivatives(op)]
+STATED = [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if op.formula and samples_of(op) and _derivatives(op)]
 
 
 def _written(value: Any) -> str:
@@ -62,7 +50,7 @@ def _written(value: Any) -> str:
 @pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
 def test_the_derivative_in_the_table_is_the_computed_one(op: FunctionInfo) -> None:
     compared = 0
-    for sample in op.samples:
+    for sample in samples_of(op):
         values = {name: op.default(name) for name in op.parameters} | dict(zip(op.parameters, sample, strict=False))
         tensors = {name: float(values[name]) for name in op.tensors if not isinstance(values[name], list)}
         if len(tensors) < len(op.tensors) or any(
@@ -78,7 +66,7 @@ def test_the_derivative_in_the_table_is_the_computed_one(op: FunctionInfo) -> No
             agrees = math.isclose(float(computed[name]), float(np.asarray(stated)), rel_tol=1e-9, abs_tol=1e-12)
             assert agrees or (math.isnan(stated) and "/" in text), (name, sample)
             compared += agrees
-    assert compared or all(any(isinstance(value, (list, str)) for value in sample) for sample in op.samples)
+    assert compared or all(any(isinstance(value, (list, str)) for value in sample) for sample in samples_of(op))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from autodiff_cli.derivatives.orders import partial_derivatives
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.expressions import FORMULAS, POINTS, Formula
+from tests.points import samples_of
 from tests.shell import run
 from tests.truth import TRUTH
 
@@ -88,9 +89,9 @@ def _swept(total: Any, t: Tensor, order: int) -> list[float]:
 
 
 @pytest.mark.sampled(9)
-@pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in OPS if samples_of(op)], ids=lambda op: op.name)
 def test_against_sweeps(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         for place in _moving(op, sample):
             _compare_with_sweeps(op, sample, place)
 

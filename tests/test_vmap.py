@@ -12,10 +12,11 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
+from tests.points import samples_of
 from tests.test_declarations import _arguments, _scalar
 
 assert ad.sin is not None  # declares the functions
-OPS = [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if op.samples]
+OPS = [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if samples_of(op)]
 EACH = pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 FACTORS = (1.0, 1.0009765625, 0.9990234375)
 """Three examples near each sample, so that they stay inside the domain."""
@@ -62,7 +63,7 @@ def _compare(function: Callable[..., Any], choice: Sequence[tuple[Any, int | Non
 @pytest.mark.sampled(4)
 @EACH
 def test_values(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         for choice in _choices(op, sample):
             if op.name in CHANGING_SHAPE and choice[1][1] is not None:
                 continue
@@ -72,7 +73,7 @@ def test_values(op: FunctionInfo) -> None:
 @pytest.mark.sampled(12)
 @EACH
 def test_gradients_of_each_example(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         for choice in _choices(op, sample):
             if op.name in CHANGING_SHAPE and choice[1][1] is not None:
                 continue
@@ -84,7 +85,7 @@ def test_gradients_of_each_example(op: FunctionInfo) -> None:
 @pytest.mark.sampled(6)
 @EACH
 def test_backward_passes_with_a_batch_of_cotangents(op: FunctionInfo) -> None:
-    for sample in op.samples:
+    for sample in samples_of(op):
         arguments = _arguments(op, sample)
         inputs = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         outputs = [o for o in _parts(op.function(*arguments)) if o.requires_grad]

@@ -18,6 +18,7 @@ from typing import Any
 import autodiff_cli.ops  # noqa: F401  (declares the functions)
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.report.numbers import finite_or_text
+from tests.points import samples_of
 
 RECORDS = Path(__file__).parent / "golden/values.json"
 HOMES = ("nn.functional", "linalg", "special", "", "Tensor")
@@ -95,7 +96,7 @@ def calls() -> Iterator[Call]:
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         seen: set[str] = set()
         along = [(BLOCK,)] if op.required == 1 and {"dim", "axis"} & set(op.parameters) else []
-        for given in (*op.samples, *along, *FURTHER.get(op.name, ())):
+        for given in (*samples_of(op), *along, *FURTHER.get(op.name, ())):
             varied = [Call(op, given), *(Call(op, given, (option,)) for option in _options(op, given))]
             for call in varied:
                 if call.key not in seen:

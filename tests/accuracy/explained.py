@@ -23,6 +23,7 @@ from autodiff_cli.explanation.local_derivatives import ARRIVING
 from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
+from tests.points import edges_of, samples_of
 
 assert ad.sin is not None  # declares the functions
 LETTERS = "xyzwabcd"
@@ -39,7 +40,7 @@ class Wrong(NamedTuple):
 def calls(start: int = 0, step: int = 1) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every function at its samples and edges: an expression whose result is one number, and the values of its variables."""
     for op in [*{op.name: op for op in FUNCTIONS.values()}.values()][start::step]:
-        for sample in (*op.samples, *op.edges):
+        for sample in (*samples_of(op), *edges_of(op)):
             expression, at = call_of(op, sample)
             for wrapped in (expression, f"sum({expression})", f"sum({expression}[0])"):
                 try:

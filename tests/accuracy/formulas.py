@@ -27,6 +27,7 @@ from autodiff_cli.code_generation.export import export
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.symbolic.differentiate import diff
 from tests import javascript
+from tests.points import edges_of, samples_of
 from tests.processes import completed
 
 MAGNITUDES = (
@@ -66,7 +67,7 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
     """All functions of one or two numbers, those with further arguments as in the samples of their declarations."""
     found: dict[str, Call] = {}
     for op in {op.name: op for op in FUNCTIONS.complete().values()}.values():
-        for sample in op.samples if op.section in SECTIONS and op.name not in ONLY_IN_RULES else ():
+        for sample in samples_of(op) if op.section in SECTIONS and op.name not in ONLY_IN_RULES else ():
             if not all(type(value) in (int, float, str) for value in sample):
                 continue
             names = [name for name in op.parameters[: len(sample)] if name in op.tensors]
@@ -110,7 +111,7 @@ def _points(
     grid = both_signs(magnitudes if len(names) == 1 else few)
     columns = [column.ravel() for column in np.meshgrid(*[grid] * len(names))]
     if len(names) == 1:
-        edges = [edge[op.parameters.index(names[0])] for edge in (*op.samples, *op.edges) if len(edge) == len(sample)]
+        edges = [edge[op.parameters.index(names[0])] for edge in (*samples_of(op), *edges_of(op)) if len(edge) == len(sample)]
         more = [edge for edge in edges if isinstance(edge, float) and math.isfinite(edge)]
         columns = [np.concatenate([columns[0], more, INSIDE.get(op.name, [])])]
     kept = np.ones(columns[0].shape, bool)

@@ -19,6 +19,7 @@ import numpy as np
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
+from tests.points import samples_of
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
@@ -28,6 +29,7 @@ TEXTS = (
     *("[]", "[1]", "[0, 1]", "[2, 1]", "[-1, -1]", "[[1]]", "[1, [2]]", "[none]", "['a']", "[nan]", "[1e30]", "[0.5]", "[true]"),
     *("[x]", "zeros(0)", "ones(2)", "zeros(2, 3, 4)", "linspace(0, 1, 3)", "(x > 0)", "argmax([1, 2])", "qr(eye(2))"),
 )
+
 LONG = ("1e9", "[1e9, 1e9]")
 """Whole numbers that are too many of anything: limits are what refuses them."""
 MOST_SECONDS, MOST_BYTES = 3.0, 6 << 30
@@ -82,7 +84,7 @@ def literal(value: Any) -> str:
 
 
 def _sample(op: FunctionInfo) -> list[Any]:
-    return list(op.samples[0]) if op.samples else [1.5] * max(op.required, 1)
+    return list(samples_of(op)[0]) if samples_of(op) else [1.5] * max(op.required, 1)
 
 
 def _first(op: FunctionInfo) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 import autodiff_cli.ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import new_tensor
+from tests.points import edges_of, samples_of
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (2,), (2, 2), (2, 3), (3, 2), (1,), (2, 1), (0,), (2, 2, 2), (3, 3))
@@ -99,8 +100,8 @@ def _calls(op: FunctionInfo, candidates: Iterable[tuple[Any, ...]]) -> Iterator[
 
 
 def _candidates(op: FunctionInfo) -> Iterator[tuple[Any, ...]]:
-    yield from op.samples
-    yield from op.edges
+    yield from samples_of(op)
+    yield from edges_of(op)
     required = op.parameters[: op.required]
     if not op.tensors:
         for k in range(1, len(op.parameters) + 1):

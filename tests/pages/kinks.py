@@ -23,6 +23,7 @@ from autodiff_cli.report.numbers import finite_or_text, human
 from tests.pages.expressions_at_kinks import CASES, Case
 from tests.pages.functions import SECTIONS
 from tests.pages.markdown import code, prose, table
+from tests.points import edges_of
 from tests.shell import ROOT
 
 RECORDS = ROOT / "tests" / "golden" / "kinks.json"
@@ -81,7 +82,7 @@ def _columns() -> tuple[str, str]:
 def with_edges() -> list[FunctionInfo]:
     """Return the functions whose declarations list edge points, ordered by subject."""
     rooms = SECTIONS
-    functions = {op.name: op for op in FUNCTIONS.values() if op.edges}.values()
+    functions = {op.name: op for op in FUNCTIONS.values() if edges_of(op)}.values()
     return sorted((op for op in functions if op.section in rooms), key=lambda op: rooms.index(op.section))
 
 
@@ -182,7 +183,7 @@ def _functions(functions: Sequence[FunctionInfo], answers: dict[str, Any]) -> st
 
 
 def _rows(op: FunctionInfo, answers: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    for edge in op.edges:
+    for edge in edges_of(op):
         for order in orders(op):
             own, peers = ours(op, edge, order), answers.get(edge_key(op, edge, order), {})
             call = code(_call(op, edge)) + ("" if order == 1 else " second derivative")

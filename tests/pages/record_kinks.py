@@ -19,6 +19,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import POSITIONS
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from tests.pages.expressions_at_kinks import CASES
 from tests.pages.kinks import PART, RECORDS, case_key, edge_key, moving, numbers, orders, with_edges
+from tests.points import edges_of
 
 jax.config.update("jax_enable_x64", True)
 torch.set_default_dtype(torch.float64)
@@ -144,7 +145,7 @@ def record() -> dict[str, Any]:
     """Return the results of PyTorch and JAX for all edge points and expressions."""
     records: dict[str, Any] = {}
     for op in with_edges():
-        for edge in op.edges:
+        for edge in edges_of(op):
             inputs = [value for value, moves in zip(edge, moving(op, edge), strict=True) if moves]
             for order in orders(op):
                 records[edge_key(op, edge, order)] = {

@@ -188,7 +188,7 @@ class Declarations:
     def _describe(
         self, function: TensorFunction, *, methods: Sequence[str] | None = None, operator: str | None = None, **description: Any
     ) -> TensorFunction:
-        """Add a function to the language; ``samples`` and ``edges`` that are ``None`` are derived on first use."""
+        """Add a function to the language."""
         function.__doc__ = function.__doc__ or description["summary"]
         defaults = {"section": self._section, "samples": (), "edges": (), "smooth": description.get("domain", "")}
         attributes = {key: value for key, value in (defaults | description).items() if value is not None}

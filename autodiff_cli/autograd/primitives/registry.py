@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
@@ -40,8 +39,8 @@ class FunctionInfo(Record):
         domain: the condition under which the value exists.
         smooth: the condition under which the derivative exists; the same as ``domain`` if left out.
         convention: the derivative at a kink, and the source of this convention.
-        samples: argument lists inside the domain and away from kinks, for generated checks.
-        edges: argument lists at the boundary of the domain and at kinks; both are derived if they are left out.
+        samples: argument lists inside the domain and away from kinks, for tests.
+        edges: argument lists at the boundary of the domain and at kinks; tests derive both where they are ``None``.
         inside: the domain as a predicate on arrays, whose parameters are matched by name; ``None`` means everywhere.
         kink: a predicate for points where the value exists and the derivative does not.
         second_kink: a predicate for points where the derivative has a kink.
@@ -66,18 +65,8 @@ class FunctionInfo(Record):
     inside: Predicate | None = None
     kink: Predicate | None = None
     second_kink: Predicate | None = None
-
-    @cached_property
-    def samples(self) -> Sequence[tuple[Any, ...]]:
-        from autodiff_cli.autograd.primitives.samples import samples
-
-        return samples(self)
-
-    @cached_property
-    def edges(self) -> Sequence[tuple[Any, ...]]:
-        from autodiff_cli.autograd.primitives.samples import edges
-
-        return edges(self)
+    samples: Sequence[tuple[Any, ...]] | None = None
+    edges: Sequence[tuple[Any, ...]] | None = None
 
     @property
     def signature(self) -> str:

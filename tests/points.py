@@ -1,15 +1,15 @@
-"""Test points of elementwise functions, derived from the domain and from the kinks of a function."""
+"""The points at which the tests call each function: those of its declaration, or points derived from its domain and its kinks."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 
 Arguments = tuple[Any, ...]
 _CHOICES: dict[int, tuple[tuple[Arguments, ...], ...]] = {
@@ -26,20 +26,26 @@ _CHOICES: dict[int, tuple[tuple[Arguments, ...], ...]] = {
 _EDGES = (0.0, -1.0, 1.0, 2.0, 1.5)
 
 
-def samples(info: FunctionInfo) -> tuple[Arguments, ...]:
-    """Return argument lists inside the domain and away from kinks, for generated checks.
+@functools.cache
+def samples_of(info: FunctionInfo) -> Sequence[Arguments]:
+    """Return argument lists inside the domain and away from kinks.
 
     Raises:
         ValueError: if no choice of points is inside the domain; the declaration then needs ``samples``.
     """
+    if info.samples is not None:
+        return info.samples
     for choice in _CHOICES[len(info.tensors)]:
         if not any(np.any(_is_edge(info, arguments)) for arguments in choice):
             return choice
     raise ValueError(f"{info.name} needs samples of its own")
 
 
-def edges(info: FunctionInfo) -> tuple[Arguments, ...]:
+@functools.cache
+def edges_of(info: FunctionInfo) -> Sequence[Arguments]:
     """Return argument lists at kinks, at the boundary of the domain, and outside of it."""
+    if info.edges is not None:
+        return info.edges
     if info.inside is None and info.kink is None and info.second_kink is None:
         return ()
     return tuple(itertools.islice(_edges(info), 3))
