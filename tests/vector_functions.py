@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 
@@ -15,14 +14,6 @@ from autodiff_cli.compiler.llvm.machine import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 
-BINARY: Final = ("pow",)
-"""The functions of two numbers."""
-
-
-def call(name: str) -> str:
-    """Return the expression that calls a function."""
-    return f"{name}(x, y)" if name in BINARY else f"{name}(x)"
-
 
 def widths() -> list[int]:
     """Return the numbers of lanes that this processor has registers for."""
@@ -32,15 +23,14 @@ def widths() -> list[int]:
 @functools.cache
 def compiled(name: str, width: int, inline: bool = True) -> Callable[..., np.ndarray]:
     """Return a function of float64 arrays."""
-    program = ad.compile(call(name), order=0)
+    program = ad.compile(f"{name}(x)", order=0)
     assert isinstance(program, Program)
     parts = partition(program.instructions, frozenset())
     function = loaded(kernel(width, inline, parts.columns, [], parts.rows, program.results), width)
 
-    def run(*operands: np.ndarray) -> np.ndarray:
-        found = np.empty(len(operands[0]))
-        columns = dict(zip("xy", map(np.ascontiguousarray, operands), strict=False))
-        function.run([columns[one.variable] for one in parts.columns], [], [found])
-        return found
+    def run(x: np.ndarray) -> np.ndarray:
+        result = np.empty(len(x))
+        function.run([np.ascontiguousarray(x)], [], [result])
+        return result
 
     return run

@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS
 from autodiff_cli.compiler.llvm.machine import machine
 from tests.benchmarks.timing import least
-from tests.vector_functions import BINARY, compiled
+from tests.vector_functions import compiled
 
 Function = Callable[..., np.ndarray]
 CHUNK = 1_000_000
@@ -35,20 +35,18 @@ def errors(function: Function, name: str, count: int) -> tuple[float, float]:
     """Return the largest error and the 99th percentile."""
     random, found = np.random.default_rng(0), []
     for _ in range(0, count, CHUNK):
-        given = [arguments(random, min(count, CHUNK))]
-        if name in BINARY:
-            given.append(random.permutation(given[0]))
-        exact = getattr(np, name)(*[column.astype(np.longdouble) for column in given])
+        x = arguments(random, min(count, CHUNK))
+        exact = getattr(np, name)(x.astype(np.longdouble))
         rounded = exact.astype(float)
         usable = np.isfinite(rounded) & (rounded != 0)
-        off = np.abs(function(*given)[usable] - exact[usable]) / np.spacing(np.abs(rounded[usable])).astype(np.longdouble)
+        off = np.abs(function(x)[usable] - exact[usable]) / np.spacing(np.abs(rounded[usable])).astype(np.longdouble)
         found.append(off.astype(float))
     return float(max(each.max() for each in found)), float(np.mean([np.percentile(each, 99) for each in found]))
 
 
 def nanoseconds(function: Function, name: str) -> float:
-    given = np.random.default_rng(1).uniform(0.1, 3, (2 if name in BINARY else 1, 200_000))
-    return least(lambda: function(*given)) / given.shape[1] * 1e9
+    x = np.random.default_rng(1).uniform(0.1, 3, 200_000)
+    return least(lambda: function(x)) / len(x) * 1e9
 
 
 def main() -> None:

@@ -54,14 +54,6 @@ POLYNOMIALS: dict[str, tuple[Function, tuple[mpf, mpf], int]] = {
     ),
     "ERFC: (1 + 9/8*x)*exp(x**2)*erfc(x) in u = (x - 4)/(x + 4)": (scaled_complement, (mpf(-1), mpf(3) / 4), 24),
     "SLOPE: the derivative of ERFC": (lambda u: diff(scaled_complement, u), (mpf(-1), mpf(3) / 4), 4),
-    "POW: (log((1 + s) / (1 - s)) - 2*s - 2/3*s**3) / s**5 in z = s**2": (
-        series(
-            lambda i: mpf(2) / (2 * i + 5),
-            lambda z: ((log((1 + sqrt(z)) / (1 - sqrt(z))) / sqrt(z) - 2) / z - mpf(2) / 3) / z,
-        ),
-        (mpf(0), ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2),
-        8,
-    ),
 }
 """The function, its interval and the number of its coefficients, by name and formula."""
 
@@ -86,10 +78,7 @@ def main() -> None:
         print(indent(fill(" ".join(repr(float(one)) for one in coefficients), 120), "    "))
     print("LN2", *parts(log(2), 53))
     print("LN2 for products with an exponent", *parts(log(2), 42))
-    print("LOG10(2) for products with an exponent", *parts(log(2, 10), 42))
-    print("2/3", *parts(mpf(2) / 3, 53))
     print("1/LN2", *parts(1 / log(2), 53))
-    print("1/LN10", *parts(1 / log(10), 53))
     print("SQRT(1/2)", *parts(sqrt(mpf(1) / 2), 53))
     print("PI/2", *parts(pi / 2, 53, 53))
 

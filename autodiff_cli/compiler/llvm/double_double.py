@@ -36,11 +36,6 @@ class Pair(NamedTuple):
         total = fast_sum(self.high, other.high)
         return total.with_rest(self.low + other.low)
 
-    def __mul__(self, other: Pair) -> Pair:  # type: ignore[override]
-        """Return the product to about twice the precision of a double."""
-        leading = exact_product(self.high, other.high)
-        return Pair(leading.high, fma(self.high, other.low, fma(self.low, other.high, leading.low)))
-
     def __truediv__(self, other: Pair) -> Pair:
         """Return the quotient to about twice the precision of a double."""
         inverse = 1 / other.high
@@ -100,12 +95,7 @@ def product(x: Value, high: float, low: float) -> Pair:
     return Pair(leading, fma(x, low, fma(x, high, -leading)))
 
 
-def exact_product(x: Value, y: Value) -> Pair:
-    """Return x*y exactly."""
-    high = x * y
-    return Pair(high, fma(x, y, -high))
-
-
 def square(x: Value) -> Pair:
     """Return x**2 exactly."""
-    return exact_product(x, x)
+    high = x * x
+    return Pair(high, fma(x, x, -high))

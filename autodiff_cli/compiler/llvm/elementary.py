@@ -13,11 +13,11 @@ from typing import Final
 from autodiff_cli.compiler.llvm.error_functions import bell, erf, erfc, ndtr
 from autodiff_cli.compiler.llvm.exponential import exp, expm1, tanh
 from autodiff_cli.compiler.llvm.ir import Builder, Value
-from autodiff_cli.compiler.llvm.logarithmic import log, log1p, log2, log10, pow
+from autodiff_cli.compiler.llvm.logarithmic import log, log1p
 from autodiff_cli.compiler.llvm.trigonometric import cos, sin
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
-    function.__name__: function for function in (cos, erf, erfc, exp, expm1, log, log10, log1p, log2, ndtr, pow, sin, tanh)
+    function.__name__: function for function in (cos, erf, erfc, exp, expm1, log, log1p, ndtr, sin, tanh)
 }
 """The functions, by their names in C or SciPy."""
 

@@ -71,13 +71,13 @@ def _extreme(predicate: str, nan: bool) -> Rule:
 
 
 def _power(builder: Builder, x: Value, y: Value) -> Value:
-    known = builder.number(y)
-    if known is not None and known in _POWERS:
-        return _POWERS[known](builder, x)
-    return _elementary("pow")(builder, x, y)
+    rule = _POWERS.get(builder.number(y))
+    if rule is None:
+        raise UnknownFunction("power")
+    return rule(builder, x)
 
 
-_POWERS: Final[Mapping[float, Rule]] = {
+_POWERS: Final[Mapping[float | None, Rule]] = {
     0.0: lambda builder, x: builder.constant(1, x.kind),
     1.0: lambda _, x: x,
     2.0: lambda _, x: x * x,
@@ -87,7 +87,7 @@ _POWERS: Final[Mapping[float, Rule]] = {
     4.0: lambda _, x: x * x * (x * x),
     -2.0: lambda _, x: 1 / (x * x),
 }
-"""The powers that are computed without ``pow``, as in ``schedule``."""
+"""The powers that are products, quotients or roots, as in ``schedule``."""
 
 
 def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
