@@ -39,23 +39,23 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10799,
+    "autograd": 10712,
     "cli": 4360,
     "code_generation": 885,
-    "compiler": 2960,
+    "compiler": 2951,
     "data": 6275,
-    "derivatives": 1030,
-    "evaluation": 3390,
+    "derivatives": 1024,
+    "evaluation": 3389,
     "explanation": 2120,
     "gradient_checking": 880,
     "graph_drawing": 1900,
-    "language": 1337,
+    "language": 1336,
     "lesson": 2000,
-    "nn": 530,
+    "nn": 515,
     "notes": 2300,
     "numerics": 4375,
     "ops": 5995,
-    "optim": 360,
+    "optim": 352,
     "plotting": 2165,
     "precise": 2210,
     "report": 1560,
@@ -63,7 +63,7 @@ BUDGETS = {
     "script": 1585,
     "solvers": 11668,
     "symbolic": 3621,
-    "utils": 285,
+    "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {

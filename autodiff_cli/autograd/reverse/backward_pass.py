@@ -19,15 +19,13 @@ from heapq import heappop, heappush
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
 from autodiff_cli.autograd.primitives.selection_masks import Mask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
-from autodiff_cli.autograd.reverse.paths import count_edges_to_leaves, nodes_towards
+from autodiff_cli.autograd.reverse.paths import nodes_towards
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
@@ -76,10 +74,8 @@ class BackwardPass:
         captured: the cotangents of the targets that were reached.
         pending: the partially accumulated cotangents of the nodes that have not run yet.
         heap: the pending nodes that are not leaves, youngest first.
-        leaves, leaves_with_hooks: the pending leaves without hooks and with hooks.
-        pending_count: for each leaf, the number of edges from nodes that have not run yet; set at the first leaf with hooks.
+        leaves: the pending leaves.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
-        depth: the number of backward passes inside which this pass runs.
     """
 
     def __init__(
@@ -98,10 +94,7 @@ class BackwardPass:
         self.pending: dict[Node, Cotangent | None] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: list[AccumulateGrad] = []
-        self.leaves_with_hooks: list[AccumulateGrad] = []
-        self.pending_count: dict[Node, int] | None = None
         self.masks: dict[Node, Mask] = {}
-        self.depth = 0
 
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
         """Run all nodes, then the leaves, and return the captured cotangents.
@@ -115,22 +108,24 @@ class BackwardPass:
             anomaly.run_explained(lambda: self._run_nodes(edges, parts, anomaly))
         else:
             self._run_nodes(edges, parts, None)
-        # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
+        # The leaves come last, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
+            extra = leaf.variable._extra
             cotangent = self.pending[leaf]
-            if cotangent is None:
+            if leaf._hooks is not None or (extra is not None and (extra.hooks or extra.after)):
+                self._run_leaf_with_hooks(leaf, cotangent)
+            elif cotangent is None:
                 continue
-            if self.accumulates:
+            elif self.accumulates:
                 accumulate(leaf.variable, cotangent, self.create_graph)
             else:
                 self.captured[(leaf, 0)] = cotangent
         return self.captured
 
     def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: Any) -> None:
-        """Run the nodes that are not leaves, youngest first, and the leaves with hooks."""
+        """Run the nodes that are not leaves, youngest first."""
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
         targets, observe, retain_graph = self.targets, observer.get(), self.retain_graph
-        node: Node | None = None
         target: Any
         while True:
             # Add each contribution to the pending cotangent of the node that its edge leads to.
@@ -159,9 +154,7 @@ class BackwardPass:
                 if target.sequence_nr:
                     heappush(heap, (-target.sequence_nr, target))
                 else:
-                    self._schedule(target)
-            if self.leaves_with_hooks:
-                self._run_complete_leaves(node)
+                    self.leaves.append(target)
             if not heap:
                 break
             node = heappop(heap)[1]
@@ -170,18 +163,14 @@ class BackwardPass:
                 anomaly.running_node.set(node)
             hooks = node._hooks
             edges, parts = node._edges, ()
-            if targets and node in targets:
-                # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
-                inner = needed is not None and any(below in needed for below in input_nodes(node))
-                if hooks is not None and not inner:
-                    cotangent = _run_hooks().run_tensor_hooks(node, hooks, cotangent, create_graph)
-                self._capture(node, cotangent)
-                if not inner:
-                    continue
             if hooks is not None:
                 cotangent = _run_hooks().run_tensor_hooks(node, hooks, cotangent, create_graph)
-                if hooks.before:
-                    cotangent = _run_hooks().run_prehooks(node, hooks, cotangent, create_graph)
+            if targets and node in targets:
+                self._capture(node, cotangent)
+                if needed is not None and not any(below in needed for below in input_nodes(node)):
+                    continue
+            if hooks is not None and hooks.before:
+                cotangent = _run_hooks().run_prehooks(node, hooks, cotangent, create_graph)
             new_masks = None
             if cotangent is None:
                 parts = self._apply_undefined(node)
@@ -201,8 +190,6 @@ class BackwardPass:
                 anomaly.check_nan(node, parts)
             if masks or new_masks:
                 self._note_masks(node, parts, new_masks)
-        for leaf in self.leaves_with_hooks[:]:
-            self.accumulate_leaf(leaf)
 
     def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
         """Run a node whose outputs do not have a gradient."""
@@ -211,19 +198,14 @@ class BackwardPass:
         grads = None if node._outputs == 1 else [None] * node._outputs
         return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
 
-    def _reach(self, target: Node) -> None:
+    def _reach(self, target: Any) -> None:
         """Schedule a node that an undefined gradient leads to."""
         if target not in self.pending and (self.needed is None or target in self.needed):
             self.pending[target] = None
-            self._schedule(target)
-
-    def _schedule(self, target: Any) -> None:
-        if target.sequence_nr:
-            heappush(self.heap, (-target.sequence_nr, target))
-            return
-        extra = target.variable._extra
-        with_hooks = extra.hooks or extra.after or target._hooks is not None
-        (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
+            if target.sequence_nr:
+                heappush(self.heap, (-target.sequence_nr, target))
+            else:
+                self.leaves.append(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
         """Add a contribution to the cotangent of one output of a node with several outputs.
@@ -239,11 +221,10 @@ class BackwardPass:
             cotangents = self.pending[node] = [None] * node._outputs
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
-    def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
-        """Run the hooks of a leaf whose cotangent is complete, and add the cotangent to ``.grad`` or capture it."""
+    def _run_leaf_with_hooks(self, leaf: AccumulateGrad, cotangent: Cotangent | None) -> None:
+        """Run the hooks of a leaf, and add its cotangent to ``.grad`` or capture it."""
         run_hooks = _run_hooks()
-        self.leaves_with_hooks.remove(leaf)
-        cotangent = run_hooks.run_leaf_hooks(leaf.variable, self.pending.pop(leaf), self.create_graph)
+        cotangent = run_hooks.run_leaf_hooks(leaf.variable, cotangent, self.create_graph)
         if not self.accumulates:
             if cotangent is not None:
                 self.captured[(leaf, 0)] = cotangent
@@ -252,28 +233,10 @@ class BackwardPass:
         if hooks is not None:
             cotangent = run_hooks.run_prehooks(leaf, hooks, cotangent, self.create_graph)
         if cotangent is not None:
-            # Without an older gradient, .grad shares a contiguous cotangent, as in PyTorch: posthooks see changes of it.
-            shared = leaf.variable._extra_grad() is None and isinstance(cotangent, np.ndarray) and cotangent.flags.c_contiguous
             accumulate(leaf.variable, cotangent, self.create_graph)
-            if shared:
-                cotangent = leaf.variable._extra_grad()
         run_hooks.run_accumulated_hooks(leaf.variable)
         if hooks is not None and hooks.after:
             run_hooks.run_posthooks(leaf, (), cotangent, self.create_graph)
-
-    def _run_complete_leaves(self, node: Node | None) -> None:
-        """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran; ``None`` at the start of the pass.
-
-        They are accumulated before the hooks of later nodes run.
-        """
-        if self.pending_count is None:
-            self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
-        elif node is not None:
-            for target in input_nodes(node):
-                if target in self.pending_count:
-                    self.pending_count[target] -= 1
-        for leaf in [leaf for leaf in self.leaves_with_hooks if not self.pending_count.get(leaf)]:
-            self.accumulate_leaf(leaf)
 
     def _capture(self, node: Node, cotangent: Cotangent | None) -> None:
         for edge in self.targets[node]:

@@ -1,9 +1,9 @@
-"""Backward passes inside each other, and in several threads."""
+"""The run of a backward pass, which may be inside another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar, copy_context
+from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +17,8 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-PASSES_PER_THREAD = 20
-"""The depth of nested backward passes after which a pass runs in a new thread, whose stack is empty."""
-
 current_pass: ContextVar[BackwardPass | None] = ContextVar("autodiff_backward_pass", default=None)
 """The backward pass that is running in this context, the innermost of nested passes."""
-
-Captured = dict[Edge, Cotangent]
 
 
 def run_backward(
@@ -32,7 +27,7 @@ def run_backward(
     create_graph: bool,
     inputs: Sequence[Edge] | None = None,
     accumulates: bool = True,
-) -> Captured:
+) -> dict[Edge, Cotangent]:
     """Run all nodes that can be reached from ``roots``.
 
     Args:
@@ -46,16 +41,7 @@ def run_backward(
         Without ``accumulates``, the cotangent of each edge of ``inputs`` that was reached.
     """
     started = BackwardPass([edge[0] for edge, _ in roots], retain_graph, create_graph, inputs, accumulates)
-    outer = current_pass.get()
-    if outer is not None:
-        started.depth = outer.depth + 1
-        if started.depth % PASSES_PER_THREAD == 0:
-            return _in_thread(lambda: _run(started, roots))
-    return _run(started, roots)
-
-
-def _run(started: BackwardPass, roots: Sequence[tuple[Edge, Cotangent]]) -> Captured:
-    outer, recording = current_pass.set(started), switch_recording(started.create_graph)
+    outer, recording = current_pass.set(started), switch_recording(create_graph)
     try:
         # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
         with np.errstate(all="ignore"):
@@ -63,27 +49,6 @@ def _run(started: BackwardPass, roots: Sequence[tuple[Edge, Cotangent]]) -> Capt
     finally:
         restore_recording(recording)
         current_pass.reset(outer)
-
-
-def _in_thread(function: Callable[[], Captured]) -> Captured:
-    """Call a function in a new thread and a copy of this context, and wait for it."""
-    import threading
-
-    results: list[Captured] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(function())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=copy_context().run, args=(run,), name="autodiff-backward", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
 
 
 class _VariableType(type):

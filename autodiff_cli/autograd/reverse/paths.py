@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from operator import attrgetter
 
-from autodiff_cli.autograd.node import Edge, Node, input_nodes
-from autodiff_cli.postorder import postorder
+from autodiff_cli.autograd.node import Edge, Node
 
 _age = attrgetter("sequence_nr")
 
@@ -31,17 +30,3 @@ def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> set[Node]:
                 needed.add(node)
                 break
     return needed
-
-
-def count_edges_to_leaves(starts: Iterable[Node], needed: Collection[Node] | None) -> dict[Node, int]:
-    """Return, for each leaf, the number of edges that lead to it from the nodes that can be reached from ``starts``."""
-    counts: dict[Node, int] = {}
-
-    def inputs(node: Node) -> list[Node]:
-        return [source for source in input_nodes(node) if needed is None or source in needed]
-
-    for node in postorder(starts, inputs):
-        for target in inputs(node):
-            if target.sequence_nr == 0:
-                counts[target] = counts.get(target, 0) + 1
-    return counts
