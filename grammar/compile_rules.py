@@ -39,6 +39,7 @@ KINDS = {
     "number": "NUMBER",
     "text": "TEXT",
     "flag": "FLAG",
+    "flag_after_two": "FLAG_AFTER_TWO",
     "whole": "WHOLE",
     "wholes": "WHOLES",
     "order": "ORDER",
@@ -183,8 +184,9 @@ def read(subject: str, text: str) -> Table:
         elif line.startswith(" " * 8) and key:
             table.rows[-1].keywords[key] += " " + line.strip()
         elif matched := _KEYWORD.fullmatch(line):
-            key = matched["key"]
-            table.rows[-1].keywords[key] = matched["text"]
+            key, row = matched["key"], table.rows[-1]
+            before = f"{row.keywords[key]}\n" if key == "requires" and key in row.keywords else ""
+            row.keywords[key] = before + matched["text"]
         else:
             raise RuleError(f"{subject}.rules, line {number}: not a row and not a keyword line: {line.strip()}")
     for row in table.rows:
@@ -485,6 +487,8 @@ class Compiler:
         kinds = {name for name in (*filter(None, KINDS.values()), "optional", "either") if re.search(rf"\b{name}\b", text)}
         if kinds:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
+        if errors := set(re.findall(r"\braise (\w+)\(", text)):
+            lines["autodiff_cli.errors"] = errors
         if re.search(r"\bfrom_scipy\(", text):
             lines["autodiff_cli.numerics.backend"] = {"from_scipy"}
         if re.search(r"\bdecomposition\(", text):
@@ -587,6 +591,7 @@ class Compiler:
         lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], names)
         parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
         typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
+        lines[:0] = map(self._requirement, row.keywords.get("requires", "").splitlines())
         if row.is_helper:
             return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
         function = f"lambda {parameters}: {body}"
@@ -598,6 +603,24 @@ class Compiler:
             f"{_target(row)} = declare.composed({row.name!r}, {function}, "
             f"dict({kinds}), {', '.join([f'tensors={row.operands!r}', *self._description(row)])})"
         )
+
+    def _requirement(self, text: str) -> str:
+        """Return a statement that raises an error if a condition is false.  A shape in braces in the message is shown as a list."""
+
+        def python(expression: str) -> str:
+            writer = Writer(names_in(_tree(expression)))
+            result = writer.text(_tree(expression))
+            self.used |= writer.functions
+            return result
+
+        def shown(part: re.Match[str]) -> str:
+            value = python(part[1])
+            return f"{{list({value})}}" if value.endswith(".shape") else f"{{{value}}}"
+
+        condition, error, message, *hints = (part.strip() for part in text.split(" | "))
+        message = f'f"{re.sub("{(.*?)}", shown, message)}"' if "{" in message else repr(message)
+        arguments = [message, *(f"hint={hint!r}" for hint in hints)]
+        return f"    if not ({python(condition)}): raise {error}({', '.join(arguments)})"
 
     def _value(self, row: Row, value: str) -> str:
         if not value or (value.isidentifier() and value not in row.tensors):
@@ -721,6 +744,8 @@ class Compiler:
         if "convention" in words:
             yield f"convention={words['convention']!r}"
         for key in ("samples", "edges"):
+            if words.get(key) == "none":
+                continue
             if key in words:
                 yield f"{key}={self._literal(words[key])}"
             elif self.table.elementwise and (

@@ -348,7 +348,7 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     ("text", "message"),
     [
         ("while 1: x = 1", "a program cannot contain 'while'"),
-        ("max(1, 2, 3)", "max takes one tensor or two arguments"),
+        ("max(1, 2, 3)", "max: 'keepdim' must be true or false, not 3"),
         ("x = [1, none]", "cannot contain none"),
         ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),
         ("x = tensor([1, 2])\nroll(x, 0.5)", "whole number"),

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
 from autodiff_cli.autograd.primitives.interface_kinds import RATE, TENSORS, checks
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.ops.comparison import clamp
+from autodiff_cli.ops.rules.comparison import clamp
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -13,6 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, default_type
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Operand, Value
+from autodiff_cli.autograd.tensor import Tensor
 
 EVEN = 2.0**53
 """The magnitude at and above which every float64 is an even integer."""
@@ -25,6 +27,23 @@ def weak(value: Operand) -> Any:
 
 def is_number(value: Operand) -> TypeGuard[Number]:
     return isinstance(value, (int, float, np.generic))
+
+
+def is_any_tensor(value: object) -> bool:
+    return isinstance(value, Tensor)
+
+
+def is_ordinary_tensor(value: object) -> bool:
+    """Return whether a value is a tensor of numbers, and not a Taylor series, a tracer or another tensor of its own arithmetic."""
+    return type(value) is Tensor
+
+
+def is_plain(*values: object) -> bool:
+    """Return whether an operation on these values is recorded as one node of PyTorch's name.
+
+    In other modes, such as a Taylor series or a tape, it is computed by simpler operations.
+    """
+    return builtins.all(type(value) is Tensor or not isinstance(value, Tensor) for value in values)
 
 
 def is_even(y: Number) -> bool:

@@ -45,6 +45,10 @@ def ties_of_min(x: Array, y: Array | None) -> Any:
     return is_tied_minimum(x, None) if y is None else x == y
 
 
+def is_dimension(y: object) -> bool:
+    return isinstance(y, (int, np.integer)) and not isinstance(y, bool)
+
+
 def is_repeated(x: Array) -> Any:
     """Return a mask of the elements whose value occurs more than once; False for arrays that are too large to compare."""
     flat = np.ravel(x)

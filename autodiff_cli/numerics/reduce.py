@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Number, Shape
-from autodiff_cli.errors import DtypeError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 
 
 def dimensions(dim: Dims, ndim: int) -> Shape:
@@ -105,6 +105,23 @@ def var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
 
 def std(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
     return np.sqrt(var(x, dim, correction, keepdim))
+
+
+def dims_alone(dim: Dims | bool) -> Dims:
+    """Return dimensions, which PyTorch's older parameter ``unbiased`` may replace."""
+    return None if isinstance(dim, bool) else dim
+
+
+def correction_of(name: str, dim: Dims | bool, unbiased: bool | None, correction: Number | None) -> Number:
+    """Return the correction of a variance, 1 by default; it may be given as ``unbiased``, also in place of dimensions.
+
+    Raises:
+        ArgumentError: if both are given.
+    """
+    unbiased = dim if isinstance(dim, bool) else unbiased
+    if unbiased is not None and correction is not None:
+        raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")
+    return correction if correction is not None else 1 if unbiased is None else int(unbiased)
 
 
 def is_constant(x: Array) -> Any:

@@ -8,24 +8,12 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import operand
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.types import Number, Operand, Value
+from autodiff_cli.autograd.primitives.types import Number, Operand
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.numerics.arithmetic import is_number, weak
+from autodiff_cli.numerics.arithmetic import is_number, is_plain, weak
 from autodiff_cli.ops.rules import arithmetic as rules
 from autodiff_cli.ops.rules.elementary import trunc
-
-
-@rules.declare.described
-def remainder(x: Operand, y: Operand) -> Any:
-    if is_number(y) and isinstance(x, Tensor):
-        return rules.remainder_number(x, weak(y))
-    return rules.remainder_tensor(x, y)
-
-
-@rules.declare.described
-def fmod(x: Operand, y: Operand) -> Any:
-    return rules.fmod_number(x, weak(y)) if is_number(y) and isinstance(x, Tensor) else rules.fmod_tensor(x, y)
 
 
 @rules.declare.described
@@ -41,14 +29,6 @@ def pow(input: Operand, exponent: Operand) -> Any:
     return rules.power_of_number(exponent, input) if is_number(input) else rules.power_tensor(input, exponent)
 
 
-def _all_plain(*values: object) -> bool:
-    """Return whether an operation on these values is recorded as one node of PyTorch's name.
-
-    In other modes, such as a Taylor series or a tape, it is computed by simpler operations.
-    """
-    return all(type(value) is Tensor or not isinstance(value, Tensor) for value in values)
-
-
 def _with_alpha(operation: TensorFunction, fused: TensorFunction) -> TensorFunction:
     """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``.
 
@@ -60,7 +40,7 @@ def _with_alpha(operation: TensorFunction, fused: TensorFunction) -> TensorFunct
     def scaled(input: Operand, other: Operand, *, alpha: Number = 1) -> Any:
         if alpha == 1:
             return operation(input, other)
-        return fused(input, other, alpha) if _all_plain(input, other) else operation(input, other * alpha)
+        return fused(input, other, alpha) if is_plain(input, other) else operation(input, other * alpha)
 
     scaled.__name__ = scaled.__qualname__ = operation.__name__
     scaled.__doc__ = operation.__doc__
@@ -91,24 +71,3 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 
 
 Tensor.div = true_divide = div  # type: ignore[attr-defined]
-
-
-@rules.declare.described
-def addcmul(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
-    if _all_plain(x, tensor1, tensor2):
-        return rules.addcmul_kernel(x, tensor1, tensor2, value)
-    return x + value * tensor1 * tensor2
-
-
-@rules.declare.described
-def addcdiv(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
-    if _all_plain(x, tensor1, tensor2):
-        return rules.addcdiv_kernel(x, tensor1, tensor2, value)
-    return x + value * (tensor1 / tensor2)
-
-
-@rules.declare.described
-def lerp(x: Operand, end: Operand, weight: Operand) -> Any:
-    if not _all_plain(x, end, weight):
-        return x + weight * (end - x)
-    return rules.lerp_number(x, end, weak(weight)) if is_number(weight) else rules.lerp_tensor(x, end, weight)

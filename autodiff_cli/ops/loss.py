@@ -12,17 +12,16 @@ from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.loss import classes_of, known_reduction
-from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.positions import gather
 from autodiff_cli.ops.rules.activation import log_softmax, relu, softplus
-from autodiff_cli.ops.rules.comparison import minimum
+from autodiff_cli.ops.rules.comparison import clamp, minimum
 from autodiff_cli.ops.rules.elementary import log, sqrt, square
 from autodiff_cli.ops.rules.layers import pairwise_distance
 from autodiff_cli.ops.rules.loss import declare, nll_of_rows, reduce_loss, soft_margin
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
+from autodiff_cli.ops.rules.stop_gradient import detach
 from autodiff_cli.ops.shape import reshape
-from autodiff_cli.ops.stop_gradient import detach
 
 # Losses for classes: the second dimension of x, or its only dimension, has one entry for each class
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Operand, Value, array_of
-from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
@@ -18,11 +17,10 @@ from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select, take
-from autodiff_cli.ops.reduce import correction_of
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
-from autodiff_cli.ops.rules.numerical import declare, deviation_and_mean, variance_and_mean
-from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, sum, variance
+from autodiff_cli.ops.rules.numerical import declare
+from autodiff_cli.ops.rules.reduce import cumsum, mean, sum
 from autodiff_cli.ops.rules.shape import cat, transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
@@ -207,28 +205,6 @@ class Extremes(NamedTuple):
 
     min: Any
     max: Any
-
-
-@declare.described
-def var_mean(
-    x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
-) -> Any:
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    correction = correction_of("var_mean", unbiased, correction)
-    if type(x) is Tensor:
-        return variance_and_mean(x, dim, correction, keepdim)
-    return variance(x, dim, correction, keepdim), mean(x, dim, keepdim)
-
-
-@declare.described
-def std_mean(
-    x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
-) -> Any:
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    correction = correction_of("std_mean", unbiased, correction)
-    if type(x) is Tensor:
-        return deviation_and_mean(x, dim, correction, keepdim)
-    return deviation(x, dim, correction, keepdim), mean(x, dim, keepdim)
 
 
 @declare.described

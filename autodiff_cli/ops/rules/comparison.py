@@ -1,6 +1,7 @@
 """Comparisons, logic, and selection between values.  The gradient of an unselected value is 0."""
 # Made from grammar/rules/comparison.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
+import math
 import operator
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
+from autodiff_cli.autograd.primitives.types import array_of
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import arithmetic as arithmetic_arrays, decomposition
+from autodiff_cli.numerics.arithmetic import is_any_tensor
 
 declare = Declarations(__name__, elementwise=True)
 
@@ -37,8 +41,8 @@ isnan = declare('isnan', np.isnan, {'x': None}, summary='true where x is nan')
 isinf = declare('isinf', np.isinf, {'x': None}, summary='true where x is infinite')
 isfinite = declare('isfinite', np.isfinite, {'x': None}, summary='true where x is neither nan nor infinite')
 isclose = declare('isclose', arithmetic_arrays.isclose, {'x': None, 'y': None}, statics={'rtol': 1e-5, 'atol': 1e-8, 'equal_nan': False}, kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, decomposition=lambda equal_nan: decomposition('isclose', equal_nan), summary='true where abs(x - y) <= atol + rtol*abs(y)')
-declare.python('equal', (), parameters=('x', 'y'), defaults=(), tensors=('x', 'y'), kinds={}, summary='true if two tensors have the same shape and elements')
-declare.python('allclose', ('rtol', 'atol', 'equal_nan'), parameters=('x', 'y', 'rtol', 'atol', 'equal_nan'), defaults=(1e-5, 1e-8, False, ), tensors=('x', 'y'), kinds={'rtol': NUMBER, 'atol': NUMBER, 'equal_nan': FLAG}, summary='true if isclose holds for all elements')
+equal = declare.composed('equal', lambda x, y: np.array_equal(array_of(x), array_of(y)), dict(), tensors=('x', 'y'), summary='true if two tensors have the same shape and elements')
+allclose = declare.composed('allclose', lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.all(array_of(isclose(x, y, rtol, atol, equal_nan))).item(), dict(rtol=NUMBER, atol=NUMBER, equal_nan=FLAG), tensors=('x', 'y'), summary='true if isclose holds for all elements')
 all = declare('all', arithmetic_arrays.all, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, summary='true if every element is nonzero, of x or along dim')
 any = declare('any', arithmetic_arrays.any, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, summary='true if any element is nonzero, of x or along dim')
 declare.python('where', None, parameters=('condition', 'x', 'y'), defaults=(), tensors=('condition', 'x', 'y'), kinds={}, summary='x where condition is true, else y', formula='1 or 0', convention='the gradient of the unselected value is 0 (PyTorch)', samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0]),), methods=())
@@ -47,9 +51,12 @@ minimum = declare('minimum', np.minimum, {'x': lambda g, x, y: larger_share(g, y
 fmax = declare('fmax', np.fmax, {'x': lambda g, x, y: where(x == y, g / 2, where((x > y) | isnan(y), g, 0.0)), 'y': lambda g, x, y: where((x > y) | isnan(y), 0.0, where(x == y, g / 2, g))}, selects=True, decomposition='x if x >= y or y != y else y', summary='elementwise maximum of x and y; a number if the other is nan', formula='1 where x > y else 0, 1 where y > x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch from 2.14 on)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
 fmin = declare('fmin', np.fmin, {'x': lambda g, x, y: where(x == y, g / 2, where((x < y) | isnan(y), g, 0.0)), 'y': lambda g, x, y: where((x < y) | isnan(y), 0.0, where(x == y, g / 2, g))}, selects=True, decomposition='x if x <= y or y != y else y', summary='elementwise minimum of x and y; a number if the other is nan', formula='1 where x < y else 0, 1 where y < x else 0', smooth='x != y', kink=lambda x, y: x == y, convention='both derivatives are 1/2 where x = y (PyTorch from 2.14 on)', samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0]),), edges=((1.0, 1.0),))
 heaviside = declare('heaviside', np.heaviside, {'x': lambda g: zero_cotangent(g), 'values': lambda g, x: where(x == 0, g, 0.0)}, selects=True, decomposition='values if x == 0 else 1.0 if x > 0 else 0.0 if x < 0 else x', summary='0 where x < 0, 1 where x > 0, and values where x = 0', formula='0, 1 where x = 0 else 0', smooth='x != 0', kink=lambda x: x == 0, convention='the derivative with respect to x is 0 everywhere, at the jump too; PyTorch does not differentiate heaviside', samples=((1.5, 0.5), ([-1.0, 2.0], [0.5, 0.3]),), edges=((0.0, 0.5),))
-declare.python('clamp', (), parameters=('x', 'min', 'max'), defaults=(None, None, ), tensors=('x', 'min', 'max'), kinds={}, summary='x clamped to [min, max]; either bound is optional', formula='1 where min < x < max else 0', aliases=('clip',), smooth='x != min and x != max', kink=arithmetic_arrays.is_at_bound, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0),), edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0),))
-declare.python('clamp_min', (), parameters=('x', 'min'), defaults=(), tensors=('x', 'min'), kinds={}, summary='the larger of x and min', formula='1 where x > min else 0', smooth='x != min', kink=lambda x, min: x == min, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0), ([-2.0, 0.3], -1.0),), edges=((0.0, 0.0),))
-declare.python('clamp_max', (), parameters=('x', 'max'), defaults=(), tensors=('x', 'max'), kinds={}, summary='the smaller of x and max', formula='1 where x < max else 0', smooth='x != max', kink=lambda x, max: x == max, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 1.0), ([-2.0, 5.0], 1.0),), edges=((1.0, 1.0),))
+def _clamp_composed(x: Any, min: Any = None, max: Any = None) -> Any:
+    if not ((min is not None) or (max is not None)): raise ArgumentError('clamp: at least one of min or max must be given')
+    return clamp_numbers(x, min, max) if not (is_any_tensor(min) or is_any_tensor(max)) else (clamp_low(x, min, math.inf) if max is None else (clamp_high(x, -math.inf, max) if min is None else clamp_both(x, min, max)))
+clamp = clip = declare.composed('clamp', _clamp_composed, dict(), tensors=('x', 'min', 'max'), summary='x clamped to [min, max]; either bound is optional', formula='1 where min < x < max else 0', aliases=('clip',), smooth='x != min and x != max', kink=arithmetic_arrays.is_at_bound, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0),), edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0),))
+clamp_min = declare.composed('clamp_min', lambda x, min: clamp_min_tensor(x, min) if is_any_tensor(min) else clamp_min_number(x, min), dict(), tensors=('x', 'min'), summary='the larger of x and min', formula='1 where x > min else 0', smooth='x != min', kink=lambda x, min: x == min, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 0.0), ([-2.0, 0.3], -1.0),), edges=((0.0, 0.0),))
+clamp_max = declare.composed('clamp_max', lambda x, max: clamp_max_tensor(x, max) if is_any_tensor(max) else clamp_max_number(x, max), dict(), tensors=('x', 'max'), summary='the smaller of x and max', formula='1 where x < max else 0', smooth='x != max', kink=lambda x, max: x == max, convention='the derivative is 0 at a bound that is a number, and 1/2 for x and for an equal bound that is a tensor (PyTorch from 2.14 on)', samples=((0.5, 1.0), ([-2.0, 5.0], 1.0),), edges=((1.0, 1.0),))
 clamp_numbers = declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min, max: where(is_inside(x, min, max), g, 0.0)}, statics={'min': None, 'max': None}, node='ClampBackward1', selects=True, decomposition=lambda min, max: decomposition('clamp', min, max), public=False)
 clamp_low = declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, min: larger_share(g, x, min), 'min': lambda g, x, min: larger_share(g, min, x), 'max': lambda g: zero_cotangent(g)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)
 clamp_high = declare('clamp', arithmetic_arrays.clamp, {'x': lambda g, x, max: larger_share(g, max, x), 'min': lambda g: zero_cotangent(g), 'max': lambda g, x, max: larger_share(g, x, max)}, node='ClampBackward0', selects=True, decomposition='min(max(x, min), max)', public=False)

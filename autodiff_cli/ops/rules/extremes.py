@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, FLAG_AFTER_TWO, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, reshaped, where
 from autodiff_cli.autograd.primitives.types import array_of
 from autodiff_cli.numerics import extremes as arrays
-from autodiff_cli.numerics.extremes import lane_shape, maxima, minima
-from autodiff_cli.ops.rules.comparison import isnan
+from autodiff_cli.numerics.extremes import is_dimension, lane_shape, maxima, minima
+from autodiff_cli.ops.rules.comparison import isnan, maximum, minimum
 from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.rules.reduce import spread, sum
 
@@ -31,8 +31,16 @@ def put_one_back(g: Any, indices: Any, x_shape: Any, dim: Any, keepdim: Any) -> 
     return put_back(g, indices, x_shape, dim) if keepdim or (not x_shape) else put_back((reshaped(g[0], lane_shape(x_shape, dim)),), np.asarray(array_of(indices)).reshape(lane_shape(x_shape, dim)), x_shape, dim)
 amax = declare('amax', arrays.amax, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == maxima(array_of(x), dim), dim, keepdim), selects=True, summary='maximum of all elements, or maxima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.is_tied_maximum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 amin = declare('amin', arrays.amin, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == minima(array_of(x), dim), dim, keepdim), selects=True, summary='minimum of all elements, or minima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.is_tied_minimum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
-declare.python('max', ('dim',), parameters=('x', 'y', 'keepdim', 'dim'), defaults=(None, False, None, ), tensors=('x', 'y'), kinds={'keepdim': FLAG, 'dim': optional(DIMENSION)}, summary='maximum of all elements, or maxima along dim with their positions; for two tensors, the elementwise maximum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.ties_of_max, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
-declare.python('min', ('dim',), parameters=('x', 'y', 'keepdim', 'dim'), defaults=(None, False, None, ), tensors=('x', 'y'), kinds={'keepdim': FLAG, 'dim': optional(DIMENSION)}, summary='minimum of all elements, or minima along dim with their positions; for two tensors, the elementwise minimum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.ties_of_min, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+def _max_composed(x: Any, y: Any = None, keepdim: Any = False, dim: Any = None) -> Any:
+    along = (dim is None) and is_dimension(y)
+    at = y if along else dim
+    return maximum(x, y) if (y is not None) and (not along) else (max_of_all(x, None, False) if at is None else max_along(x, at, keepdim))
+max = declare.composed('max', _max_composed, dict(keepdim=FLAG_AFTER_TWO, dim=optional(DIMENSION)), tensors=('x', 'y'), summary='maximum of all elements, or maxima along dim with their positions; for two tensors, the elementwise maximum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.ties_of_max, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
+def _min_composed(x: Any, y: Any = None, keepdim: Any = False, dim: Any = None) -> Any:
+    along = (dim is None) and is_dimension(y)
+    at = y if along else dim
+    return minimum(x, y) if (y is not None) and (not along) else (min_of_all(x, None, False) if at is None else min_along(x, at, keepdim))
+min = declare.composed('min', _min_composed, dict(keepdim=FLAG_AFTER_TWO, dim=optional(DIMENSION)), tensors=('x', 'y'), summary='minimum of all elements, or minima along dim with their positions; for two tensors, the elementwise minimum', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.ties_of_min, convention='equal extreme elements share the derivative evenly (PyTorch); along a dimension, the first extreme element receives the derivative', samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1),), edges=((1.0, 1.0), ([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 median = declare.composed('median', lambda x, dim=None, keepdim=False: median_of_all(x) if dim is None else median_along(x, dim, keepdim), dict(dim=optional(DIMENSION), keepdim=FLAG), tensors=('x',), summary='median of all elements, or medians along dim with their positions; the lower of two middle elements is the median', formula='1 at the median, 0 elsewhere', smooth='the median is unique', kink=arrays.is_repeated, convention='equal elements share the derivative evenly; along a dimension, one of them receives the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 argmax = declare('argmax', arrays.argmax, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='position of the maximum in the flattened x, or positions of the maxima along dim')
 argmin = declare('argmin', arrays.argmin, {'x': None}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='position of the minimum in the flattened x, or positions of the minima along dim')

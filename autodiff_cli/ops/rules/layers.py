@@ -10,8 +10,8 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.numerics import activation as activation_arrays, layers as arrays
 from autodiff_cli.numerics.layers import is_single, lost_dims
-from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.rules.activation import sigmoid, sigmoid_slope, softmax
+from autodiff_cli.ops.rules.comparison import clamp
 from autodiff_cli.ops.rules.elementary import rsqrt, square
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import mean, sum

@@ -11,8 +11,8 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.numerics import loss as arrays
 from autodiff_cli.numerics.loss import at_margin, class_key, classes_of, common_shape, is_smaller, known_reduction, row_count, some_met, weight_of_one, weight_of_row
-from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.rules.activation import hardtanh, logsigmoid, sigmoid
+from autodiff_cli.ops.rules.comparison import clamp
 from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sign, square
 from autodiff_cli.ops.rules.logarithms import xlogy
 from autodiff_cli.ops.rules.reduce import mean, sum

@@ -10,12 +10,13 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import array_of
 from autodiff_cli.numerics import numerical as arrays
+from autodiff_cli.numerics.arithmetic import is_ordinary_tensor
 from autodiff_cli.numerics.extremes import is_repeated
 from autodiff_cli.numerics.numerical import some_whole
-from autodiff_cli.numerics.reduce import count
+from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import equal_shares, put_one_back
-from autodiff_cli.ops.rules.reduce import deviation, over_size, spread, sum, var_vjp
+from autodiff_cli.ops.rules.reduce import deviation, mean, over_size, spread, sum, var_vjp, variance
 from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
@@ -28,8 +29,16 @@ declare.python('trapezoid', ('y', 'x', 'dx', 'dim'), parameters=('y', 'x', 'dx',
 declare.python('interp', ('x', 'xp', 'fp'), parameters=('x', 'xp', 'fp'), defaults=(), tensors=('x', 'xp', 'fp'), kinds={'x': TENSOR, 'xp': TENSOR, 'fp': TENSOR}, summary='piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases', formula='slope of the segment; for fp, the weights of its two points; for xp, -slope times these weights', smooth='x is not one of the points xp', kink=lambda x, xp: np.isin(x, xp), convention='the derivative at a point xp is the slope on its right, at the last point on its left; PyTorch does not have this function', samples=((0.7, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), ([-1.0, 0.2, 2.5, 7.0], [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]),), edges=((1.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), (0.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), (3.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]),), methods=())
 declare.python('quantile', ('x', 'q', 'dim', 'keepdim'), parameters=('x', 'q', 'dim', 'keepdim'), defaults=(None, False, ), tensors=('x', 'q'), kinds={'x': TENSOR, 'q': TENSOR, 'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements', formula='the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference', smooth='no two elements are equal, and q*(n - 1) is not a whole number', kink=lambda x, q, dim: is_repeated(x) | some_whole(x, q, dim), convention='where q*(n - 1) is whole, the derivative is that on the right, where PyTorch and JAX return 0 with respect to q; one of several equal elements receives the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0, 7.0], 0.3), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], [0.2, 0.9], 0), ([[1.0, 2.5, 4.0]], 0.7, 1, True),), edges=(([5.0, 1.0, 5.0], 0.7), ([1.0, 2.0, 4.0], 0.5),))
 declare.python('gradient', ('dim', 'edge_order'), parameters=('x',), defaults=(), tensors=('x',), kinds={'dim': optional(DIMENSIONS), 'edge_order': WHOLE}, summary='slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates spacing', samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.0], [3.0, 5.0]],),), methods=())
-declare.python('var_mean', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='the variance and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
-declare.python('std_mean', ('dim', 'unbiased', 'keepdim', 'correction'), parameters=('x', 'dim', 'unbiased', 'keepdim', 'correction'), defaults=(None, None, False, None, ), tensors=('x',), kinds={'dim': optional(DIMENSIONS_OR_UNBIASED), 'unbiased': optional(FLAG), 'keepdim': FLAG, 'correction': optional(NUMBER)}, summary='the standard deviation and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
+def _var_mean_composed(x: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, correction: Any = None) -> Any:
+    correction = correction_of('var_mean', dim, unbiased, correction)
+    dims = dims_alone(dim)
+    return variance_and_mean(x, dims, correction, keepdim) if is_ordinary_tensor(x) else (variance(x, dims, correction, keepdim), mean(x, dims, keepdim))
+var_mean = declare.composed('var_mean', _var_mean_composed, dict(dim=optional(DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER)), tensors=('x',), summary='the variance and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
+def _std_mean_composed(x: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, correction: Any = None) -> Any:
+    correction = correction_of('std_mean', dim, unbiased, correction)
+    dims = dims_alone(dim)
+    return deviation_and_mean(x, dims, correction, keepdim) if is_ordinary_tensor(x) else (deviation(x, dims, correction, keepdim), mean(x, dims, keepdim))
+std_mean = declare.composed('std_mean', _std_mean_composed, dict(dim=optional(DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER)), tensors=('x',), summary='the standard deviation and the mean of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True),))
 declare.python('aminmax', ('dim', 'keepdim'), parameters=('x', 'dim', 'keepdim'), defaults=(None, False, ), tensors=('x',), kinds={'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='the minimum and the maximum of all elements, or along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
 nan_to_num = declare('nan_to_num', arrays.numbers_for, {'x': lambda g, x: where(np.isfinite(array_of(x)), g, 0.0)}, statics={'nan': 0.0, 'posinf': None, 'neginf': None}, kinds={'nan': optional(NUMBER), 'posinf': optional(NUMBER), 'neginf': optional(NUMBER)}, selects=True, summary='x with nan replaced by a number (0 if left out), and infinities by numbers (the largest and smallest if left out)', formula='1 where x is finite, else 0', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1.0, 2.0, 3.0),))
 nansum = declare.composed('nansum', lambda x, dim=None, keepdim=False, dtype=None: sum(where(isnan(x), 0.0, x), dim, keepdim, dtype), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='the sum of the elements that are not nan, or sums along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, True),))
