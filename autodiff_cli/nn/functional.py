@@ -14,11 +14,11 @@ from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
 from autodiff_cli.ops import layers as _layers
 from autodiff_cli.ops import loss as _loss
-from autodiff_cli.ops.arrange import pad as _pad
-from autodiff_cli.ops.contract import linear as _linear
 from autodiff_cli.ops.rules import activation as _activation
 from autodiff_cli.ops.rules import layers as _layer_rules
 from autodiff_cli.ops.rules import loss as _loss_rules
+from autodiff_cli.ops.rules.arrange import pad as _pad
+from autodiff_cli.ops.rules.contract import linear as _linear
 from autodiff_cli.ops.rules.elementary import tanh as tanh
 
 # Activation functions
@@ -43,8 +43,8 @@ sigmoid = _with(_activation.sigmoid, "input")
 logsigmoid = _with(_activation.logsigmoid, "input")
 softplus = _with(_activation.softplus, "input beta threshold")
 softsign = _with(_activation.softsign, "input")
-glu = _with(_layers.glu, "input dim")
-prelu = _with(_layers.prelu, "input weight")
+glu = _with(_layer_rules.glu, "input dim")
+prelu = _with(_layer_rules.prelu, "input weight")
 
 relu_ = _in_place(_activation.relu)
 elu_ = _in_place(_activation.elu)
@@ -95,13 +95,13 @@ kl_div = _with(_loss_rules.kl_div, f"input target {_REDUCTION} log_target")
 gaussian_nll_loss = _with(_loss.gaussian_nll_loss, "input target var full eps reduction")
 poisson_nll_loss = _with(_loss_rules.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
 hinge_embedding_loss = _with(_loss_rules.hinge_embedding_loss, f"input target margin {_REDUCTION}")
-margin_ranking_loss = _with(_loss.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
-soft_margin_loss = _with(_loss.soft_margin_loss, f"input target {_REDUCTION}")
-cosine_embedding_loss = _with(_loss.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
-triplet_margin_loss = _with(_loss.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
+margin_ranking_loss = _with(_loss_rules.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+soft_margin_loss = _with(_loss_rules.soft_margin_loss, f"input target {_REDUCTION}")
+cosine_embedding_loss = _with(_loss_rules.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
+triplet_margin_loss = _with(_loss_rules.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
 
 
-multi_margin_loss = _with(_loss.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
+multi_margin_loss = _with(_loss_rules.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
 multilabel_margin_loss = _with(_loss.multilabel_margin_loss, f"input target {_REDUCTION}")
 multilabel_soft_margin_loss = _with(_loss_rules.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")
 
@@ -117,9 +117,9 @@ one_hot = _with(_layers.one_hot, "tensor num_classes")
 embedding = _with(_layers.embedding, "input weight padding_idx")
 cosine_similarity = _with(_layer_rules.cosine_similarity, "x1 x2 dim eps")
 pairwise_distance = _with(_layer_rules.pairwise_distance, "x1 x2 p eps keepdim")
-pdist = _with(_layers.pdist, "input p")
+pdist = _with(_layer_rules.pdist, "input p")
 linear = _with(_linear, "input weight bias")
-bilinear = _with(_layers.bilinear, "input1 input2 weight bias", input2="x2")
+bilinear = _with(_layer_rules.bilinear, "input1 input2 weight bias", input2="x2")
 pad = _with(_pad, "input pad mode value")
 
 if not _TYPE_CHECKING:

@@ -37,6 +37,16 @@ def rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
     return weight[x]
 
 
+def pair_positions(count: int, which: int) -> Positions:
+    """Return the positions of the first (0) or the second (1) elements of all pairs."""
+    return np.triu_indices(count, 1)[which]
+
+
+def slope_shape(shape: Shape, count: int) -> Shape:
+    """Return the shape in which a number of slopes broadcasts against x: one slope, or one for each channel."""
+    return (1,) * len(shape) if count == 1 else (1, count, *(1,) * (len(shape) - 2))
+
+
 def some_zero(x1: Array, x2: Array, dim: int) -> Any:
     return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])
 

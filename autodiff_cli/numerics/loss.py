@@ -145,6 +145,19 @@ def cosine_at_margin(x1: Array, x2: Array, target: Array, margin: float) -> Any:
     return (target == -1) & (cosine == margin)
 
 
+def class_columns(name: str, shape: Shape, target: Positions) -> Positions:
+    """Return the class of each row of x as a column, after a check."""
+    rows: Shape = tuple(shape[:-1])
+    if len(shape) not in (1, 2) or target.shape not in (rows, rows or (1,)):
+        raise ShapeError(
+            f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size {list(rows)}, but got {list(target.shape)}. Input has shape {list(shape)}."
+        )
+    if np.any((target < 0) | (target >= shape[-1])):
+        raise IndexOutOfRange("target out of range", hint=f"use a class below {shape[-1]}, the number of classes in x")
+    return target.reshape((*rows, 1))
+
+
 def at_margin(x: Array, target: Array, margin: float) -> Any:
     classes = np.asarray(target, np.int64)[..., np.newaxis]
     met = margin - np.take_along_axis(np.asarray(x), classes, -1) + x == 0

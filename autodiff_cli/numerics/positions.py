@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.structural import add_at
+from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape
 from autodiff_cli.errors import IndexOutOfRange
 
@@ -37,6 +37,30 @@ def drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
 
 def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, index)
+
+
+def checked_slices(name: str, shape: Shape, dim: int, index: Positions) -> tuple[int, Any]:
+    """Return the dimension from the front, and the positions as a vector.
+
+    Raises:
+        IndexOutOfRange: if the positions are not a number or a vector, or one is out of range.
+    """
+    at = dimension(dim, len(shape))
+    if index.ndim > 1:
+        raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
+    check_positions(index, shape[at] if shape else 1, "index out of range in self")
+    return at, index.reshape(-1)
+
+
+def slices_of(name: str, shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
+    """Return the NumPy index of slices along a dimension, after a check; see ``checked_slices``."""
+    return slices_at(*checked_slices(name, shape, dim, index))
+
+
+def take(x: Array, index: Positions) -> Any:
+    message = f"out of range: tried to access index {{}} on a tensor of {x.size} elements."
+    check_positions(index, x.size, message, negative=True)
+    return x.reshape(-1)[index]
 
 
 def fill(x: Array, value: Array, mask: Mask) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.types import Operand
 from autodiff_cli.errors import DtypeError
 
 copysign = in_one_type(np.copysign)
@@ -24,3 +25,7 @@ def frexp(x: Array) -> Any:
         raise DtypeError("torch.frexp() only supports floating-point dtypes")
     mantissa, exponent = np.frexp(x)
     return mantissa, np.where(np.isfinite(x), exponent, 0).astype(np.int32)[()]
+
+
+def in_float64(x: Operand) -> Any:
+    return np.asarray(x, np.float64)[()]

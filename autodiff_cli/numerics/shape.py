@@ -9,11 +9,16 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Key, Shape
+from autodiff_cli.autograd.primitives.types import Key, Shape, Wholes
 from autodiff_cli.errors import ShapeError
 
 _EMPTY = (0,)
 """The shape of a tensor that can be joined with tensors of any shape, as in PyTorch."""
+
+
+def listed(numbers: Wholes) -> Shape:
+    """Return one number or several as a tuple."""
+    return numbers if isinstance(numbers, tuple) else (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
 def permute(x: Array, dims: Sequence[int]) -> Any:

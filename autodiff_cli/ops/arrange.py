@@ -11,54 +11,23 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import operand, whole_numbers
 from autodiff_cli.autograd.primitives.structural import dimension, slice_key, stack
-from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes, array_of
+from autodiff_cli.autograd.primitives.types import Positions, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_parts, check_size
 from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_select
-from autodiff_cli.ops.rules.arrange import declare, diag_embed, flipped, padded, rolled, tiled, unfold
+from autodiff_cli.ops.rules.arrange import declare, diag_embed, flipped, pad, tiled, unfold
 from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
 from autodiff_cli.ops.rules.views import diagonal as _diagonal_of
 from autodiff_cli.ops.shape import broadcast_shape, expand, flatten, reshape, tensor_list
-from autodiff_cli.ops.views import length_along, split
-
-
-def _listed(value: Wholes) -> Shape:
-    return value if isinstance(value, tuple) else (value,)
+from autodiff_cli.ops.views import length_along
 
 
 @declare.described
 def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     return flipped(x, whole_numbers("flip", "dims", given or (dims,)))
-
-
-@declare.described
-def fliplr(x: Value) -> Any:
-    if len(x.shape) < 2:
-        raise ShapeError("Input must be >= 2-d.")
-    return flip(x, 1)
-
-
-@declare.described
-def flipud(x: Value) -> Any:
-    if not x.shape:
-        raise ShapeError("Input must be >= 1-d.")
-    return flip(x, 0)
-
-
-@declare.described
-def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
-    shifts = _listed(shifts)
-    if dims is None:
-        if len(shifts) != 1:
-            raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
-        return rolled(x, shifts, ()) if type(x) is Tensor else reshape(rolled(reshape(x, (-1,)), shifts, (0,)), x.shape)
-    dims = _listed(dims)
-    if len(shifts) != len(dims):
-        raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    return rolled(x, shifts, dims)
 
 
 @declare.described
@@ -93,13 +62,6 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
     each = length if repeats.size == 1 else 1
     check_size((math.prod(x.shape) // max(length, 1), each * int(np.sum(repeats, dtype=np.float64))))
     return index_select(x, at, np.repeat(np.arange(length), repeats))
-
-
-@declare.described
-def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = None) -> Any:
-    if mode != "constant":
-        raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
-    return padded(x, _listed(pad), 0.0 if value is None else value)
 
 
 def _at_least(x: Value, ndim: int) -> Any:
@@ -227,11 +189,6 @@ def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
     return _divided("dsplit", x, indices_or_sections, 3, 2)
 
 
-@declare.described
-def split_with_sizes(x: Value, split_sizes: Wholes, dim: int = 0) -> Any:
-    return split(x, [split_sizes] if isinstance(split_sizes, int) else list(split_sizes), dim)
-
-
 def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
     """Return the windows of the given size along a dimension, at distances of ``step``, along a new last dimension."""
     return unfold(self, dimension, size, step)
@@ -254,13 +211,6 @@ def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
     if turns == 1:
         return transpose(flip(x, [plane[1]]), *plane)
     return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
-
-
-@declare.described
-def adjoint(x: Value) -> Any:
-    if len(x.shape) == 1:
-        raise GraphError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return transpose(x, -2, -1) if x.shape else x
 
 
 def _as_operand(x: Any, ndim: int) -> Any:

@@ -11,15 +11,15 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, TEXT, WHOLE, takes
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Dims, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.contract import addmm, baddbmm_kernel, contracted, cross_kernel, declare, vdot_kernel
+from autodiff_cli.ops.rules.contract import contracted, cross_kernel, declare
 from autodiff_cli.ops.rules.linalg import mm
 from autodiff_cli.ops.rules.reduce import sum
-from autodiff_cli.ops.rules.shape import permuted, t, transpose
+from autodiff_cli.ops.rules.shape import permuted
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape, tensor_list
 
@@ -197,13 +197,6 @@ def inner(x: Value, y: Value) -> Any:
 
 
 @declare.described
-def vdot(x: Value, y: Value) -> Any:
-    if len(x.shape) != 1 or len(y.shape) != 1:
-        raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
-    return vdot_kernel(x, y) if type(x) is Tensor and type(y) is Tensor else matmul(x, y)
-
-
-@declare.described
 def kron(x: Value, y: Value) -> Any:
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
@@ -211,21 +204,6 @@ def kron(x: Value, y: Value) -> Any:
     left = reshape(x, [n for pair in zip(of_x, (1,) * ndim, strict=True) for n in pair])
     right = reshape(y, [n for pair in zip((1,) * ndim, of_y, strict=True) for n in pair])
     return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])
-
-
-@declare.described
-def baddbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    if all(type(value) is Tensor for value in (x, batch1, batch2)):
-        return baddbmm_kernel(x, batch1, batch2, beta, alpha)
-    return x * beta + matmul(batch1, batch2) * alpha
-
-
-@declare.described
-def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
-    if bias is not None and len(x.shape) == 2:
-        return addmm(bias, x, t(weight))
-    product = matmul(x, t(weight) if len(weight.shape) < 3 else transpose(weight, -2, -1))
-    return product if bias is None else product + bias
 
 
 @declare.described

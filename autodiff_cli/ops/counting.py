@@ -10,7 +10,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.structural import where as choose
-from autodiff_cli.autograd.primitives.types import Mask, Operand, Positions, Value, array_of
+from autodiff_cli.autograd.primitives.types import Operand, Positions, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.counting import counts
 from autodiff_cli.numerics.positions import gather_key
@@ -19,7 +19,6 @@ from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
     declare,
     elements_in,
-    masked_put,
     nonzero,
     occurrences,
     reduced_at,
@@ -29,7 +28,7 @@ from autodiff_cli.ops.rules.counting import (
 )
 from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.rules.views import diagonal
-from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
+from autodiff_cli.ops.shape import reshape
 
 
 def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:
@@ -80,12 +79,6 @@ def unique(x: Value, sorted: bool = True, return_inverse: bool = False, return_c
 @declare.described
 def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     return _with_parts(run_parts, x, dim, return_inverse, return_counts)
-
-
-@declare.described
-def masked_scatter(x: Value, mask: Mask, source: Value) -> Any:
-    shape = broadcast_shape("masked_scatter", x.shape, mask.shape)
-    return masked_put(x if tuple(x.shape) == shape else expand(x, shape), source, np.broadcast_to(mask, shape))
 
 
 @declare.described

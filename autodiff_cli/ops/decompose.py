@@ -12,17 +12,16 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NU
 from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.arrange import tril, triu
 from autodiff_cli.ops.rules.comparison import eq
-from autodiff_cli.ops.rules.decompose import declare, scaled, svdvals
+from autodiff_cli.ops.rules.decompose import declare, solve_triangular, svdvals
 from autodiff_cli.ops.rules.extremes import amax, amin
-from autodiff_cli.ops.rules.matrices import inv, pinv, slogdet, solve
+from autodiff_cli.ops.rules.matrices import inv, pinv, slogdet
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import of_type, sum
-from autodiff_cli.ops.rules.shape import transpose, unsqueeze
+from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.views import movedim
 
 _ORDER = either(NUMBER, TEXT)
@@ -94,43 +93,12 @@ def cond(x: Value, p: Number | str | None = None) -> Any:
 # Triangular systems, least squares, ranks and distances: functions of matrices that are composed of others.
 
 
-def _check_square(name: str, A: Value) -> None:
-    if len(A.shape) < 2 or A.shape[-1] != A.shape[-2]:
-        raise ShapeError(f"{name}: A must be batches of square matrices, but they are {list(A.shape)} in size")
-
-
-@declare.described
-def solve_triangular(A: Value, B: Value, upper: bool = True, left: bool = True, unitriangular: bool = False) -> Any:
-    _check_square("linalg.solve_triangular", A)
-    if len(B.shape) < 2:
-        raise ShapeError(f"linalg.solve_triangular: B must have at least two dimensions, but it has {len(B.shape)}")
-    kept = triu(A, int(unitriangular)) if upper else tril(A, -int(unitriangular))
-    if unitriangular:
-        kept = kept + np.eye(A.shape[-1])
-    return solve(kept, B) if left else transpose(solve(transpose(kept), transpose(B)))
-
-
 def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Call ``solve_triangular``; as in PyTorch, the options are keywords and ``upper`` is required."""
     return solve_triangular(A, B, upper, left, unitriangular)
 
 
 _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
-
-
-@declare.described
-def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Any:
-    _check_square("cholesky_solve", L)
-    if upper:
-        return solve_triangular(L, solve_triangular(transpose(L), B, False))
-    return solve_triangular(transpose(L), solve_triangular(L, B, False))
-
-
-@declare.described
-def cholesky_inverse(L: Value, upper: bool = False) -> Any:
-    _check_square("cholesky_inverse", L)
-    factor = inv(triu(L) if upper else tril(L))
-    return matmul(factor, transpose(factor)) if upper else matmul(transpose(factor), factor)
 
 
 class LeastSquares(NamedTuple):
@@ -159,22 +127,3 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
     left = matmul(A, solution) - B
     residuals = sum(left * left, -2 if len(B.shape) > 1 else -1) if fits else empty
     return LeastSquares(solution, residuals, tensor_on(np.asarray(rank)[()]), empty)
-
-
-@declare.described
-def cdist(x1: Value, x2: Value, p: Number = 2.0, compute_mode: str | None = None) -> Any:
-    for name, rows in (("X1", x1), ("X2", x2)):
-        if len(rows.shape) < 2:
-            raise GraphError(f"cdist only supports at least 2D tensors, {name} got: {len(rows.shape)}D")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise GraphError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if p < 0:
-        raise GraphError("cdist only supports non-negative p values")
-    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
-
-
-@declare.described
-def addbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
-    if len(batch1.shape) != 3 or len(batch2.shape) != 3:
-        raise ShapeError("batch1 and batch2 must be 3D tensors")
-    return scaled(x, beta) + scaled(sum(matmul(batch1, batch2), 0), alpha)

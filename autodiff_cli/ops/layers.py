@@ -16,27 +16,21 @@ from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, Whol
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
-from autodiff_cli.numerics.activation import half_along
 from autodiff_cli.ops.arrange import repeat_interleave
-from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.positions import index_select
-from autodiff_cli.ops.rules.activation import prelu_kernel, sigmoid, softmax
+from autodiff_cli.ops.rules.activation import softmax
 from autodiff_cli.ops.rules.elementary import rsqrt, square
 from autodiff_cli.ops.rules.layers import (
     declare,
     embedding_rows,
-    gated,
     native_batch_norm,
     native_group_norm,
     native_layer_norm,
     normalized,
 )
-from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import mean
 from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.shape import reshape
-from autodiff_cli.ops.views import narrow
 
 
 def _applied(
@@ -297,52 +291,4 @@ def _safe(scores: Value, some: Array) -> Any:
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
 
 
-@declare.described
-def pdist(x: Value, p: float = 2.0) -> Any:
-    if len(x.shape) != 2:
-        raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
-    if p < 0:
-        raise GraphError("pdist only supports non-negative p values")
-    first, second = np.triu_indices(x.shape[0], 1)
-    return vector_norm(index_select(x, 0, first) - index_select(x, 0, second), p, 1)
-
-
-@declare.described
-def bilinear(x1: Value, x2: Value, weight: Value, bias: Value | None = None) -> Any:
-    if len(weight.shape) != 3:
-        raise ShapeError(f"bilinear(): weight must have 3 dimensions, but its shape is {list(weight.shape)}")
-    for i, x in ((1, x1), (2, x2)):
-        if not x.shape or x.shape[-1] != weight.shape[i]:
-            got = x.shape[-1] if x.shape else 0
-            raise ShapeError(f"bilinear(): input{i} size does not match weight size: got {got} but expected {weight.shape[i]}")
-    result = einsum("...i,kij,...j->...k", x1, weight, x2)
-    return result if bias is None else result + bias
-
-
 # Gates, and functions with a learned slope.
-
-
-@declare.described
-def prelu(x: Value, weight: Value) -> Any:
-    count = int(np.prod(weight.shape, dtype=np.int64))
-    if len(weight.shape) > 1:
-        raise ShapeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight.shape)}")
-    if count != 1:
-        channels = x.shape[1] if len(x.shape) > 1 else 1
-        if channels != count:
-            raise ShapeError(
-                "Mismatch of parameter numbers and input channel size. "
-                f"Found parameter numbers = {count} and channel size = {channels}."
-            )
-        weight = reshape(weight, (1, -1, *[1] * (len(x.shape) - 2)))
-    elif len(x.shape) != len(weight.shape):
-        weight = reshape(weight, [1] * len(x.shape))
-    return prelu_kernel(x, weight)
-
-
-@declare.described
-def glu(x: Value, dim: int = -1) -> Any:
-    if type(x) is Tensor:
-        return gated(x, dim)
-    half = half_along(x.shape, dim)
-    return narrow(x, dim, 0, half) * sigmoid(narrow(x, dim, half, half))

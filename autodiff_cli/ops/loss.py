@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Mask, Positions, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.loss import classes_of, known_reduction
 from autodiff_cli.ops.positions import gather
-from autodiff_cli.ops.rules.activation import log_softmax, relu, softplus
-from autodiff_cli.ops.rules.comparison import clamp, minimum
-from autodiff_cli.ops.rules.elementary import log, sqrt, square
-from autodiff_cli.ops.rules.layers import pairwise_distance
-from autodiff_cli.ops.rules.loss import declare, nll_of_rows, reduce_loss, soft_margin
+from autodiff_cli.ops.rules.activation import log_softmax, relu
+from autodiff_cli.ops.rules.elementary import log, square
+from autodiff_cli.ops.rules.loss import declare, nll_of_rows, reduce_loss
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.rules.stop_gradient import detach
@@ -142,91 +140,7 @@ def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, e
 # Margins
 
 
-@declare.described
-def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0, reduction: str = "mean") -> Any:
-    if len(x1.shape) != len(x2.shape) or len(x1.shape) != len(target.shape):
-        sizes = ", ".join(
-            f"{name}: torch.Size({list(value.shape)})" for name, value in (("input1", x1), ("input2", x2), ("target", target))
-        )
-        raise ShapeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes} ")
-    return reduce_loss(clamp(margin - target * (x1 - x2), 0.0), reduction)
-
-
-@declare.described
-def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
-    if _is_traced(x) or _is_traced(target):
-        return reduce_loss(softplus(-target * x), reduction)
-    return soft_margin(x, target, reduction)
-
-
-@declare.described
-def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float = 0.0, reduction: str = "mean") -> Any:
-    if len(target.shape) > 1:
-        raise ShapeError("0D or 1D target tensor expected, multi-target not supported")
-    dim = len(target.shape)
-    if len(x1.shape) != dim + 1 or len(x2.shape) != dim + 1:
-        raise ShapeError(
-            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
-            f"{list(x1.shape)} and {list(x2.shape)}."
-        )
-    sizes = (sum(square(x), dim) + 1e-12 for x in (x1, x2))
-    cosine = sum(x1 * x2, dim) / sqrt(next(sizes) * next(sizes))
-    apart = where(target == -1, clamp(cosine - margin, 0.0), 0.0)
-    return reduce_loss(where(target == 1, 1 - cosine, 0.0) + apart, reduction)
-
-
-@declare.described
-def triplet_margin_loss(
-    anchor: Value,
-    positive: Value,
-    negative: Value,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Any:
-    sizes = [len(value.shape) for value in (anchor, positive, negative)]
-    if len(set(sizes)) > 1:
-        raise ShapeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {sizes[0]}D, positive {sizes[1]}D, and negative {sizes[2]}D inputs"
-        )
-    if margin <= 0:
-        raise ArgumentError(f"margin must be greater than 0, got {margin}")
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduce_loss(clamp(near - far + margin, 0.0), reduction)
-
-
 # Sets of labels: the last dimension of x has one entry for each class
-
-
-def _classes(name: str, x: Value, target: Positions) -> Positions:
-    """Check one class for each row of x."""
-    rows: Shape = tuple(x.shape[:-1])
-    if len(x.shape) not in (1, 2) or target.shape not in (rows, rows or (1,)):
-        raise ShapeError(
-            f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size {list(rows)}, but got {list(target.shape)}. Input has shape {list(x.shape)}."
-        )
-    if np.any((target < 0) | (target >= x.shape[-1])):
-        raise IndexOutOfRange("target out of range", hint=f"use a class below {x.shape[-1]}, the number of classes in x")
-    return target.reshape(rows)
-
-
-@declare.described
-def multi_margin_loss(
-    x: Value, target: Positions, p: int = 1, margin: float = 1.0, weight: Value | None = None, reduction: str = "mean"
-) -> Any:
-    if p not in (1, 2):
-        raise ArgumentError("only p == 1 and p == 2 supported")
-    classes = _classes("multi_margin_loss", x, target)[..., np.newaxis]
-    gap = relu(margin - gather(x, -1, classes) + x)
-    gap = where(np.arange(x.shape[-1]) == classes, 0.0, square(gap) if p == 2 else gap)
-    loss = sum(gap, -1) / x.shape[-1]
-    return reduce_loss(loss if weight is None else loss * weight[classes[..., 0]], reduction)
 
 
 @declare.described

@@ -16,10 +16,11 @@ from autodiff_cli.numerics.numerical import quantile_ranks
 from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.positions import index_select, take
+from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
 from autodiff_cli.ops.rules.numerical import declare
+from autodiff_cli.ops.rules.positions import take
 from autodiff_cli.ops.rules.reduce import cumsum, mean, sum
 from autodiff_cli.ops.rules.shape import cat, transpose
 from autodiff_cli.ops.rules.views import diagonal

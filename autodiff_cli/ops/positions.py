@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,26 +12,21 @@ from autodiff_cli.autograd.primitives.argument_kinds import (
     either,
 )
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Mask, Number, Operand, Positions, Value
+from autodiff_cli.autograd.primitives.types import Operand, Positions, Value
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.numerics.positions import check_positions, gather_key, slices_at
+from autodiff_cli.errors import ArgumentError, ShapeError
+from autodiff_cli.numerics.positions import check_positions, checked_slices, gather_key, slices_at
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.positions import (
     declare,
-    fill_number,
-    fill_tensor,
-    index_added,
     index_copied,
     index_filled,
     index_putted,
-    masked,
     picked,
     scatter_added,
     scatter_filled,
     scattered,
     selected,
-    taken,
 )
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
@@ -77,43 +71,13 @@ def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
 
 
 @declare.described
-def take(x: Value, index: Positions) -> Any:
-    length = int(np.prod(x.shape))
-    check_positions(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
-    return taken(x, index)
-
-
-def _slices(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
-    at = dimension(dim, len(x.shape))
-    if index.ndim > 1:
-        raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
-    check_positions(index, x.shape[at] if x.shape else 1, "index out of range in self")
-    return at, index.reshape(-1)
-
-
-@declare.described
 def index_select(x: Value, dim: int, index: Positions) -> Any:
-    at, index = _slices("index_select", x, dim, index)
+    at, index = checked_slices("index_select", x.shape, dim, index)
     if not x.shape:
         if index.size > 1:
             raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return reshape(selected(reshape(x, (1,)), 0, index[:1]), ())
     return selected(x, at, index)
-
-
-@declare.described
-def masked_select(x: Value, mask: Mask) -> Any:
-    shape = broadcast_shape("masked_select", x.shape, mask.shape)
-    return masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
-
-
-@declare.described
-def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
-    if not isinstance(value, Tensor):
-        return fill_number(x, mask, value)
-    if value.shape:
-        raise ShapeError(f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
-    return fill_tensor(x, value, mask)
 
 
 _KEY = either(MASK, POSITIONS)
@@ -147,20 +111,8 @@ def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
 
 
 @declare.described
-def index_add(x: Value, dim: int, index: Positions, source: Value, alpha: Number = 1) -> Any:
-    at, index = _slices("index_add", x, dim, index)
-    return index_added(x, source if alpha == 1 else source * alpha, slices_at(at, index), True)
-
-
-@declare.described
-def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
-    at, index = _slices("index_copy", x, dim, index)
-    return index_copied(x, source, slices_at(at, index), False)
-
-
-@declare.described
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
-    at, index = _slices("index_fill", x, dim, index)
+    at, index = checked_slices("index_fill", x.shape, dim, index)
     key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)
     return index_copied(x, value, key, False) if _as_source(value) else index_filled(x, key, value)
 
@@ -172,14 +124,3 @@ def index_put(x: Value, indices: object, values: Value, accumulate: bool = False
     if len(key) > len(x.shape):
         raise ArgumentError(f"index_put: got {len(key)} indices, but the tensor has {len(x.shape)} dimensions")
     return index_putted(x, values, key, bool(accumulate))
-
-
-@declare.described
-def put(x: Value, index: Positions, source: Value, accumulate: bool = False) -> Any:
-    if index.size != math.prod(source.shape):
-        raise ShapeError(
-            f"put_(): Expected source and index to have same number of elements, but got source.numel() = "
-            f"{math.prod(source.shape)}, index.numel() = {index.size}"
-        )
-    flat = reshape(x, (-1,))
-    return reshape(index_putted(flat, reshape(source, (-1,)), (index.reshape(-1),), accumulate), tuple(x.shape))

@@ -82,18 +82,6 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
 
 
 @rules.declare.described
-def unflatten(x: Value, dim: int, sizes: Wholes) -> Any:
-    at = dimension(dim, len(x.shape))
-    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
-    return reshape(x, (*x.shape[:at], *sizes, *x.shape[at + 1 :]))
-
-
-@rules.declare.described
-def ravel(x: Value) -> Any:
-    return reshape(x, (-1,))
-
-
-@rules.declare.described
 def contiguous(x: Value) -> Any:
     return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x
 

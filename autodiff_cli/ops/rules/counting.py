@@ -15,7 +15,7 @@ from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import scatter
 from autodiff_cli.ops.rules.positions import picked
 from autodiff_cli.ops.rules.views import unbind
-from autodiff_cli.ops.shape import reshape
+from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
 declare = Declarations(__name__)
 
@@ -40,7 +40,10 @@ declare.python('bincount', ('weights', 'minlength'), parameters=('x', 'weights',
 declare.python('isin', ('test_elements', 'elements', 'assume_unique', 'invert'), parameters=('x', 'test_elements'), defaults=(), tensors=('x', 'test_elements'), kinds={'test_elements': TENSOR, 'elements': TENSOR, 'assume_unique': FLAG, 'invert': FLAG}, summary='true for the elements of x that are among the test elements', methods=('isin',))
 declare.python('unique', ('sorted', 'return_inverse', 'return_counts', 'dim'), parameters=('x', 'sorted', 'return_inverse', 'return_counts', 'dim'), defaults=(True, False, False, None, ), tensors=('x',), kinds={'sorted': FLAG, 'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, summary='the distinct elements of x in ascending order, or its distinct slices along dim')
 declare.python('unique_consecutive', ('return_inverse', 'return_counts', 'dim'), parameters=('x', 'return_inverse', 'return_counts', 'dim'), defaults=(False, False, None, ), tensors=('x',), kinds={'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, summary='the elements of x without repetitions of the previous element, or the slices along dim')
-declare.python('masked_scatter', ('mask', 'source'), parameters=('x', 'mask', 'source'), defaults=(), tensors=('x', 'mask', 'source'), kinds={'mask': MASK, 'source': TENSOR}, summary='x with its elements replaced by the first elements of source, in order, where mask is true', formula='g where mask is false', samples=(([1.0, -2.0, 3.0], [True, False, True], [5.0, 6.0]),))
+def _masked_scatter_composed(x: Any, mask: Any, source: Any) -> Any:
+    shape = broadcast_shape('masked_scatter', x.shape, mask.shape)
+    return masked_put(x if x.shape == shape else expand(x, shape), source, np.broadcast_to(mask, shape))
+masked_scatter = declare.composed('masked_scatter', _masked_scatter_composed, dict(mask=MASK, source=TENSOR), tensors=('x', 'mask', 'source'), summary='x with its elements replaced by the first elements of source, in order, where mask is true', formula='g where mask is false', samples=(([1.0, -2.0, 3.0], [True, False, True], [5.0, 6.0]),))
 declare.python('select_scatter', ('src', 'dim', 'index'), parameters=('x', 'src', 'dim', 'index'), defaults=(), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'index': WHOLE}, summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
 declare.python('slice_scatter', ('src', 'dim', 'start', 'end', 'step'), parameters=('x', 'src', 'dim', 'start', 'end', 'step'), defaults=(0, None, None, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'start': optional(WHOLE), 'end': optional(WHOLE), 'step': WHOLE}, summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))
 declare.python('diagonal_scatter', ('src', 'offset', 'dim1', 'dim2'), parameters=('x', 'src', 'offset', 'dim1', 'dim2'), defaults=(0, 0, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, summary='x with a diagonal replaced by src', formula='g without the diagonal', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]),))

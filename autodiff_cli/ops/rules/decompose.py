@@ -4,14 +4,20 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TEXT, TYPE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.numerics import decompose as arrays
 from autodiff_cli.ops.factorizations import eigh_by_x, qr_by_x, svd_by_x
 from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.rules.arrange import tril, triu
 from autodiff_cli.ops.rules.linalg import outer
+from autodiff_cli.ops.rules.matrices import inv, solve
 from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import sum
+from autodiff_cli.ops.rules.shape import transpose, unsqueeze
 
 declare = Declarations(__name__)
 
@@ -25,13 +31,35 @@ qr = declare.several('qr', arrays.qr, qr_by_x, statics={'mode': 'reduced'}, kind
 declare.python('matrix_norm', ('ord', 'dim', 'keepdim', 'dtype'), parameters=('x', 'ord', 'dim', 'keepdim', 'dtype'), defaults=('fro', (-2, -1), False, None, ), tensors=('x',), kinds={'ord': either(NUMBER, TEXT), 'dim': DIMENSIONS, 'keepdim': FLAG, 'dtype': optional(TYPE)}, summary="norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)", formula="x/norm(x) for 'fro', U @ Vh for 'nuc'", smooth='the extreme column sum, row sum or singular value is unique and not 0', samples=(([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'fro'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'nuc'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], math.inf), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -math.inf),))
 declare.python('cond', (), parameters=('x', 'p'), defaults=(None, ), tensors=('x',), kinds={'p': optional(either(NUMBER, TEXT))}, summary='condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values', domain='x is a matrix; square unless p is none, 2 or -2', smooth='the extreme singular values are unique and not 0; for other p, as for matrix_norm', samples=(([[2.0, 1.0], [0.5, 3.0]], None), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 'fro'), ([[2.0, 1.0], [0.5, 3.0]], 'nuc'), ([[2.0, 1.0], [0.5, 3.0]], 1), ([[2.0, 1.0], [0.5, 3.0]], math.inf),))
 matrix_rank = declare.composed('matrix_rank', lambda x, tol=None, hermitian=False, atol=None, rtol=None: ranks_above(x, atol, rtol, hermitian) if tol is None else ranks_above(x, tol, 0.0, hermitian), dict(tol=optional(NUMBER), hermitian=FLAG, atol=optional(NUMBER), rtol=optional(NUMBER)), tensors=('x',), summary='number of singular values above tol, or above the larger of atol and rtol times the largest singular value')
-declare.python('solve_triangular', ('A', 'B', 'upper', 'left', 'unitriangular'), parameters=('A', 'B', 'upper', 'left', 'unitriangular'), defaults=(True, True, False, ), tensors=('A', 'B'), kinds={'A': TENSOR, 'B': TENSOR, 'upper': FLAG, 'left': FLAG, 'unitriangular': FLAG}, summary='the solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored', domain='the diagonal of A has no zeros', samples=(([[2.0, 0.5], [0.0, 1.5]], [[1.0], [2.0]]), ([[2.0, 0.0], [0.5, 1.5]], [[1.0, 2.0]], False, False),), methods=())
-declare.python('cholesky_solve', ('B', 'L', 'upper'), parameters=('B', 'L', 'upper'), defaults=(False, ), tensors=('B', 'L'), kinds={'B': TENSOR, 'L': TENSOR, 'upper': FLAG}, summary='the solution X of A @ X = B for a matrix A with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[1.0], [2.0]], [[2.0, 0.0], [0.5, 1.5]]), ([[1.0], [2.0]], [[2.0, 0.5], [0.0, 1.5]], True),))
-declare.python('cholesky_inverse', ('upper',), parameters=('L', 'upper'), defaults=(False, ), tensors=('L',), kinds={'upper': FLAG}, summary='the inverse of a matrix with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[2.0, 0.0], [0.5, 1.5]],), ([[2.0, 0.5], [0.0, 1.5]], True),))
+def _solve_triangular_composed(A: Any, B: Any, upper: Any = True, left: Any = True, unitriangular: Any = False) -> Any:
+    if not ((len(A.shape) > 1) and (A.shape[-1] == A.shape[-2])): raise ShapeError(f"linalg.solve_triangular: A must be batches of square matrices, but they are {list(A.shape)} in size")
+    if not (len(B.shape) > 1): raise ShapeError(f"linalg.solve_triangular: B must have at least two dimensions, but it has {len(B.shape)}")
+    part = triu(A, 1 if unitriangular else 0) if upper else tril(A, (-1) if unitriangular else 0)
+    whole = (part + np.eye(A.shape[-1])) if unitriangular else part
+    return solve(whole, B) if left else transpose(solve(transpose(whole), transpose(B)))
+solve_triangular = declare.composed('solve_triangular', _solve_triangular_composed, dict(A=TENSOR, B=TENSOR, upper=FLAG, left=FLAG, unitriangular=FLAG), tensors=('A', 'B'), summary='the solution X of A @ X = B (with left=false, of X @ A = B) for a triangular matrix A, whose other triangle is ignored', domain='the diagonal of A has no zeros', samples=(([[2.0, 0.5], [0.0, 1.5]], [[1.0], [2.0]]), ([[2.0, 0.0], [0.5, 1.5]], [[1.0, 2.0]], False, False),), methods=())
+def _cholesky_solve_composed(B: Any, L: Any, upper: Any = False) -> Any:
+    if not ((len(L.shape) > 1) and (L.shape[-1] == L.shape[-2])): raise ShapeError(f"cholesky_solve: A must be batches of square matrices, but they are {list(L.shape)} in size")
+    return solve_triangular(L, solve_triangular(transpose(L), B, False)) if upper else solve_triangular(transpose(L), solve_triangular(L, B, False))
+cholesky_solve = declare.composed('cholesky_solve', _cholesky_solve_composed, dict(B=TENSOR, L=TENSOR, upper=FLAG), tensors=('B', 'L'), summary='the solution X of A @ X = B for a matrix A with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[1.0], [2.0]], [[2.0, 0.0], [0.5, 1.5]]), ([[1.0], [2.0]], [[2.0, 0.5], [0.0, 1.5]], True),))
+def _cholesky_inverse_composed(L: Any, upper: Any = False) -> Any:
+    if not ((len(L.shape) > 1) and (L.shape[-1] == L.shape[-2])): raise ShapeError(f"cholesky_inverse: A must be batches of square matrices, but they are {list(L.shape)} in size")
+    factor = inv(triu(L) if upper else tril(L))
+    return matmul(factor, transpose(factor)) if upper else matmul(transpose(factor), factor)
+cholesky_inverse = declare.composed('cholesky_inverse', _cholesky_inverse_composed, dict(upper=FLAG), tensors=('L',), summary='the inverse of a matrix with the Cholesky factor L', domain='the diagonal of L has no zeros', samples=(([[2.0, 0.0], [0.5, 1.5]],), ([[2.0, 0.5], [0.0, 1.5]], True),))
 vecdot = declare.composed('vecdot', lambda x, y, dim=-1: sum(x * y, dim), dict(x=TENSOR, y=TENSOR, dim=DIMENSION), tensors=('x', 'y'), summary='the dot products of the vectors along dim', formula='y, x', samples=(([1.0, -2.0], [0.5, 3.0]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], 0),), methods=())
-declare.python('cdist', ('x1', 'x2', 'p', 'compute_mode'), parameters=('x1', 'x2', 'p', 'compute_mode'), defaults=(2.0, None, ), tensors=('x1', 'x2'), kinds={'x1': TENSOR, 'x2': TENSOR, 'p': NUMBER, 'compute_mode': optional(TEXT)}, summary='the p-norm distances between each row of x1 and each row of x2', convention='the derivative is 0 where a distance is 0 (PyTorch)', samples=(([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25], [4.0, 1.0]]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25]], 1.0),), methods=())
+def _cdist_composed(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = None) -> Any:
+    if not (len(x1.shape) > 1): raise GraphError(f"cdist only supports at least 2D tensors, X1 got: {len(x1.shape)}D")
+    if not (len(x2.shape) > 1): raise GraphError(f"cdist only supports at least 2D tensors, X2 got: {len(x2.shape)}D")
+    if not (x1.shape[-1] == x2.shape[-1]): raise GraphError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if not (p >= 0): raise GraphError('cdist only supports non-negative p values')
+    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
+cdist = declare.composed('cdist', _cdist_composed, dict(x1=TENSOR, x2=TENSOR, p=NUMBER, compute_mode=optional(TEXT)), tensors=('x1', 'x2'), summary='the p-norm distances between each row of x1 and each row of x2', convention='the derivative is 0 where a distance is 0 (PyTorch)', samples=(([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25], [4.0, 1.0]]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25]], 1.0),), methods=())
 dist = declare.composed('dist', lambda x, y, p=2: vector_norm(x - y, p), dict(x=TENSOR, y=TENSOR, p=NUMBER), tensors=('x', 'y'), summary='the p-norm of x - y', convention='the derivative is 0 where the distance is 0 (PyTorch)', samples=(([1.0, -2.0], [0.5, 3.0]), ([1.0, -2.0], [0.5, 3.0], 3.0),))
 addmv = declare.composed('addmv', lambda x, mat, vec, beta=1, alpha=1: scaled(x, beta) + scaled(matmul(mat, vec), alpha), dict(x=TENSOR, mat=TENSOR, vec=TENSOR, beta=NUMBER, alpha=NUMBER), tensors=('x', 'mat', 'vec'), summary='beta*x + alpha*(mat @ vec)', samples=(([1.0, -2.0], [[1.0, 2.0], [3.0, 4.0]], [0.5, 3.0]),))
 addr = declare.composed('addr', lambda x, vec1, vec2, beta=1, alpha=1: scaled(x, beta) + scaled(outer(vec1, vec2), alpha), dict(x=TENSOR, vec1=TENSOR, vec2=TENSOR, beta=NUMBER, alpha=NUMBER), tensors=('x', 'vec1', 'vec2'), summary='beta*x + alpha*outer(vec1, vec2)', samples=(([[1.0, 2.0], [3.0, 4.0]], [1.0, -2.0], [0.5, 3.0], 2.0, 0.5),))
-declare.python('addbmm', ('x', 'batch1', 'batch2', 'beta', 'alpha'), parameters=('x', 'batch1', 'batch2', 'beta', 'alpha'), defaults=(1, 1, ), tensors=('x', 'batch1', 'batch2'), kinds={'x': TENSOR, 'batch1': TENSOR, 'batch2': TENSOR, 'beta': NUMBER, 'alpha': NUMBER}, summary='beta*x + alpha times the sum of the products of the matrices in two batches', samples=(([[1.0, 2.0], [3.0, 4.0]], [[[2.0, 0.0], [0.5, 1.5]], [[2.0, 0.5], [0.0, 1.5]]], [[[2.0, 0.5], [0.0, 1.5]], [[2.0, 0.0], [0.5, 1.5]]]),))
+def _addbmm_composed(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    if not ((len(batch1.shape) == 3) and (len(batch2.shape) == 3)): raise ShapeError('batch1 and batch2 must be 3D tensors')
+    return scaled(x, beta) + scaled(sum(matmul(batch1, batch2), 0), alpha)
+addbmm = declare.composed('addbmm', _addbmm_composed, dict(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER), tensors=('x', 'batch1', 'batch2'), summary='beta*x + alpha times the sum of the products of the matrices in two batches', samples=(([[1.0, 2.0], [3.0, 4.0]], [[[2.0, 0.0], [0.5, 1.5]], [[2.0, 0.5], [0.0, 1.5]]], [[[2.0, 0.5], [0.0, 1.5]], [[2.0, 0.0], [0.5, 1.5]]]),))
 ranks_above = declare('matrix_rank', arrays.ranks, {'x': None}, statics={'atol': None, 'rtol': None, 'hermitian': False}, public=False)

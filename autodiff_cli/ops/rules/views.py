@@ -1,12 +1,16 @@
 """Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
 # Made from grammar/rules/views.rules by ``python grammar/compile_rules.py``.  Do not edit.
 
+from typing import Any
+
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, either
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key, stack
 from autodiff_cli.numerics import views as arrays
+from autodiff_cli.numerics.shape import listed
 from autodiff_cli.numerics.views import key_along, part_key, parts_or_zeros, slices_or_zeros
 from autodiff_cli.ops.rules.shape import cat
+from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
 
@@ -14,8 +18,11 @@ declare.python('select', ('dim', 'index'), parameters=('x', 'dim', 'index'), def
 declare.python('narrow', ('dim', 'start', 'length'), parameters=('x', 'dim', 'start', 'length'), defaults=(), tensors=('x',), kinds={'dim': DIMENSION, 'start': WHOLE, 'length': WHOLE}, summary='the part of x along dim that begins at start and has the given length', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 1, 2),))
 diagonal = declare('diagonal', arrays.diagonal, {'x': lambda g, x_shape, offset, dim1, dim2: undiagonal(g, x_shape, offset, dim1, dim2)}, statics={'offset': 0, 'dim1': 0, 'dim2': 1}, kinds={'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, series='linear', view=True, summary='the diagonal of a matrix at the given offset', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 0, 1),))
 declare.python('movedim', ('source', 'destination'), parameters=('x', 'source', 'destination'), defaults=(), tensors=('x',), kinds={'source': DIMENSIONS, 'destination': DIMENSIONS}, summary='x with the source dimensions moved to the destinations; the other dimensions keep their order', aliases=('moveaxis',), samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 0, 1),))
-declare.python('unflatten', ('dim', 'sizes'), parameters=('x', 'dim', 'sizes'), defaults=(), tensors=('x',), kinds={'dim': DIMENSION, 'sizes': WHOLES}, summary='x with one dimension split into several dimensions of the given sizes', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [3, 1]),))
-declare.python('ravel', None, parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='the elements of x as a vector', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
+def _unflatten_composed(x: Any, dim: Any, sizes: Any) -> Any:
+    at = dimension(dim, len(x.shape))
+    return reshape(x, (x.shape[:at] + listed(sizes)) + x.shape[(at + 1):])
+unflatten = declare.composed('unflatten', _unflatten_composed, dict(dim=DIMENSION, sizes=WHOLES), tensors=('x',), summary='x with one dimension split into several dimensions of the given sizes', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [3, 1]),))
+ravel = declare.composed('ravel', lambda x: reshape(x, (-1,)), dict(), tensors=('x',), summary='the elements of x as a vector', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 declare.python('contiguous', (), parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='x itself, or a copy if its elements are not contiguous in memory', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 unbind = declare.several('unbind', arrays.unbind, lambda g, x_shape, dim: stack(slices_or_zeros(g, x_shape, dim), dimension(dim, len(x_shape))), statics={'dim': 0}, kinds={'dim': DIMENSION}, view=lambda x, i, dim: select_key(x, key_along(x.shape, dim, i)), summary='the slices of x along dim, as a tuple', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1),))
 declare.python('split', ('split_size', 'dim'), parameters=('x', 'split_size', 'dim'), defaults=(0, ), tensors=('x',), kinds={'split_size': WHOLES, 'dim': DIMENSION}, summary='parts of x along dim, either of equal length (the last may be shorter) or of the lengths in a list', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, 1),))
