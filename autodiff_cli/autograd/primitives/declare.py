@@ -155,8 +155,7 @@ class Declarations:
     def described(self, function: TensorFunction) -> TensorFunction:
         """Add a function to the language with the description in its table; for use as a decorator."""
         checks, description = self._rows.pop(function.__name__)
-        kinds = description["kinds"]
-        checked = function if checks is None else takes(**{parameter: kinds[parameter] for parameter in checks})(function)
+        checked = function if checks is None else takes(**{each: description["kinds"][each] for each in checks})(function)
         return self._describe(checked, name=function.__name__.rstrip("_"), **description)
 
     def _add(self, operation: Declared, function: TensorFunction, attributes: Mapping[str, Any]) -> TensorFunction:
