@@ -121,7 +121,7 @@ def _middle(x: Array, at: int) -> Any:
     """Return the position of the lower median, or of the first nan."""
     order = np.argsort(x, axis=at, kind="stable")
     middle = np.take(order, [(x.shape[at] - 1) // 2], at)
-    bad = np.isnan(x)
+    bad = np.not_equal(x, x)  # nan, also among numbers with many digits
     return np.where(np.any(bad, at, keepdims=True), np.argmax(bad, at, keepdims=True), middle)
 
 
@@ -157,7 +157,7 @@ def _running(ufunc: np.ufunc) -> _Forward:
         at = dimension(dim, x.ndim)
         lanes = as_lanes(x)
         values = ufunc.accumulate(lanes, at)
-        reached = (lanes == values) | np.isnan(lanes)  # true at elements equal to the running extreme, and at nan
+        reached = (lanes == values) | np.not_equal(lanes, lanes)  # true at elements equal to the running extreme, and at nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
         indices = np.maximum.accumulate(np.where(reached, places, 0), at)
         return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]

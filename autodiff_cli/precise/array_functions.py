@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import LinAlgError
-from autodiff_cli.numerics.extremes import ordered
 from autodiff_cli.numerics.matrices import is_vector
 from autodiff_cli.numerics.reduce import count, dimensions, reduction
 from autodiff_cli.ops.rules.loss import nll_of_rows, smooth_l1_loss
@@ -78,37 +77,6 @@ def _exact(x: Cells, value: float) -> Number:
     return number
 
 
-def _median(x: Cells, *along: Any) -> Any:
-    """Return the median of all elements, or, given a dimension and ``keepdim``, the medians along it and their indices."""
-    if not along:
-        flat = x.reshape(-1)
-        return flat[ordered(flat, 0, False)[(flat.size - 1) // 2]]
-    dim, keepdim = along
-    at = dimension(dim, x.ndim)
-    lanes = x if x.ndim else x.reshape(1)
-    index = np.take(ordered(lanes, at, False), [(lanes.shape[at] - 1) // 2], at)
-    values = np.take_along_axis(lanes, index, at)
-    if not x.ndim:
-        return values[0], index[0]
-    return (values, index) if keepdim else (np.squeeze(values, at), np.squeeze(index, at))
-
-
-def _running(better: Callable[[Number, Number], bool]) -> Callable[[Cells, int], tuple[Cells, Cells]]:
-    def forward(x: Cells, dim: int) -> tuple[Cells, Cells]:
-        at = dimension(dim, x.ndim)
-        lanes = np.moveaxis(np.array(x if x.ndim else x.reshape(1)), at, 0)
-        values, indices = lanes.copy(), np.zeros(lanes.shape, np.int64)
-        for k in range(1, len(lanes)):
-            for place in np.ndindex(lanes.shape[1:]):
-                taken = better(lanes[(k, *place)], values[(k - 1, *place)])
-                values[(k, *place)] = lanes[(k, *place)] if taken else values[(k - 1, *place)]
-                indices[(k, *place)] = k if taken else indices[(k - 1, *place)]
-        first, second = (np.moveaxis(part, 0, at).reshape(x.shape) for part in (values, indices))
-        return first, second
-
-    return forward
-
-
 def _logcumsumexp(x: Cells, dim: int) -> Cells:
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
     result = np.empty(lanes.shape, object)
@@ -167,7 +135,6 @@ def _inverse(x: Cells) -> Cells:
 
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean": _mean,
-    "median": _median,
     "var": _var,
     "std": lambda *arguments: np.sqrt(_var(*arguments)),
     "linalg_vector_norm": _norm,
@@ -175,8 +142,6 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "logcumsumexp": _logcumsumexp,
     "smooth_l1_loss": _smooth_l1_loss,
     "nll_loss": lambda x, target, *rest: PRIMITIVES[nll_of_rows].forward(x, target.astype(np.float64), *rest),
-    "cummax": _running(lambda one, other: one >= other),
-    "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,
     "inv": _inverse,
     "solve": _solve,
