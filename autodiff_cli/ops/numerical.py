@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,7 +136,7 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
 
 
 def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
-    """Return finite differences along the first dimension, with weights for points at any distances."""
+    """Return finite differences along the first dimension: averages of the slopes between points, weighted with the other width."""
     length = x.shape[0]
     if length < edge_order + 1:
         raise GraphError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -146,41 +144,13 @@ def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
     widths = np.full(length - 1, points) if not points.ndim else np.diff(points)
     if len(widths) != length - 1:
         raise GraphError(f"torch.gradient expected {length} coordinates along a dimension, but got {len(points)}")
-
-    def weighted(parts: list[tuple[Any, Any]]) -> Any:
-        scaled = [part * reshape(np.asarray(weight), (-1, *[1] * (len(x.shape) - 1))) for weight, part in parts]
-        return functools.reduce(operator.add, scaled)
-
-    def edge(at: list[int], near: float, far: float) -> Any:
-        rows = [x[i : i + 1] for i in at]
-        if edge_order == 1:
-            return weighted([(1 / near, rows[1] - rows[0])])
-        both = near + far
-        return weighted(
-            [
-                (-(near + both) / (near * both), rows[0]),
-                (both / (near * far), rows[1]),
-                (-near / (far * both), rows[2]),
-            ]
-        )
-
-    second = min(1, length - 2)
-    first = edge([0, 1, 2][: edge_order + 1], widths[0], widths[second])
-    last = edge([length - 1, length - 2, length - 3][: edge_order + 1], -widths[-1], -widths[-1 - second])
-    if length == 2:
-        return cat([first, last], 0)
+    widths = widths.reshape(-1, *[1] * (len(x.shape) - 1))
+    between = (x[1:] - x[:-1]) / widths
     before, after = widths[:-1], widths[1:]
-    both = before + after
-    if points.ndim:
-        inner = weighted(
-            [
-                (-after / (before * both), x[:-2]),
-                ((after - before) / (before * after), x[1:-1]),
-                (before / (after * both), x[2:]),
-            ]
-        )
-    else:
-        inner = weighted([(1 / both, x[2:] - x[:-2])])
+    inner = (between[:-1] * after + between[1:] * before) / (before + after)
+    first, last = between[:1], between[-1:]
+    if edge_order == 2:  # the slope of the parabola through three points
+        first, last = 2 * first - inner[:1], 2 * last - inner[-1:]
     return cat([first, inner, last], 0)
 
 
