@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.numerics import decompositions
 from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.bessel_orders import hankel
 from autodiff_cli.numerics.quadrature import in_blocks
 
 _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
@@ -37,7 +38,9 @@ def _of_order(name: str) -> Any:
 def bessel_j(x: Array, n: int) -> Any:
     value = _of_order("jv")(x, n)
     far = (np.abs(x) > 30 + n * n) & np.isfinite(x)
-    return np.where(far, _waves(np.where(far, x, 100.0 + n * n), n)[0], value)[()] if np.any(far) else value
+    if not np.any(far):
+        return value
+    return np.where(far, hankel(float(n), np.where(far, np.abs(x), 100.0 + n * n), 0, False) * np.sign(x) ** n, value)[()]
 
 
 def _second_kind(n: int) -> Any:
@@ -49,25 +52,10 @@ def _second_kind(n: int) -> Any:
         value = near(x)
         if not np.any(far):
             return value
-        return np.where(far, np.where(x == math.inf, 0.0, _waves(np.where(far, x, 100.0), n)[1]), value)[()].astype(value.dtype)
+        waves = hankel(float(n), np.where(far, x, 100.0), 0, True)
+        return np.where(far, np.where(x == math.inf, 0.0, waves), value)[()].astype(value.dtype)
 
     return function
-
-
-def _waves(x: Array, n: int) -> tuple[Any, Any]:
-    """Return J_n(x) and Y_n(x) for large x from Hankel's expansion, written in terms of sin(x) and cos(x)."""
-    size = np.abs(x) * 1.0
-    parts: list[Array | float] = [0.0, 0.0]
-    term: Array | float = 1.0
-    for k in range(24):
-        parts[k % 2] = parts[k % 2] + (-1) ** (k // 2) * term
-        term = term * (4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1) * size)
-    # The phase is x - n*pi/2 - pi/4.
-    sine, cosine = np.sin(size), np.cos(size)
-    turned = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))[n % 2]
-    height = (-1) ** (n // 2) / np.sqrt(math.pi * size)
-    first, second = parts[0] * turned[0] - parts[1] * turned[1], parts[0] * turned[1] + parts[1] * turned[0]
-    return first * height * np.sign(x) ** (n % 2), second * height
 
 
 # The functions i0 and i1 multiplied by exp(-abs(x)).  For large x their derivatives are small differences of large terms, so

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ def _of_order(kind: str, v: Array, x: Array) -> Any:
     elif kind != "kv":
         far = _is_far(v, x)
         if np.any(far):
-            value = np.where(far, _far_out(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "yv"), value)[()]
+            value = np.where(far, hankel(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "yv"), value)[()]
     return value
 
 
@@ -80,7 +79,7 @@ def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, result))
 
 
-def _far_out(v: Array, x: Array, order: int, second: bool) -> Any:
+def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:
     """Return a derivative of J or Y with respect to the order from Hankel's expansion (DLMF 10.17.3 and 10.17.4).
 
     The lists contain the Taylor coefficients with respect to the order.
@@ -142,6 +141,8 @@ def _growing(v: Array, x: Array, order: int) -> Any:
 @functools.cache
 def _slopes(order: int) -> tuple[Any, Any]:
     """Return Chebyshev points, rounded to multiples of 1/1024, and the weights of the derivative at 0 of their polynomial."""
+    from fractions import Fraction  # few runs need it
+
     count = 21
     points = [Fraction(round(1024 * math.cos(math.pi * (k + 0.5) / count)), 1024) for k in range(count)]
     weights = []
@@ -176,7 +177,7 @@ def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
     result = np.full(x.shape, math.nan)
     if np.any(special):
         there = v[special], x[special], order
-        result[special] = _growing(*there) if kind == "iv" else _far_out(*there, kind == "yv")
+        result[special] = _growing(*there) if kind == "iv" else hankel(*there, kind == "yv")
     if not np.all(special):
         result[~special] = _beside(kind, v[~special], x[~special], order)
     return result
