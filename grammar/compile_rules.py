@@ -605,7 +605,7 @@ class Compiler:
         )
 
     def _requirement(self, text: str) -> str:
-        """Return a statement that raises an error if a condition is false.  A shape in braces in the message is shown as a list."""
+        """Return a statement that raises an error if a condition is false.  A shape in braces in the message is a list."""
 
         def python(expression: str) -> str:
             writer = Writer(names_in(_tree(expression)))
@@ -615,7 +615,7 @@ class Compiler:
 
         def shown(part: re.Match[str]) -> str:
             value = python(part[1])
-            return f"{{list({value})}}" if value.endswith(".shape") else f"{{{value}}}"
+            return f"{{list({value})}}" if value.endswith(".shape") or value.startswith("listed(") else f"{{{value}}}"
 
         condition, error, message, *hints = (part.strip() for part in text.split(" | "))
         message = f'f"{re.sub("{(.*?)}", shown, message)}"' if "{" in message else repr(message)

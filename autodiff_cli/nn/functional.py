@@ -92,7 +92,7 @@ binary_cross_entropy_with_logits = _with(
 nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
 cross_entropy = _with(_loss.cross_entropy, "input target weight size_average ignore_index reduce reduction label_smoothing")
 kl_div = _with(_loss_rules.kl_div, f"input target {_REDUCTION} log_target")
-gaussian_nll_loss = _with(_loss.gaussian_nll_loss, "input target var full eps reduction")
+gaussian_nll_loss = _with(_loss_rules.gaussian_nll_loss, "input target var full eps reduction")
 poisson_nll_loss = _with(_loss_rules.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
 hinge_embedding_loss = _with(_loss_rules.hinge_embedding_loss, f"input target margin {_REDUCTION}")
 margin_ranking_loss = _with(_loss_rules.margin_ranking_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
@@ -107,14 +107,14 @@ multilabel_soft_margin_loss = _with(_loss_rules.multilabel_soft_margin_loss, f"i
 
 # Normalization, attention, and functions of vectors
 
-layer_norm = _with(_layers.layer_norm, "input normalized_shape weight bias eps")
-rms_norm = _with(_layers.rms_norm, "input normalized_shape weight eps")
-group_norm = _with(_layers.group_norm, "input num_groups weight bias eps")
+layer_norm = _with(_layer_rules.layer_norm, "input normalized_shape weight bias eps")
+rms_norm = _with(_layer_rules.rms_norm, "input normalized_shape weight eps")
+group_norm = _with(_layer_rules.group_norm, "input num_groups weight bias eps")
 batch_norm = _with(_layers.batch_norm, "input running_mean running_var weight bias training momentum eps")
 instance_norm = _with(_layers.instance_norm, "input running_mean running_var weight bias use_input_stats momentum eps")
 normalize = _with(_layer_rules.normalize, "input p dim eps")
 one_hot = _with(_layers.one_hot, "tensor num_classes")
-embedding = _with(_layers.embedding, "input weight padding_idx")
+embedding = _with(_layer_rules.embedding, "input weight padding_idx")
 cosine_similarity = _with(_layer_rules.cosine_similarity, "x1 x2 dim eps")
 pairwise_distance = _with(_layer_rules.pairwise_distance, "x1 x2 p eps keepdim")
 pdist = _with(_layer_rules.pdist, "input p")

@@ -9,9 +9,10 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
-from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.numerics.positions import gather_key
+from autodiff_cli.numerics.views import key_along
 
 
 def searched(sequence: Array, values: Array, right: bool) -> Any:
@@ -56,6 +57,20 @@ def runs_of(x: Array, part: str, dim: int | None) -> Any:
     if part == "counts":
         return np.bincount(number, minlength=int(first.sum()))
     return number.reshape(x.shape) if dim is None else number
+
+
+def places_at(shape: Shape, key: Key) -> Positions:
+    """Return the positions in the flattened tensor of the elements at a key."""
+    return np.arange(int(np.prod(shape))).reshape(shape)[key]
+
+
+def is_place(shape: Shape, dim: int, index: int) -> bool:
+    return bool(shape) and -shape[dimension(dim, len(shape))] <= index < shape[dim]
+
+
+def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step: int) -> Key:
+    """Return the index of the slices from start to end along a dimension."""
+    return key_along(shape, dim, slice(start, end, step))
 
 
 def put_masked(x: Array, source: Array, mask: Mask) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes, array_of
 from autodiff_cli.errors import IndexOutOfRange, ShapeError
 
 
@@ -45,6 +45,27 @@ def pair_positions(count: int, which: int) -> Positions:
 def slope_shape(shape: Shape, count: int) -> Shape:
     """Return the shape in which a number of slopes broadcasts against x: one slope, or one for each channel."""
     return (1,) * len(shape) if count == 1 else (1, count, *(1,) * (len(shape) - 2))
+
+
+def last_dims(shape: Shape) -> Shape:
+    """Return the negative numbers of as many last dimensions as a shape has."""
+    return tuple(range(-len(shape), 0))
+
+
+def machine_epsilon(x: Value) -> float:
+    return float(np.finfo(np.float32 if getattr(array_of(x), "dtype", None) == np.float32 else float).eps)
+
+
+def channel_shape(name: str, shape: Shape, *values: Value | None) -> Shape:
+    """Return the shape of one number for each channel beside x, after a check of the lengths of the values."""
+    for value in values:
+        if value is not None and tuple(value.shape) != (shape[1],):
+            raise ShapeError(f"{name} needs one number for each of the {shape[1]} channels, but got shape {list(value.shape)}")
+    return (shape[1], *[1] * (len(shape) - 2))
+
+
+def is_row(place: int, shape: Shape) -> bool:
+    return bool(shape) and -shape[0] <= place < shape[0]
 
 
 def some_zero(x1: Array, x2: Array, dim: int) -> Any:

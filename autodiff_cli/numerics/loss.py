@@ -10,6 +10,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.activation import softplus
+from autodiff_cli.numerics.arithmetic import is_plain
 
 
 def known_reduction(reduction: str) -> str:
@@ -156,6 +157,25 @@ def class_columns(name: str, shape: Shape, target: Positions) -> Positions:
     if np.any((target < 0) | (target >= shape[-1])):
         raise IndexOutOfRange("target out of range", hint=f"use a class below {shape[-1]}, the number of classes in x")
     return target.reshape((*rows, 1))
+
+
+def some_negative(x: Value) -> bool:
+    """Return whether an element is negative; that of a trace, or of another arithmetic, is not known."""
+    return is_plain(x) and bool(np.any(np.asarray(array_of(x)) < 0))
+
+
+def lacks_dimension(shape: Shape, other: Shape) -> bool:
+    """Return whether variances have all dimensions of x but the last.
+
+    Raises:
+        ArgumentError: if they have neither the shape of x, nor one number for each row.
+    """
+    shape, other = tuple(shape), tuple(other)
+    if not other or shape == other or shape[:-1] == other:
+        return bool(other) and shape != other
+    if len(shape) != len(other) or np.sum([b for a, b in zip(shape, other, strict=True) if a != b]) != 1:
+        raise ArgumentError("var is of incorrect size", hint=f"the shape of x is {list(shape)}, and that of var {list(other)}")
+    return False
 
 
 def at_margin(x: Array, target: Array, margin: float) -> Any:

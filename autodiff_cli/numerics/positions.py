@@ -9,13 +9,29 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape
-from autodiff_cli.errors import IndexOutOfRange
+from autodiff_cli.errors import IndexOutOfRange, ShapeError
 
 
 def check_positions(index: Positions, length: int, message: str, negative: bool = False) -> None:
     wrong = index[(index >= length) | (index < (-length if negative else 0))]
     if wrong.size:
         raise IndexOutOfRange(message.format(wrong.flat[0]))
+
+
+def place_along(shape: Shape, dim: int, index: Positions) -> int:
+    """Return a dimension from the front, after a check of the positions along it."""
+    at = dimension(dim, len(shape))
+    if max(index.ndim, 1) != max(len(shape), 1):
+        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
+    for d, length in enumerate(shape):
+        if d != at and index.shape[d] > length:
+            raise ShapeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(shape)} apart from dimension {at}"
+            )
+    length = shape[at] if shape else 1
+    check_positions(index, length, f"index {{}} is out of bounds for dimension {at} with size {length}")
+    return at
 
 
 def gather_key(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:

@@ -21,6 +21,10 @@ def listed(numbers: Wholes) -> Shape:
     return numbers if isinstance(numbers, tuple) else (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
+def joined(numbers: Wholes) -> str:
+    return ", ".join(map(str, listed(numbers)))
+
+
 def permute(x: Array, dims: Sequence[int]) -> Any:
     order = tuple(dimension(d, x.ndim) for d in dims)
     if sorted(order) != list(range(x.ndim)):

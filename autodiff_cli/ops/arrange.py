@@ -19,9 +19,9 @@ from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.arrange import declare, diag_embed, flipped, pad, tiled, unfold
-from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
+from autodiff_cli.ops.rules.shape import cat, flatten, transpose, unsqueeze
 from autodiff_cli.ops.rules.views import diagonal as _diagonal_of
-from autodiff_cli.ops.shape import broadcast_shape, expand, flatten, reshape, tensor_list
+from autodiff_cli.ops.shape import broadcast_shape, expand, reshape, tensor_list
 from autodiff_cli.ops.views import length_along
 
 

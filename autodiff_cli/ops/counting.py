@@ -8,14 +8,14 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import add_at, dimension
+from autodiff_cli.autograd.primitives.structural import add_at
 from autodiff_cli.autograd.primitives.structural import where as choose
 from autodiff_cli.autograd.primitives.types import Operand, Positions, Value, array_of
-from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import GraphError
 from autodiff_cli.numerics.counting import counts
-from autodiff_cli.numerics.positions import gather_key
+from autodiff_cli.numerics.positions import gather_key, place_along
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.positions import positions_along, scatter, scatter_add
+from autodiff_cli.ops.positions import scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
     declare,
     elements_in,
@@ -27,8 +27,6 @@ from autodiff_cli.ops.rules.counting import (
     unique_parts,
 )
 from autodiff_cli.ops.rules.positions import dropped
-from autodiff_cli.ops.rules.views import diagonal
-from autodiff_cli.ops.shape import reshape
 
 
 def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:
@@ -82,47 +80,10 @@ def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bo
 
 
 @declare.described
-def select_scatter(x: Value, src: Value, dim: int, index: int) -> Any:
-    return _replaced("select_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (index,))
-
-
-@declare.described
-def slice_scatter(x: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    if step < 1:
-        raise ArgumentError("slice_scatter: step must be greater than zero")
-    return _replaced("slice_scatter", x, src, (slice(None),) * dimension(dim, len(x.shape)) + (slice(start, end, step),))
-
-
-@declare.described
-def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    places = np.arange(int(np.prod(x.shape))).reshape(x.shape)
-    places = diagonal(places, offset, dim1, dim2)
-    return _written("diagonal_scatter", x, src, places)
-
-
-def _replaced(name: str, x: Value, src: Value, key: tuple[Any, ...]) -> Any:
-    places = np.arange(int(np.prod(x.shape))).reshape(x.shape)
-    try:
-        return _written(name, x, src, places[key])
-    except IndexError:
-        raise IndexOutOfRange(f"{name}(): index out of range for the shape {list(x.shape)}") from None
-
-
-def _written(name: str, x: Value, src: Value, places: Positions) -> Any:
-    if tuple(src.shape) != places.shape:
-        raise ShapeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
-            f"slice size = {list(places.shape)}",
-            hint=f"{name} replaces a slice",
-        )
-    return reshape(scatter(reshape(x, (-1,)), 0, places.reshape(-1), reshape(src, (-1,))), x.shape)
-
-
-@declare.described
 def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str, include_self: bool = True) -> Any:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise GraphError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    at, index = positions_along("scatter_reduce", x, dim, index)
+    at = place_along(x.shape, dim, index)
     if tuple(src.shape) != index.shape:
         src = src[tuple(slice(n) for n in index.shape)]
     if reduce in ("amax", "amin", "prod"):

@@ -9,16 +9,13 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Mask, Positions, Value, array_of
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.loss import classes_of, known_reduction
-from autodiff_cli.ops.positions import gather
 from autodiff_cli.ops.rules.activation import log_softmax, relu
-from autodiff_cli.ops.rules.elementary import log, square
 from autodiff_cli.ops.rules.loss import declare, nll_of_rows, reduce_loss
+from autodiff_cli.ops.rules.positions import gather
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
-from autodiff_cli.ops.rules.stop_gradient import detach
 from autodiff_cli.ops.shape import reshape
 
 # Losses for classes: the second dimension of x, or its only dimension, has one entry for each class
@@ -108,33 +105,6 @@ def _of_probabilities(
 # Loss functions of margins, similarities, densities and sets of labels; ``reduction`` is ``'mean'``, ``'sum'`` or ``'none'``.
 
 # Densities
-
-
-def _is_traced(value: Value) -> bool:
-    """Whether a value has no array to look at: that of a trace, or of another arithmetic."""
-    return isinstance(value, Tensor) and type(value) is not Tensor
-
-
-def _raised(var: Value, eps: float) -> Any:
-    """Raise variances to at least eps; the derivative stays 1, as in PyTorch."""
-    return var + detach(relu(eps - var))
-
-
-@declare.described
-def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
-    if not _is_traced(var) and np.any(np.asarray(array_of(var)) < 0):
-        raise ArgumentError("var has negative entry/entries")
-    own, of_var = tuple(x.shape), tuple(var.shape)
-    if of_var and own != of_var:
-        if own[:-1] == of_var:
-            var = unsqueeze(var, -1)
-        elif len(own) != len(of_var) or np.sum([b for a, b in zip(own, of_var, strict=True) if a != b]) != 1:
-            raise ArgumentError("var is of incorrect size", hint=f"the shape of x is {list(own)}, and that of var {list(of_var)}")
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentError(f"{reduction} is not valid", hint="use 'mean', 'sum' or 'none'")
-    var = _raised(var, eps)
-    loss = (log(var) + square(x - target) / var) * 0.5
-    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
 # Margins

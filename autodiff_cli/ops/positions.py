@@ -15,43 +15,20 @@ from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Operand, Positions, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.numerics.positions import check_positions, checked_slices, gather_key, slices_at
+from autodiff_cli.numerics.positions import checked_slices, gather_key, place_along, slices_at
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules.positions import (
     declare,
+    gather,
     index_copied,
     index_filled,
     index_putted,
-    picked,
     scatter_added,
     scatter_filled,
     scattered,
     selected,
 )
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
-
-
-def positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
-    ndim = len(x.shape)
-    at = dimension(dim, ndim)
-    if max(index.ndim, 1) != max(ndim, 1):
-        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
-    for d in range(ndim):
-        if d != at and index.shape[d] > x.shape[d]:
-            raise ShapeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
-                f"{list(x.shape)} apart from dimension {at}"
-            )
-    length = x.shape[at] if ndim else 1
-    check_positions(index, length, f"index {{}} is out of bounds for dimension {at} with size {length}")
-    return at, index
-
-
-@declare.described
-def gather(x: Value, dim: int, index: Positions) -> Any:
-    if not index.ndim and len(x.shape) == 1:
-        return reshape(gather(x, dim, index.reshape(1)), ())
-    return picked(x, *positions_along("gather", x, dim, index))
 
 
 @declare.described
@@ -88,8 +65,8 @@ def _as_source(value: object) -> bool:
     return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
 
 
-def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
-    at, index = positions_along(name, x, dim, index)
+def _scatter_key(x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
+    at = place_along(x.shape, dim, index)
     if not isinstance(src, (int, float)) and src.shape:
         if len(src.shape) != index.ndim or any(n > m for n, m in zip(index.shape, src.shape, strict=True)):
             raise ShapeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} in every dimension")
@@ -100,13 +77,13 @@ def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) 
 
 @declare.described
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
-    key, src = _scatter_key("scatter", x, dim, index, src)
+    key, src = _scatter_key(x, dim, index, src)
     return scattered(x, src, key, False) if _as_source(src) else scatter_filled(x, key, src)
 
 
 @declare.described
 def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
-    key, src = _scatter_key("scatter_add", x, dim, index, src)
+    key, src = _scatter_key(x, dim, index, src)
     return scatter_added(x, src, key, True)
 
 

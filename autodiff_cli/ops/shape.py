@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.structural import dimension, expanded, res
 from autodiff_cli.autograd.primitives.structural import stack as join
 from autodiff_cli.autograd.primitives.types import Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, ShapeError
+from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.rules.shape import declare, permuted, transpose
 
 
@@ -61,17 +61,6 @@ def view(x: Value, *shape: Wholes) -> Any:
             "contiguous subspaces). Use .reshape(...) instead."
         )
     return result
-
-
-@declare.described
-def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
-    ndim = len(x.shape)
-    first, last = dimension(start_dim, ndim), dimension(end_dim, ndim)
-    if ndim == 1:
-        return x
-    if first > last:
-        raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
-    return reshaped(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
 
 
 @declare.described

@@ -13,7 +13,7 @@ KNOWN = {
     ),
     "a gradient at the threshold": ("ops/rules/activation.py", "where(x <= threshold, 0.0, g)", "where(x < threshold, 0.0, g)"),
     "the sign of a third derivative": ("numerics/bessel_orders.py", "(1, -1, -1, 1)[order % 4]", "(1, -1, -1, -1)[order % 4]"),
-    "a negative padding index": ("ops/layers.py", "        padding_idx %= count\n", "        pass\n"),
+    "a negative padding index": ("ops/rules/layers.py", "(padding_idx % weight.shape[0])", "padding_idx"),
     "half of the digits of int16": ("autograd/primitives/calls.py", "itemsize < 8", "itemsize < 4"),
     "a parameter less in AIC": ("solvers/fitting/statistics.py", "n if problem.absolute else n + 1", "n"),
     "the sign of the weights in the deviance": (

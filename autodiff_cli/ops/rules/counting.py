@@ -8,17 +8,22 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, POSITIONS, SIDE, TENSOR, TEXT, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics import counting as arrays
-from autodiff_cli.numerics.counting import extreme_shares, first_key, zero_elements, zeros_at
+from autodiff_cli.numerics.counting import extreme_shares, first_key, is_place, places_at, range_along, zero_elements, zeros_at
 from autodiff_cli.numerics.positions import size_of
+from autodiff_cli.numerics.views import key_along
 from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import scatter
 from autodiff_cli.ops.rules.positions import picked
-from autodiff_cli.ops.rules.views import unbind
+from autodiff_cli.ops.rules.views import diagonal, unbind
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
 declare = Declarations(__name__)
 
+def replaced(x: Any, src: Any, places: Any) -> Any:
+    if not (src.shape == places.shape): raise ShapeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(places.shape)}")
+    return reshape(scatter(reshape(x, (-1,)), 0, places.reshape(-1), reshape(src, (-1,))), x.shape)
 def extreme_by_x(g: Any, x: Any, src: Any, out: Any, dim: Any = 0, index: Any = None, include_self: Any = True) -> Any:
     shares = extreme_shares(x, src, out, dim, index, include_self)
     return where(shares[0], g / shares[2], 0.0)
@@ -44,9 +49,15 @@ def _masked_scatter_composed(x: Any, mask: Any, source: Any) -> Any:
     shape = broadcast_shape('masked_scatter', x.shape, mask.shape)
     return masked_put(x if x.shape == shape else expand(x, shape), source, np.broadcast_to(mask, shape))
 masked_scatter = declare.composed('masked_scatter', _masked_scatter_composed, dict(mask=MASK, source=TENSOR), tensors=('x', 'mask', 'source'), summary='x with its elements replaced by the first elements of source, in order, where mask is true', formula='g where mask is false', samples=(([1.0, -2.0, 3.0], [True, False, True], [5.0, 6.0]),))
-declare.python('select_scatter', ('src', 'dim', 'index'), parameters=('x', 'src', 'dim', 'index'), defaults=(), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'index': WHOLE}, summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
-declare.python('slice_scatter', ('src', 'dim', 'start', 'end', 'step'), parameters=('x', 'src', 'dim', 'start', 'end', 'step'), defaults=(0, None, None, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'dim': DIMENSION, 'start': optional(WHOLE), 'end': optional(WHOLE), 'step': WHOLE}, summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))
-declare.python('diagonal_scatter', ('src', 'offset', 'dim1', 'dim2'), parameters=('x', 'src', 'offset', 'dim1', 'dim2'), defaults=(0, 0, 1, ), tensors=('x', 'src'), kinds={'src': TENSOR, 'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, summary='x with a diagonal replaced by src', formula='g without the diagonal', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]),))
+def _select_scatter_composed(x: Any, src: Any, dim: Any, index: Any) -> Any:
+    if not (is_place(x.shape, dim, index)): raise IndexOutOfRange(f"select_scatter(): index out of range for the shape {list(x.shape)}")
+    return replaced(x, src, places_at(x.shape, key_along(x.shape, dim, index)))
+select_scatter = declare.composed('select_scatter', _select_scatter_composed, dict(src=TENSOR, dim=DIMENSION, index=WHOLE), tensors=('x', 'src'), summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
+def _slice_scatter_composed(x: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+    if not (step > 0): raise ArgumentError('slice_scatter: step must be greater than zero')
+    return replaced(x, src, places_at(x.shape, range_along(x.shape, dim, start, end, step)))
+slice_scatter = declare.composed('slice_scatter', _slice_scatter_composed, dict(src=TENSOR, dim=DIMENSION, start=optional(WHOLE), end=optional(WHOLE), step=WHOLE), tensors=('x', 'src'), summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))
+diagonal_scatter = declare.composed('diagonal_scatter', lambda x, src, offset=0, dim1=0, dim2=1: replaced(x, src, diagonal(places_at(x.shape, ()), offset, dim1, dim2)), dict(src=TENSOR, offset=WHOLE, dim1=DIMENSION, dim2=DIMENSION), tensors=('x', 'src'), summary='x with a diagonal replaced by src', formula='g without the diagonal', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]),))
 declare.python('scatter_reduce', ('dim', 'index', 'src', 'reduce', 'include_self'), parameters=('x', 'dim', 'index', 'src', 'reduce', 'include_self'), defaults=(True, ), tensors=('x', 'index', 'src'), kinds={'dim': DIMENSION, 'index': POSITIONS, 'src': TENSOR, 'reduce': TEXT, 'include_self': FLAG}, summary="x with elements of src added ('sum'), multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') along dim", formula='g, or shares of g', convention='equal extremes receive equal shares of the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'sum'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'mean', False), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'prod'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'amax'), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [[0, 0], [2, 1]], [[5.0, 6.0], [7.0, 8.0]], 'amin', False),))
 search = declare('searchsorted', arrays.searched, {'sequence': None, 'x': None}, statics={'right': False}, public=False)
 occurrences = declare('bincount', lambda x, minlength: arrays.counts(x, None, minlength), {'x': None}, statics={'minlength': 0}, public=False)

@@ -7,7 +7,8 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.structural import reshaped, slice_key
+from autodiff_cli.autograd.primitives.structural import dimension, reshaped, slice_key
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import shape as arrays
 from autodiff_cli.numerics.shape import inverse_order, joined_key
 
@@ -16,7 +17,10 @@ declare = Declarations(__name__)
 declare.python('expand', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='x broadcast to a shape; -1 keeps the length of a dimension', samples=(([1.0, 2.0], [3, 2]),))
 declare.python('view', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0]], [2]),))
 declare.python('reshape', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))
-declare.python('flatten', ('start_dim', 'end_dim'), parameters=('x', 'start_dim', 'end_dim'), defaults=(0, -1, ), tensors=('x',), kinds={'start_dim': DIMENSION, 'end_dim': DIMENSION}, summary='the dimensions from start_dim to end_dim merged into one', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+def _flatten_composed(x: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+    if not ((dimension(start_dim, len(x.shape)) <= dimension(end_dim, len(x.shape))) or (len(x.shape) == 1)): raise ArgumentError('flatten() has invalid args: start_dim cannot come after end_dim')
+    return x if len(x.shape) == 1 else reshaped(x, (x.shape[:dimension(start_dim, len(x.shape))] + (-1,)) + x.shape[(dimension(end_dim, len(x.shape)) + 1):])
+flatten = declare.composed('flatten', _flatten_composed, dict(start_dim=DIMENSION, end_dim=DIMENSION), tensors=('x',), summary='the dimensions from start_dim to end_dim merged into one', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 declare.python('permute', None, parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the dimensions of x in another order', samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
 transpose = swapaxes = swapdims = declare('transpose', arrays.transpose, {'x': lambda g, dim0, dim1: transpose(g, dim0, dim1)}, statics={'dim0': -2, 'dim1': -1}, kinds={'dim0': DIMENSION, 'dim1': DIMENSION}, series='linear', view=True, summary='x with two dimensions exchanged', formula='transpose(g)', aliases=('swapaxes', 'swapdims'), samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),))
 t = declare('t', arrays.t, {'x': lambda g: t(g)}, series='linear', node='TBackward0', view=True, summary='transpose of a matrix', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
