@@ -17,6 +17,13 @@ from autodiff_cli.ops.rules.elementary import trunc
 
 
 @rules.declare.described
+def remainder(x: Operand, y: Operand) -> Any:
+    if is_number(y) and isinstance(x, Tensor):
+        return rules.remainder_number(x, weak(y))
+    return rules.remainder_tensor(x, y)
+
+
+@rules.declare.described
 def pow(input: Operand, exponent: Operand) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         return operand(input, "pow") ** operand(exponent, "pow", "exponent", 2)

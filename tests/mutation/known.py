@@ -63,8 +63,8 @@ KNOWN = {
     "an error without its place": ("solvers/roots/problem.py", 'first is not None and first["span"] is not None', "False"),
     "a bias of other channels": (
         "ops/layers.py",
-        '"instance_norm", x, running_mean, running_var, weight, bias)',
-        '"instance_norm", x, running_mean, running_var, weight)',
+        '"instance_norm", x.shape, running_mean, running_var, weight, bias)',
+        '"instance_norm", x.shape, running_mean, running_var, weight)',
     ),
     "the mean of other dimensions": ("ops/layers.py", "np.mean(data, (0, 2))", "np.mean(data, (1, 2))"),
     "options behind the last argument": ("cli/completion.py", "isinstance(p, click.Argument)", "True"),

@@ -1,7 +1,7 @@
 """The functions of each module.  Made by ``python grammar/compile_rules.py``.  Do not edit."""
 
 MODULES = {
-    'arithmetic': 'pow power',
+    'arithmetic': 'mod pow power remainder',
     'arrange': 'atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod column_stack combinations diag diff dsplit dstack flip hsplit hstack meshgrid repeat repeat_interleave rot90 tensor_split tile vander vsplit vstack',
     'comparison': 'where',
     'contract': 'chain_matmul cross einsum inner kron multi_dot tensordot',
@@ -16,7 +16,7 @@ MODULES = {
     'numerical': 'aminmax corrcoef cov cumulative_trapezoid gradient interp polyval quantile trapezoid trapz',
     'positions': 'index_fill index_put index_select scatter scatter_add take_along_axis take_along_dim',
     'rules.activation': 'celu elu expit gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_softmax logsigmoid mish relu relu6 selu sigmoid silu softmax softplus softshrink softsign swish tanhshrink threshold',
-    'rules.arithmetic': 'add addcdiv addcmul div divide floor_divide fmod lerp mod mul multiply neg negative pos positive remainder sub subtract true_divide',
+    'rules.arithmetic': 'add addcdiv addcmul div divide floor_divide fmod lerp mul multiply neg negative pos positive sub subtract true_divide',
     'rules.arrange': 'adjoint broadcast_to diag_embed diagflat expand_as fliplr flipud pad roll split_with_sizes tril triu unfold',
     'rules.bessel': 'airy_ai airy_ai_prime airy_bi airy_bi_prime airyai airyaiprime airybi airybiprime bessel_i bessel_j bessel_j0 bessel_j1 bessel_partial bessel_scaled bessel_y0 bessel_y1 ellipe ellipk i0 i0e i1 i1e iv j0 j1 jv k0 k1 kv modified_bessel_k0 modified_bessel_k1 y0 y1 yv',
     'rules.comparison': 'all allclose any bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp clamp_max clamp_min clip eq equal fmax fmin ge greater greater_equal gt heaviside isclose isfinite isinf isnan le less less_equal logical_and logical_not logical_or logical_xor lt maximum minimum ne not_equal',
