@@ -72,6 +72,10 @@ def order_of(p: Number | str | None) -> float:
     return float(p)
 
 
+def is_matrix_order(p: Number | str) -> bool:
+    return p in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
+
+
 def corner(x: Array, p: Number | str | None) -> Any:
     """Return a mask of the elements at which the norm of order ``p`` is not differentiable."""
     size, order = np.abs(x), order_of(p)

@@ -1,59 +1,24 @@
-"""Decompositions of matrices, matrix norms, systems of equations and distances."""
+"""Powers and norms of matrices, and least squares."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DTypeLike
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, TENSOR, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.primitives.structural import dimension, where
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.numerics.matrices import check_matrix
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.comparison import eq
-from autodiff_cli.ops.rules.decompose import declare, solve_triangular, svdvals
-from autodiff_cli.ops.rules.extremes import amax, amin
-from autodiff_cli.ops.rules.matrices import inv, pinv, slogdet
+from autodiff_cli.ops.rules.decompose import matrix_norm, solve_triangular
+from autodiff_cli.ops.rules.matrices import declare, inv, pinv
 from autodiff_cli.ops.rules.norms import vector_norm
-from autodiff_cli.ops.rules.reduce import of_type, sum
-from autodiff_cli.ops.rules.shape import unsqueeze
-from autodiff_cli.ops.views import movedim
+from autodiff_cli.ops.rules.reduce import sum
 
 _ORDER = either(NUMBER, TEXT)
-
-
-@declare.described
-def matrix_norm(
-    x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike | None = None
-) -> Any:
-    x = of_type(x, dtype)
-    ndim = len(x.shape)
-    if ndim < 2:
-        raise ShapeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not isinstance(dim, (list, tuple)) or len(dim) != 2:
-        raise ShapeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    rows, columns = (dimension(d, ndim) for d in dim)
-    if rows == columns:
-        raise ShapeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
-    if ord == "fro":
-        return vector_norm(x, 2, (rows, columns), keepdim)
-    if ord in ("nuc", 2, -2):
-        values = svdvals(movedim(x, (rows, columns), (-2, -1)))
-        result = sum(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
-        for d in sorted((rows, columns)) if keepdim else ():
-            result = unsqueeze(result, d)
-        return result
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise ArgumentError(f"linalg.matrix_norm: Order {ord} not supported.")
-    summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = vector_norm(x, 1, summed, True)
-    result = (amax if ord > 0 else amin)(sums, (summed, kept), keepdim)
-    return result
 
 
 @takes(ord=optional(_ORDER), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
@@ -73,32 +38,25 @@ def norm_of(
 norm_of.__name__ = "linalg.norm"
 
 
-@declare.described
-def cond(x: Value, p: Number | str | None = None) -> Any:
-    if len(x.shape) < 2:
-        raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if p in (None, 2, -2):
-        values = svdvals(x)
-        largest, smallest = getitem(values, (..., 0)), getitem(values, (..., -1))
-        return smallest / largest if p == -2 else largest / smallest
-    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
-        raise ArgumentError(f"linalg.cond got an invalid norm type: {p}", hint="use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
-    if x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"linalg.cond: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
-    singular = eq(slogdet(x)[0], 0)
-    regular = where(unsqueeze(unsqueeze(singular, -1), -1), np.eye(x.shape[-1], dtype=x.dtype), x)
-    return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inv(regular), p))
-
-
-# Triangular systems, least squares, ranks and distances: functions of matrices that are composed of others.
-
-
 def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Call ``solve_triangular``; as in PyTorch, the options are keywords and ``upper`` is required."""
     return solve_triangular(A, B, upper, left, unitriangular)
 
 
 _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
+
+
+@declare.described
+def matrix_power(x: Value, n: int) -> Any:
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        check_matrix("linalg.matrix_power", array_of(x))
+    base = inv(x) if n < 0 else x
+    result = None
+    for bit in reversed(bin(abs(n))[2:]):
+        if bit == "1":
+            result = base if result is None else matmul(result, base)
+        base = base if abs(n) < 2 else matmul(base, base)
+    return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype) if result is None else result
 
 
 class LeastSquares(NamedTuple):

@@ -8,19 +8,77 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TEXT, TYPE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.autograd.primitives.structural import dimension, where
+from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import decompose as arrays
-from autodiff_cli.ops.factorizations import eigh_by_x, qr_by_x, svd_by_x
+from autodiff_cli.numerics.norms import is_matrix_order
+from autodiff_cli.numerics.shape import listed
+from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.arrange import tril, triu
+from autodiff_cli.ops.rules.arrange import diag_embed, tril, triu
+from autodiff_cli.ops.rules.extremes import amax, amin
 from autodiff_cli.ops.rules.linalg import outer
-from autodiff_cli.ops.rules.matrices import inv, solve
+from autodiff_cli.ops.rules.matrices import inv, mT, slogdet, solve, symmetric
 from autodiff_cli.ops.rules.norms import vector_norm
-from autodiff_cli.ops.rules.reduce import sum
-from autodiff_cli.ops.rules.shape import transpose, unsqueeze
+from autodiff_cli.ops.rules.reduce import of_type, sum
+from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
+from autodiff_cli.ops.views import movedim
 
 declare = Declarations(__name__)
 
+def norm_of_matrix(x: Any, ord: Any, rows: Any, columns: Any, keepdim: Any) -> Any:
+    return vector_norm(x, 2, (rows, columns), keepdim) if ord == 'fro' else (with_dims(norm_of_values(svdvals(movedim(x, (rows, columns), (-2, -1))), ord), rows, columns, keepdim) if ((ord == 'nuc') or (ord == 2)) or (ord == (-2)) else (extreme_sum(x, ord, rows, columns, keepdim) if (ord == 1) or (ord == (-1)) else extreme_sum(x, ord, columns, rows, keepdim)))
+def norm_of_values(values: Any, ord: Any) -> Any:
+    return sum(values, -1) if ord == 'nuc' else (amax(values, -1) if ord == 2 else amin(values, -1))
+def with_dims(x: Any, rows: Any, columns: Any, keepdim: Any) -> Any:
+    return (unsqueeze(unsqueeze(x, rows), columns) if rows < columns else unsqueeze(unsqueeze(x, columns), rows)) if keepdim else x
+def extreme_sum(x: Any, ord: Any, summed: Any, other: Any, keepdim: Any) -> Any:
+    sums = vector_norm(x, 1, summed, True)
+    return amax(sums, (summed, other), keepdim) if ord > 0 else amin(sums, (summed, other), keepdim)
+def extreme_quotient(values: Any, p: Any) -> Any:
+    return (values[..., -1] / values[..., 0]) if p == (-2) else (values[..., 0] / values[..., -1])
+def norm_product(x: Any, p: Any) -> Any:
+    singular = slogdet(x)[0] == 0
+    regular = where(unsqueeze(unsqueeze(singular, -1), -1), np.eye(x.shape[-1], dtype=x.dtype), x)
+    return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inv(regular), p))
+def joint(x: Any, y: Any) -> Any:
+    return y if x is None else (x if y is None else (x + y))
+def gaps(values: Any) -> Any:
+    return (unsqueeze(values, -2) - unsqueeze(values, -1)) + np.eye(values.shape[-1], dtype=values.dtype)
+def off_diagonal(x: Any) -> Any:
+    return x * (1 - np.eye(x.shape[-1], dtype=x.dtype))
+def skew(x: Any) -> Any:
+    return x - mT(x)
+def across(basis: Any, x: Any) -> Any:
+    return x - matmul(basis, matmul(mT(basis), x))
+def eigh_by_x(g: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
+    turned = (None) if g[1] is None else (off_diagonal(matmul(mT(eigenvectors), g[1])) / gaps(eigenvalues))
+    inner = joint((None) if g[0] is None else diag_embed(g[0]), turned)
+    return symmetric(matmul(eigenvectors, matmul(inner, mT(eigenvectors))))
+def svd_by_x(g: Any, U: Any, S: Any, Vh: Any, full_matrices: Any) -> Any:
+    k = S.shape[-1]
+    return reduced_by_x(g[1], (None) if g[0] is None else g[0][..., :k], (None) if g[2] is None else g[2][..., :k, :], U[..., :k], S, Vh[..., :k, :])
+def reduced_by_x(g: Any, g_u: Any, g_v: Any, U: Any, S: Any, Vh: Any) -> Any:
+    row = unsqueeze(S, -2)
+    column = unsqueeze(S, -1)
+    of_u = (None) if g_u is None else ((off_diagonal(skew(matmul(mT(U), g_u))) / gaps(S * S)) * row)
+    of_v = (None) if g_v is None else ((off_diagonal(skew(matmul(Vh, mT(g_v)))) / gaps(S * S)) * column)
+    inner = joint(joint((None) if g is None else diag_embed(g), of_u), of_v)
+    above = (None) if (g_u is None) or (U.shape[-2] == S.shape[-1]) else matmul(across(U, g_u) / row, Vh)
+    beside = (None) if (g_v is None) or (Vh.shape[-1] == S.shape[-1]) else matmul(U, mT(across(mT(Vh), mT(g_v)) / row))
+    return joint(matmul(U, matmul(inner, Vh)), joint(above, beside))
+def qr_by_x(g: Any, x: Any, Q: Any, R: Any, mode: Any) -> Any:
+    if not (mode != 'r'): raise GraphError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require gradients through Q.")
+    if not ((mode != 'complete') or (x.shape[-2] <= x.shape[-1])): raise GraphError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    n = x.shape[-2]
+    g_q = zeros_like(Q) if g[0] is None else g[0]
+    g_r = zeros_like(R) if g[1] is None else g[1]
+    return tall_by_x(g_q, g_r, Q, R) if x.shape[-1] <= n else cat((tall_by_x(g_q + matmul(x[..., n:], mT(g_r[..., n:])), g_r[..., :n], Q, R[..., :n]), matmul(Q, g_r[..., n:])), -1)
+def tall_by_x(g_q: Any, g_r: Any, Q: Any, R: Any) -> Any:
+    inner = matmul(R, mT(g_r)) - matmul(mT(g_q), Q)
+    ones = np.tri(R.shape[-1], dtype=R.dtype)
+    mirrored = (inner * ones) + mT(inner * (ones - np.eye(R.shape[-1], dtype=R.dtype)))
+    return mT(solve(R, mT(g_q + matmul(Q, mirrored))))
 def scaled(x: Any, factor: Any = 1) -> Any:
     return x if factor == 1 else (x * factor)
 eigh = declare.several('eigh', arrays.eigh, eigh_by_x, node='LinalgEighBackward0', results=('eigenvalues', 'eigenvectors'), summary='eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns', formula='V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, with gaps[i, j] = L[j] - L[i]', domain='x is symmetric', smooth='no two eigenvalues are equal', convention='only the symmetric part of x is used, and the derivative is symmetric', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
@@ -28,8 +86,19 @@ eigvalsh = declare.composed('eigvalsh', lambda x: eigh(x)[0], dict(), tensors=('
 svd = declare.several('svd', arrays.svd, svd_by_x, statics={'full_matrices': True}, kinds={'full_matrices': FLAG}, node='LinalgSvdBackward0', results=('U', 'S', 'Vh'), summary='U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false gives the reduced form', formula='U @ diag(g) @ Vh for S alone', smooth='no two singular values are equal, and no singular value is 0 if x is not square', convention='LAPACK determines the signs of the vectors', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], False), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], False),))
 svdvals = declare.composed('svdvals', lambda x: svd(x, False)[1], dict(), tensors=('x',), summary='singular values of a matrix in descending order', formula='U @ diag(g) @ Vh', smooth='no two singular values are equal, and no singular value is 0', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],),))
 qr = declare.several('qr', arrays.qr, qr_by_x, statics={'mode': 'reduced'}, kinds={'mode': TEXT}, node='LinalgQrBackward0', results=('Q', 'R'), summary='Q with orthonormal columns and upper triangular R with x = Q @ R', formula='(gQ + Q @ M) @ inv(R).mT, with M the symmetric matrix that has the lower triangle of R @ gR.mT - gQ.mT @ Q', smooth='the first columns of x are linearly independent', convention='LAPACK determines the signs of Q and R', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],),))
-declare.python('matrix_norm', ('ord', 'dim', 'keepdim', 'dtype'), parameters=('x', 'ord', 'dim', 'keepdim', 'dtype'), defaults=('fro', (-2, -1), False, None, ), tensors=('x',), kinds={'ord': either(NUMBER, TEXT), 'dim': DIMENSIONS, 'keepdim': FLAG, 'dtype': optional(TYPE)}, summary="norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)", formula="x/norm(x) for 'fro', U @ Vh for 'nuc'", smooth='the extreme column sum, row sum or singular value is unique and not 0', samples=(([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'fro'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'nuc'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], math.inf), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -math.inf),))
-declare.python('cond', (), parameters=('x', 'p'), defaults=(None, ), tensors=('x',), kinds={'p': optional(either(NUMBER, TEXT))}, summary='condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values', domain='x is a matrix; square unless p is none, 2 or -2', smooth='the extreme singular values are unique and not 0; for other p, as for matrix_norm', samples=(([[2.0, 1.0], [0.5, 3.0]], None), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 'fro'), ([[2.0, 1.0], [0.5, 3.0]], 'nuc'), ([[2.0, 1.0], [0.5, 3.0]], 1), ([[2.0, 1.0], [0.5, 3.0]], math.inf),))
+def _matrix_norm_composed(x: Any, ord: Any = 'fro', dim: Any = (-2, -1), keepdim: Any = False, dtype: Any = None) -> Any:
+    if not (len(x.shape) > 1): raise ShapeError('linalg.matrix_norm: The input tensor A must have at least 2 dimensions.')
+    if not (len(listed(dim)) == 2): raise ShapeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    if not (dimension(dim[0], len(x.shape)) != dimension(dim[1], len(x.shape))): raise ShapeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if not (is_matrix_order(ord)): raise ArgumentError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return norm_of_matrix(of_type(x, dtype), ord, dimension(dim[0], len(x.shape)), dimension(dim[1], len(x.shape)), keepdim)
+matrix_norm = declare.composed('matrix_norm', _matrix_norm_composed, dict(ord=either(NUMBER, TEXT), dim=DIMENSIONS, keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary="norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)", formula="x/norm(x) for 'fro', U @ Vh for 'nuc'", smooth='the extreme column sum, row sum or singular value is unique and not 0', samples=(([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'fro'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'nuc'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], math.inf), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -math.inf),))
+def _cond_composed(x: Any, p: Any = None) -> Any:
+    if not (len(x.shape) > 1): raise ShapeError('linalg.cond: The input tensor must have at least 2 dimensions.')
+    if not ((p is None) or is_matrix_order(p)): raise ArgumentError(f"linalg.cond got an invalid norm type: {p}", hint="use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
+    if not ((((p is None) or (p == 2)) or (p == (-2))) or (x.shape[-1] == x.shape[-2])): raise ShapeError(f"linalg.cond: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    return extreme_quotient(svdvals(x), p) if ((p is None) or (p == 2)) or (p == (-2)) else norm_product(x, p)
+cond = declare.composed('cond', _cond_composed, dict(p=optional(either(NUMBER, TEXT))), tensors=('x',), summary='condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values', domain='x is a matrix; square unless p is none, 2 or -2', smooth='the extreme singular values are unique and not 0; for other p, as for matrix_norm', samples=(([[2.0, 1.0], [0.5, 3.0]], None), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 'fro'), ([[2.0, 1.0], [0.5, 3.0]], 'nuc'), ([[2.0, 1.0], [0.5, 3.0]], 1), ([[2.0, 1.0], [0.5, 3.0]], math.inf),))
 matrix_rank = declare.composed('matrix_rank', lambda x, tol=None, hermitian=False, atol=None, rtol=None: ranks_above(x, atol, rtol, hermitian) if tol is None else ranks_above(x, tol, 0.0, hermitian), dict(tol=optional(NUMBER), hermitian=FLAG, atol=optional(NUMBER), rtol=optional(NUMBER)), tensors=('x',), summary='number of singular values above tol, or above the larger of atol and rtol times the largest singular value')
 def _solve_triangular_composed(A: Any, B: Any, upper: Any = True, left: Any = True, unitriangular: Any = False) -> Any:
     if not ((len(A.shape) > 1) and (A.shape[-1] == A.shape[-2])): raise ShapeError(f"linalg.solve_triangular: A must be batches of square matrices, but they are {list(A.shape)} in size")
