@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import ChangedOutput, note_change, share_memory
+from autodiff_cli.autograd.memory import ChangedOutput, share_memory
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
@@ -29,11 +29,7 @@ def detach_(self: Tensor) -> Tensor:
         return self
     if self._extra is not None and self._extra.view is not None:
         raise GraphError("Can't detach views in-place. Use detach() instead.")
-    if self._edge is not None:
-        self.extra().detached_from = self._edge
-        note_change()
-    self._edge = None
-    self._set_requires_grad(False)
+    self._edge, self._requires_grad = None, False
     return self
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.hooks import RemovableHandle
-from autodiff_cli.autograd.node import GradientEdge, Node, gradient_edge, input_nodes
+from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
 from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
@@ -36,10 +36,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise GraphError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    edge = gradient_edge(tensor)
-    if edge is None:
-        raise GraphError("Expected gradient function to be set", hint="the tensor is a view that was created in no_grad mode")
-    return GradientEdge(*edge)
+    return GradientEdge(*(tensor._edge or leaf_edge(tensor)))
 
 
 class _MultiHandle(RemovableHandle):

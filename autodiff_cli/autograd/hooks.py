@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.memory import View
-    from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node
+    from autodiff_cli.autograd.node import AccumulateGrad, Node
     from autodiff_cli.autograd.tensor import Tensor
 
 Hook = Callable[..., Any]
@@ -64,7 +64,6 @@ class Extra:
         view: for a view with a history, the steps that make it from its source.
         views: for a source, weak references to its views.
         is_parameter: whether the tensor is an ``nn.Parameter``.
-        detached_from: the edge that ``detach_`` removed.
     """
 
     grad: Tensor | None = None
@@ -78,7 +77,6 @@ class Extra:
     view: View | None = None
     views: list[weakref.ref[Tensor]] | None = None
     is_parameter = False
-    detached_from: Edge | None = None
 
 
 class RemovableHandle:

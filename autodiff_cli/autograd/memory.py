@@ -28,12 +28,6 @@ _MOST_CHANGES = 1000
 _FEW_VIEWS = 8
 
 
-def note_change() -> int:
-    """Number a change after which the saved values of older nodes must be checked, and return its sequence number."""
-    last_change[0] = next_sequence_nr()
-    return last_change[0]
-
-
 class ChangedOutput:
     """The placeholder of a saved output that was changed in place.
 
@@ -66,16 +60,14 @@ class View:
         before: the view that ``function`` was applied to; ``None`` if it was applied to the source.
         function, args: the function of the last step, and its arguments after the tensor.
         created: how the view was created.
-        inherits: whether the view requires grad only because its source does; gradients then do not flow into the view.
     """
 
-    __slots__ = ("args", "before", "created", "function", "inherits", "source")
+    __slots__ = ("args", "before", "created", "function", "source")
 
     def __init__(
         self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], created: Created
     ) -> None:
         self.source, self.before, self.function, self.args, self.created = source, before, function, args, created
-        self.inherits = False
 
     def renew(self, tensor: Tensor) -> None:
         """Derive the history of the view ``tensor`` from its source, after an in-place change of its memory."""
@@ -85,13 +77,7 @@ class View:
             tensor._edge = LostEdge(self, known_edge(tensor))
         else:
             adopt(tensor, _edge_from_source()(self), self.source._requires_grad)
-        self.inherits = False
         tensor._requires_grad = True
-
-    def follow(self, tensor: Tensor) -> None:
-        """Update whether the view ``tensor`` requires grad, after a change of its source, unless it has its own history."""
-        if tensor._edge is None and (self.inherits or not tensor._requires_grad):
-            tensor._requires_grad = self.inherits = self.source._requires_grad
 
     def refusal(self, edge: Edge | None, indirect: bool) -> GraphError | None:
         """Return PyTorch's error for a change that the history of the view cannot take over, or ``None`` if it can.
@@ -252,7 +238,8 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
     extra.version += 1
     if extra.changes is None:
         extra.changes = deque(maxlen=_MOST_CHANGES)
-    extra.changes.append(note_change())
+    last_change[0] = next_sequence_nr()
+    extra.changes.append(last_change[0])
     for changed in (root,) if root is tensor else (root, tensor):
         edge = known_edge(changed)
         if edge is not None:
@@ -293,9 +280,7 @@ def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: 
     before = None if tensor._extra is None else tensor._extra.view
     source = tensor if before is None else before.source
     created = created or ("" if before is None else before.created)
-    view = extra.view = View(source, before, function, args, created)
-    if source._requires_grad and result._edge is None:
-        result._requires_grad = view.inherits = True
+    extra.view = View(source, before, function, args, created)
     under = source.extra()
     if under.views is None:
         under.views = []

@@ -48,12 +48,6 @@ FREED = (
 FREED_HINT = "pass retain_graph=True to the first backward pass"
 
 
-DETACHED = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
-    "out-of-place `.detach()` instead"
-)
-
-
 class Node:
     """A recorded operation.
 
@@ -82,7 +76,6 @@ class Node:
     ``NO_EDGE``."""
     frees: bool = True
     """Whether a backward pass frees the saved values, because tensors are among them."""
-    needs_history = True  # whether a saved input that was detached in place is an error
     runs_undefined: bool = False
     """Whether the node runs if no gradient arrives at it; otherwise the gradients of its inputs are undefined too."""
     primitive: ClassVar[Primitive | None] = None
@@ -96,7 +89,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output; ``(None, 0)`` where no gradient flows."""
-        return tuple((None, 0) if edge is None or type(edge[0]) is DiscardedGradient else edge for edge in self._edges)
+        return tuple((None, 0) if edge is None else edge for edge in self._edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -140,9 +133,6 @@ class Node:
             raise GraphError(saved.message, hint=CHANGED_HINT)
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             check_version(entry, self.sequence_nr)
-            detached = getattr(getattr(entry, "_extra", None), "detached_from", None)
-            if detached is not None and any(edge is detached for edge in self._edges) and self.needs_history:
-                raise GraphError(DETACHED, hint="call detach() instead of detach_()")
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Return the cotangents of the inputs, computed by the VJP rules from the saved values in the order of ``saved_slots``.
@@ -228,15 +218,6 @@ class AccumulateGrad(Node):
         self._hooks = None
 
 
-class DiscardedGradient(AccumulateGrad):
-    """The node of a view that requires grad only because its base does: its cotangent is discarded.
-
-    ``variable`` does not require grad.  As in PyTorch, ``next_functions`` shows ``None`` in place of this node.
-    """
-
-    __slots__ = ()
-
-
 def input_nodes(node: Node) -> list[Node]:
     """Return the nodes that the edges of a node lead to."""
     return [edge[0] for edge in node._edges if edge is not None]
@@ -288,19 +269,10 @@ def leaf_edge(leaf: Tensor) -> Edge:
     """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
-    A view that requires grad only because its base does has neither a history nor a gradient: see ``DiscardedGradient``.
     """
     extra = leaf._extra or leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None
     if node is None:
-        if extra.view is not None and extra.view.inherits:
-            return (DiscardedGradient(tensor_on(leaf._data)), 0)
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)
     return (node, 0)
-
-
-def gradient_edge(tensor: Tensor) -> Edge | None:
-    """Return the edge of a tensor that requires grad; ``None`` if its gradient is discarded."""
-    edge = tensor._edge or leaf_edge(tensor)
-    return None if type(edge[0]) is DiscardedGradient else edge

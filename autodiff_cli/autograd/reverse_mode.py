@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, gradient_edge, leaf_edge
+from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
@@ -191,13 +191,12 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
     roots = []
     for i, output in enumerate(outputs):
         if isinstance(output, Tensor):
-            start = gradient_edge(output) if output._requires_grad else None
-            if start is None:
+            if not output._requires_grad:
                 raise GraphError(
                     f"element {i} of tensors {NO_GRAPH}",
                     hint="compute it from a tensor that requires grad, without no_grad or detach",
                 )
-            edge = start
+            edge = output._edge or leaf_edge(output)
         else:
             edge = (output.node, output.output_nr)
         roots.append((edge, _root_cotangent(edge, gradients[i], i, create_graph)))

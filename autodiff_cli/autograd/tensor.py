@@ -164,19 +164,8 @@ class Tensor(TensorValues):
             )
         if requires_grad and self._data.dtype.kind != "f":
             raise DtypeError(ONLY_FLOATING)
-        self._set_requires_grad(bool(requires_grad))
+        self._requires_grad = bool(requires_grad)
         return self
-
-    def _set_requires_grad(self, value: bool) -> None:
-        self._requires_grad = value
-        if self._extra is not None:
-            if self._extra.view is not None:
-                self._extra.view.inherits = False
-                self._extra.view.follow(self)
-            for reference in self._extra.views or ():
-                view = reference()
-                if view is not None and view._extra is not None and view._extra.view is not None:
-                    view._extra.view.follow(view)
 
     def is_inference(self) -> bool:
         """Return whether the tensor was created in ``inference_mode``; such a tensor does not have a version counter."""

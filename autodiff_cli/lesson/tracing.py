@@ -18,7 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any, TextIO, cast
 
 from autodiff_cli.autograd.graph import observing
-from autodiff_cli.autograd.node import gradient_edge
+from autodiff_cli.autograd.node import leaf_edge
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, Span
@@ -265,7 +265,9 @@ class PythonRecorder(Recording):
 
         def operation() -> Syntax:
             node = result.grad_fn
-            edges = {gradient_edge(value) for value in operands.values() if isinstance(value, Tensor) and value.requires_grad}
+            edges = {
+                value._edge or leaf_edge(value) for value in operands.values() if isinstance(value, Tensor) and value.requires_grad
+            }
             if node is not None and edges != {edge for edge in node._edges if edge is not None}:
                 return self._node_operations.of_node(node)  # the last of several nodes
             return replaced(tree, {place: self._as_tree(value) for place, value in operands.items()}, _LEVELS)

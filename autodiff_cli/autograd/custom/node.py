@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.memory import refuse_inference
-from autodiff_cli.autograd.modes import inference_used, is_recording, set_grad_enabled
+from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -140,10 +140,6 @@ class FunctionNode(Node):
             output: Tensor | None = recorded(self, entry, OUTPUT)
             return output
         return entry.unpack(self)
-
-    @property
-    def needs_history(self) -> bool:  # type: ignore[override]
-        return bool(is_recording())
 
     def seal(self, outputs: Sequence[Output]) -> None:
         """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""

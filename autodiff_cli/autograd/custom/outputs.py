@@ -95,9 +95,6 @@ class Outputs:
             return value
         if is_input:
             value = self._alias(value)
-        view = _view_of(value)
-        if view is not None:
-            view.inherits = False
         value._edge, value._requires_grad = (self.node, number), True
         return value
 
