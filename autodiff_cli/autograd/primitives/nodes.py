@@ -13,7 +13,7 @@ from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import changes_since, last_change, next_sequence_nr
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, leaf_edge, recorded
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
-from autodiff_cli.autograd.primitives.saved_names import shown_names
+from autodiff_cli.autograd.primitives.saved_names import saved_name
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.lazy import named
 
@@ -30,8 +30,8 @@ class OpNode(Node):
     """For each VJP rule, the positions of its arguments among the saved values."""
 
     def __init_subclass__(cls) -> None:
-        for name in shown_names(cls.__name__, [slot for slot, _ in cls.saved_slots]):
-            setattr(cls, f"_saved_{name}", property(partial(_saved_attribute, name), doc="A saved value."))
+        for i, (slot, _) in enumerate(cls.saved_slots):
+            setattr(cls, f"_saved_{saved_name(cls.__name__, slot)}", property(partial(_saved_value, i), doc="A saved value."))
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         if self._saved is None or last_change[0] > self.sequence_nr:
@@ -65,8 +65,8 @@ class OpNode(Node):
             self._saved = None
 
 
-def _saved_attribute(name: str, node: Node) -> Any:
-    return named("autodiff_cli.autograd.saved.packing:saved_attribute")(node, name)
+def _saved_value(i: int, node: Node) -> Any:
+    return named("autodiff_cli.autograd.saved.packing:saved_value")(node, i)
 
 
 def _has_array(value: object) -> bool:

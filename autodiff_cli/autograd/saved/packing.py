@@ -17,6 +17,9 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import to_array
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.memory import ChangedOutput, next_sequence_nr
 from autodiff_cli.autograd.modes import no_grad
@@ -30,7 +33,6 @@ from autodiff_cli.autograd.node import (
     leaf_edge,
     recorded,
 )
-from autodiff_cli.autograd.primitives.saved_names import computed_value, packing_order, saved_name, shown_value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
 
@@ -241,7 +243,7 @@ class PackedNode(Node):
 
     def _unpacked(self) -> list[Any]:
         values: list[Any] = list(self._saved)
-        for i in packing_order(self):
+        for i in range(len(values)):
             entry = values[i]
             edge = self.saved_slots[i][1]
             values[i] = entry.unpack(self) if isinstance(entry, PackedTensor) else recorded(self, entry, edge)
@@ -268,7 +270,7 @@ def pack_saved(node: Node) -> None:
         return
     entries = list(node._saved)
     is_packed = False
-    for i in packing_order(node):
+    for i in range(len(entries)):
         tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
         if tensor is not None:
             entries[i] = PackedTensor(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
@@ -293,7 +295,7 @@ def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
 
 
 def saved_value(node: Node, index: int) -> Any:
-    """Return a saved value of a node; a saved input is the tensor that was saved.
+    """Return a saved value of a node; a saved input is the tensor that was saved, and an array becomes a tensor.
 
     Args:
         node: the node.
@@ -309,19 +311,8 @@ def saved_value(node: Node, index: int) -> Any:
     if isinstance(entry, PackedTensor):
         return entry.unpack(node)
     check_version(entry, node.sequence_nr)
-    if edge == OUTPUT:
-        return recorded(node, entry, edge)
-    return entry
-
-
-def saved_attribute(node: Node, name: str) -> Any:
-    """Return a saved value of a node by PyTorch's name, such as ``self`` for ``_saved_self``."""
-    kind, slots = type(node).__name__, [slot for slot, _ in node.saved_slots]
-    for i, slot in enumerate(slots):
-        if saved_name(kind, slot) == name:
-            return shown_value(kind, slot, node.saved_slots[i][1] >= 0, saved_value(node, i))
-    slot, compute = computed_value(kind, name)
-    return compute(node._saved[slots.index(slot)])
+    value: Any = recorded(node, entry, edge) if edge == OUTPUT else entry
+    return tensor_on(to_array(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 class SavedInput:
