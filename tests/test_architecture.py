@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10546,
+    "autograd": 10493,
     "cli": 4360,
     "code_generation": 885,
     "compiler": 2951,

@@ -108,7 +108,8 @@ def grad(
             rows = grad(starts, targets, batched, keep, create_graph, allow_unused=True)
         results: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
     else:
-        transformed = outermost((starts, targets, gradients))
+        transformed = outermost((starts, targets))
+        transformed = outermost((gradients,)) if transformed is None else transformed
         if transformed is not None:
             options = (retain_graph, create_graph, allow_unused, materialize_grads)
             through = transformed.differentiated(starts, targets, grad_outputs, *options)

@@ -21,6 +21,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive, outermost
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.transforms.batched import Batched
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
 
@@ -117,10 +118,10 @@ class Dual(Tensor):
         pairs = gradients(
             [split(y, level) for y in outputs],
             [split(x, level)[0] for x in inputs],
-            [split(v, level) for v in (grad_outputs if several else [grad_outputs] * len(outputs))],
+            [parts_of(v, level) for v in (grad_outputs if several else [grad_outputs] * len(outputs))],
             *options,
         )
-        return [primal if tangent is None else dual(primal, tangent, level) for primal, tangent in pairs]
+        return [primal if tangent is None else dual_of(primal, tangent, level) for primal, tangent in pairs]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``."""
@@ -201,6 +202,23 @@ def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
     if not level.is_open:
         return split(settled(tensor), level)
     return (alias(tensor) if under is None else under), tangent
+
+
+def dual_of(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """Return a dual tensor; inside ``vmap``, a batched tensor on a dual tensor."""
+    batches = {value.batch.level: value.batch for value in (primal, tangent) if type(value) is Batched}
+    if batches:
+        batch = batches[max(batches)]
+        return batch.wrap(dual_of(batch.lift(primal), batch.lift(tangent), level))
+    return dual(primal, tangent, level)
+
+
+def parts_of(value: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
+    """Return the primal and the tangent of a tensor; inside ``vmap``, of the dual tensor on which a batched tensor is."""
+    if type(value) is Batched:
+        primal, tangent = parts_of(value.physical, level)
+        return value.batch.wrap(primal), None if tangent is None else value.batch.wrap(tangent)
+    return split(settled(value), level)
 
 
 def settled(tensor: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
+from autodiff_cli.autograd.forward_ad.dual import dual_of, parts_of
 from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
@@ -15,7 +16,6 @@ from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis
-from autodiff_cli.autograd.transforms.through import dual_of, parts_of
 from autodiff_cli.autograd.transforms.vmap import moved, vmap
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 

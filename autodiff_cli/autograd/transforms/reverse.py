@@ -11,13 +11,14 @@ import numpy as np
 
 from autodiff_cli.autograd.active_batches import active_batches
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.jacobians import gradients_of
 from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
-from autodiff_cli.autograd.transforms.through import detached, fresh, gradients, lifted, reaches_others
+from autodiff_cli.autograd.transforms.through import detached, fresh, lifted, reaches_others
 from autodiff_cli.autograd.transforms.vmap import vmap
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
@@ -64,8 +65,16 @@ class Recorded:
         """Return the gradients of the chosen arguments, each with the structure of its argument."""
         outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
-            results = iter(gradients(outputs, self._leaves, cotangents, outer, self._batches))
+            slopes = gradients_of(outputs, self._leaves, cotangents, outer)
+        results = iter([self._zero(x) if slope is None else slope for x, slope in zip(self._leaves, slopes, strict=True)])
         return [mapped(lambda _: next(results), tree) for tree in self._given]
+
+    def _zero(self, leaf: Tensor) -> Tensor:
+        """Return the gradient of a leaf that the outputs do not depend on."""
+        zero = zeros_on(leaf.shape, leaf)
+        for batch in self._batches:
+            zero = batch.wrap(zero)
+        return zero
 
     def result(self, tree: Tree) -> Tree:
         """Return outputs without a graph, unless the graph also belongs to tensors outside the function."""
