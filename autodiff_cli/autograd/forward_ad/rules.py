@@ -5,7 +5,6 @@ A primitive does not have a second rule for forward mode.  Depending on its decl
 - for a linear operation, the operation applied to the tangents;
 - for a bilinear operation, a sum of two products, each with one tangent in place of its argument;
 - for an elementwise operation, the VJP rule applied to the tangent, because its Jacobian is diagonal;
-- for a reduction, the sum of the tangent weighted with the VJP rule of a cotangent of ones;
 - for a function composed of other operations in Taylor mode, the tangent of these operations (see ``dual``);
 - for any other operation, the transpose of the VJP rule: the rule is linear in the cotangent, so its own backward pass, started
   from the tangents, gives the product with the Jacobian.
@@ -27,7 +26,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
-from autodiff_cli.autograd.primitives.structural import cast, dimension, expanded, reshaped, sum_to, where
+from autodiff_cli.autograd.primitives.structural import cast, expanded, sum_to, where
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -79,10 +78,6 @@ def _derived(primitive: Primitive) -> Rule | None:
         return _bilinear(primitive)
     if primitive.elementwise:
         return _diagonal(primitive)
-    if primitive.series == "total":
-        return _total(primitive)
-    if primitive.arity == 1 and {"dim", "keepdim"} <= set(primitive.parameters):
-        return _reduction(primitive)
     return None if callable(primitive.series) else _transposed(primitive)
 
 
@@ -173,43 +168,6 @@ def _diagonal_of_one(vjp: VjpRule, picks: Sequence[Any]) -> Rule:
     return rule
 
 
-def _total(primitive: Primitive) -> Rule:
-    vjps, diagonal, arity = _vjps(primitive), _diagonal(primitive), primitive.arity
-
-    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        if out.shape == np.broadcast_shapes(*(np.shape(array_of(x)) for x in primals[:arity])):
-            return diagonal(out, primals, tangents)
-        arguments = (*primals, out)
-        total: Any = None
-        for i, vjp, picks in vjps:
-            if tangents[i] is not None:
-                part = sum_to(_weights(vjp, picks, arguments, out) * tangents[i], ())
-                total = part if total is None else total + part
-        return fitted(total, out)
-
-    return rule
-
-
-def _reduction(primitive: Primitive) -> Rule:
-    """Return the rule of a reduction of ``x`` along ``dim``: each element of ``x`` contributes to one element of the result."""
-    ((_, vjp, picks),) = _vjps(primitive)
-    at, selects = primitive.parameters.index("dim"), primitive.selects
-
-    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        x, dims = primals[0], primals[at]
-        weights = _weights(vjp, picks, (*primals, out), out)
-        products = weights * tangents[0]
-        if selects and not _is_finite(products):
-            products = where(weights == 0, 0.0, products)
-        ndim = len(x.shape)
-        reduced = range(ndim) if dims is None or dims == () else [dims] if isinstance(dims, int) else dims
-        over = {dimension(d, ndim) for d in reduced} if ndim else set()
-        lengths = tuple([1 if d in over else n for d, n in enumerate(x.shape)])
-        return fitted(reshaped(sum_to(products, lengths), tuple(out.shape)), out)
-
-    return rule
-
-
 def _transposed(primitive: Primitive) -> Rule:
     vjps = _vjps(primitive)
 
@@ -295,11 +253,6 @@ def _pick(primitive: Primitive, name: str) -> Pick:
         return lambda arguments: np.shape(array_of(arguments[at]))
     at = primitive.parameters.index(name)
     return (lambda arguments: _number(arguments[at])) if at in primitive.differentiable_args and primitive.arity > 1 else at
-
-
-def _weights(vjp: VjpRule, picks: Sequence[Pick], arguments: Sequence[Any], out: Value) -> Any:
-    """Return the derivatives of each element of a result, for a result whose elements depend on different elements."""
-    return vjp(ones_of(out), *[pick(arguments) if callable(pick) else arguments[pick] for pick in picks])
 
 
 def _number(value: Any) -> Any:
