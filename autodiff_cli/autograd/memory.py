@@ -270,7 +270,8 @@ def share_memory(result: Tensor, tensor: Tensor) -> Tensor:
 def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
     """Mark ``result`` as the view ``function(tensor, *args)`` and return it.
 
-    A view of an inference tensor is an inference tensor, which does not have a history.
+    A view that was not recorded requires grad like its source, and is then a leaf.  A view of an inference tensor is an inference
+    tensor, which does not have a history.
     """
     extra = share_memory(result, tensor).extra()
     if inference_used[0]:
@@ -281,6 +282,7 @@ def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: 
     source = tensor if before is None else before.source
     created = created or ("" if before is None else before.created)
     extra.view = View(source, before, function, args, created)
+    result._requires_grad = result._requires_grad or source._requires_grad
     under = source.extra()
     if under.views is None:
         under.views = []
