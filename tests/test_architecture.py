@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10446,
+    "autograd": 10355,
     "cli": 4360,
     "code_generation": 885,
     "compiler": 2951,

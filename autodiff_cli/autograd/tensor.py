@@ -65,7 +65,7 @@ class Tensor(TensorValues):
     """The edge to the node that computed the tensor; ``memory.LostEdge`` for a view whose history was lost."""
     _extra: Extra | None
     _forward: Any
-    """Of a dual tensor: its tangent, its level, and its primal if that is an instance of a transformation with a lower level."""
+    """Of a dual tensor: its primal, its tangent and its level."""
     _inference: bool
     """Whether the tensor is an inference tensor; set only if it is."""
 

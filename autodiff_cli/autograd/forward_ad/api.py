@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
-from autodiff_cli.autograd.forward_ad.dual import attach, join_views, settled, split, view
+from autodiff_cli.autograd.forward_ad.dual import dual, split, view
 from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
@@ -47,7 +47,7 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
     if split(tangent, current)[1] is not None:
         raise GraphError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
     check_size(tensor, tangent)
-    return attach(view(tensor), tangent, current)
+    return dual(view(tensor), tangent, current)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -67,12 +67,8 @@ def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
         raise DtypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}")
     if not _open:
         return UnpackedDualTensor(tensor, None)
-    tensor = settled(tensor)
     primal, tangent = split(tensor, _open[0])
-    primal_view = view(primal)
-    if primal is not tensor:
-        join_views(primal_view, tensor, primal)
-    return UnpackedDualTensor(primal_view, tangent if is_forward_enabled() else None)
+    return UnpackedDualTensor(view(primal), tangent if is_forward_enabled() else None)
 
 
 class dual_level:

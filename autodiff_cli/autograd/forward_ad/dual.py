@@ -2,7 +2,7 @@
 
 A dual tensor is computed inside a ``Level``, one application of forward mode.  A function of dual tensors calls ``applied``,
 which computes the primal with the ordinary function, so that reverse mode records it, and the tangent with the rules in
-``rules``.  After the end of its level, a dual tensor acts as an ordinary tensor.
+``rules``.  After the end of its level, a dual tensor acts as its primal.
 """
 
 from __future__ import annotations
@@ -34,20 +34,23 @@ _new = object.__new__
 class Dual(Tensor):
     """A tensor with a tangent.
 
-    The values and the history of the primal are those of the object itself, so that an in-place change can turn an ordinary
-    tensor into a dual tensor.
+    The values, the history and the rarely used state are those of the primal.  A dual tensor can take the place of an ordinary
+    tensor that is changed in place: see ``inplace``.
+
+    Attributes:
+        _forward: the primal, the tangent, which is ``None`` after ``detach_``, and the level.
     """
 
     __slots__ = ()
 
     @property
     def _level(self) -> int:  # type: ignore[override]
-        number: int = self._forward[1].number
+        number: int = self._forward[2].number
         return number
 
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
         """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""
-        level = self._forward[1]
+        level = self._forward[2]
         rules = RULES.get(primitive) or rules_of(primitive)
         if rules.on_arrays is not None and level.is_open:
             quick = _applied_to_arrays(rules.on_arrays, primitive, args, level)
@@ -61,29 +64,22 @@ class Dual(Tensor):
         tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
         if tangent is None:
             return out
-        result = attach(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
-        if out._extra is not None and out._extra.view is not None:
-            join_views(result, self, primals[0])
-        return result
+        return dual(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
         """Return the results of an operation with several results."""
-        level = self._forward[1]
+        level = self._forward[2]
         primal, tangent = split(self, level)
         primals = [primal, *args[1:]]
         outs = operation.function(*primals)
         if tangent is None or not is_forward_enabled():
             return list(outs)
-        results: list[Any] = []
-        for out, part in zip(outs, several_tangents(operation, outs, primals, tangent), strict=True):
-            results.append(out if part is None else attach(out, part, level))
-            if out._extra is not None and out._extra.view is not None:
-                join_views(results[-1], self, primal)
-        return results
+        parts = several_tangents(operation, outs, primals, tangent)
+        return [out if part is None else dual(out, part, level) for out, part in zip(outs, parts, strict=True)]
 
     def applied_custom(self, function: type[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a custom function, whose ``jvp`` computes the tangents."""
-        level = self._forward[1]
+        level = self._forward[2]
         if not level.is_open:
             return function.apply(*[settled(arg) for arg in args], **kwargs)
         pairs = [split(arg, level) for arg in args]
@@ -102,18 +98,17 @@ class Dual(Tensor):
         for output, tangent in zip(result if several else (result,), tangents, strict=True):
             changed = next((arg for arg, primal in zip(args, primals, strict=True) if primal is output and arg is not output), None)
             if isinstance(changed, Dual):  # changed in place
-                take(changed, output)
-                changed._forward = (changed._forward[0] if tangent is None else tangent, level, None)
+                changed._forward = (output, changed._forward[1] if tangent is None else tangent, level)
                 outputs.append(changed)
             else:
-                outputs.append(output if tangent is None else attach(output, tangent, level))
+                outputs.append(output if tangent is None else dual(output, tangent, level))
         return tuple(outputs) if several else outputs[0]
 
     def differentiated(
         self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
     ) -> list[Tensor | None]:
         """Return the gradients of outputs, as ``reverse_mode.grad`` does, if one of its arguments is a dual tensor."""
-        level = self._forward[1]
+        level = self._forward[2]
         several = isinstance(grad_outputs, (list, tuple))
         pairs = gradients(
             [split(y, level) for y in outputs],
@@ -137,45 +132,29 @@ class Dual(Tensor):
         return stripped(self).detach()
 
     def detach_(self) -> Tensor:
-        super().detach_()
-        self.__class__ = Tensor  # type: ignore[assignment]
-        del self._forward
+        primal, _, level = self._forward
+        primal.detach_()
+        self._forward = (primal, None, level)
         return self
 
     def __repr__(self) -> str:
-        tangent, level, _ = self._forward
-        return tensor_repr(self, f"tangent={tangent}") if level.is_open else tensor_repr(self)
+        primal, tangent, level = self._forward
+        shown = level.is_open and tangent is not None and type(primal) is Tensor
+        return tensor_repr(primal, f"tangent={tangent}") if shown else repr(primal)
 
 
-class Nested(Dual):
-    """A dual tensor whose primal is an instance of a transformation with a lower level."""
-
-    __slots__ = ()
-
-    @property
-    def shape(self) -> Any:
-        return primal_of(self).shape
-
-    def __repr__(self) -> str:
-        return repr(primal_of(self))
-
-
-def _delegated(name: str) -> property:
-    return property(lambda self: getattr(self._forward[2], name), lambda self, value: setattr(self._forward[2], name, value))
+def _of_primal(name: str) -> property:
+    return property(lambda self: getattr(self._forward[0], name), lambda self, value: setattr(self._forward[0], name, value))
 
 
 for _name in ("_data", "_edge", "_extra", "_requires_grad"):
-    setattr(Nested, _name, _delegated(_name))
+    setattr(Dual, _name, _of_primal(_name))
 
 
-def attach(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Return the dual tensor of a primal and a tangent; a primal that is an ordinary tensor becomes the dual tensor."""
-    if type(primal) is Tensor:
-        primal.__class__ = Dual
-        primal._forward = (tangent, level, None)
-        return primal
-    result = _new(Nested)
-    result._forward = (tangent, level, primal)
+def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """Return the dual tensor of a primal and a tangent."""
+    result = _new(Dual)
+    result._forward = (primal, tangent, level)
     return result
 
 
@@ -187,21 +166,13 @@ def view(tensor: Tensor) -> Tensor:
     return view_of(result, tensor, reshaped, (result._data.shape,))
 
 
-def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Return a dual tensor, without a change of ``primal``."""
-    return attach(alias(primal) if type(primal) is Tensor else primal, tangent, level)
-
-
 def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
     """Return the primal and the tangent of a tensor at a level; the tangent of any other value is ``None``."""
-    if not isinstance(tensor, Dual):
+    tensor = settled(tensor)
+    if not isinstance(tensor, Dual) or tensor._forward[2] is not level:
         return tensor, None
-    tangent, own, under = tensor._forward
-    if own is not level:
-        return (tensor, None) if own.is_open else split(settled(tensor), level)
-    if not level.is_open:
-        return split(settled(tensor), level)
-    return (alias(tensor) if under is None else under), tangent
+    primal, tangent, _ = tensor._forward
+    return primal, tangent
 
 
 def dual_of(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
@@ -218,70 +189,21 @@ def parts_of(value: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
     if type(value) is Batched:
         primal, tangent = parts_of(value.physical, level)
         return value.batch.wrap(primal), None if tangent is None else value.batch.wrap(tangent)
-    return split(settled(value), level)
+    return split(value, level)
 
 
 def settled(tensor: Any) -> Any:
-    """Return a dual tensor of a level that has ended as an ordinary tensor."""
-    while isinstance(tensor, Dual) and not tensor._forward[1].is_open:
-        under = tensor._forward[2]
-        if under is None:
-            tensor.__class__ = Tensor  # type: ignore[assignment]
-            del tensor._forward
-        else:
-            tensor = under
+    """Return the primal of a dual tensor whose level has ended; return any other value unchanged."""
+    while isinstance(tensor, Dual) and not tensor._forward[2].is_open:
+        tensor = tensor._forward[0]
     return tensor
-
-
-def primal_of(tensor: Dual) -> Tensor:
-    """Return the primal of a dual tensor."""
-    under = tensor._forward[2]
-    return alias(tensor) if under is None else under
 
 
 def stripped(tensor: Tensor) -> Tensor:
     """Return a tensor without the tangents of all levels."""
     while isinstance(tensor, Dual):
-        tensor = primal_of(tensor)
+        tensor = tensor._forward[0]
     return tensor
-
-
-def alias(tensor: Tensor) -> Tensor:
-    """Return an ordinary tensor with the same values, history and rarely used state."""
-    result = _new(Tensor)
-    result._data = tensor._data
-    result._requires_grad = tensor._requires_grad
-    result._edge = tensor._edge
-    result._extra = tensor.extra()  # both count the same in-place changes, and have the same gradient
-    return result
-
-
-def take(tensor: Tensor, changed: Tensor) -> None:
-    """Take over the values and the history of an alias that was changed in place.
-
-    The history of a view is derived from its source.
-    """
-    tensor._data, tensor._extra = changed._data, changed._extra
-    if changed._extra is None or changed._extra.view is None:
-        tensor._edge, tensor._requires_grad = changed._edge, changed._requires_grad
-
-
-def join_views(result: Tensor, tensor: Tensor, primal: Tensor) -> None:
-    """Register a view of the primal of a dual tensor as a view of the dual tensor.
-
-    Args:
-        result: the view.
-        tensor: the dual tensor.
-        primal: its alias, of which the view was taken.
-    """
-    extra = result._extra
-    if extra is None or extra.view is None:
-        return
-    tensor._data, tensor._extra = primal._data, primal._extra
-    if extra.view.source is primal:
-        extra.view.source = tensor
-    if extra.base is primal:
-        extra.base = tensor
 
 
 def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[list[Any], list[Any], bool]:
@@ -296,7 +218,7 @@ def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[
     return primals, tangents, any(tangents[i] is not None for i in primitive.differentiable_args)
 
 
-def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], level: Level) -> Dual | None:
+def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], level: Level) -> Tensor | None:
     """Return the result of a primitive if reverse mode and other transformations are not involved, otherwise ``None``.
 
     The result and its tangent are then computed with arrays.
@@ -307,9 +229,10 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
         arg = args[i]
         kind = type(arg)
         if kind is Dual:
-            tangent, own, _ = arg._forward
+            arg, tangent, own = arg._forward
             if (
                 own is not level
+                or type(arg) is not Tensor
                 or type(tangent) is not Tensor
                 or ((arg._requires_grad or tangent._requires_grad) and is_recording())
             ):
@@ -337,9 +260,4 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     product: Any = rule(out, values, tangents)
     if product is moving and product.ndim:
         product = product.copy()
-    result: Any = _new(Dual)
-    result._data = out
-    result._requires_grad = False
-    result._edge = result._extra = None
-    result._forward = (tensor_on(product), level, None)
-    return result  # type: ignore[no-any-return]
+    return dual(tensor_on(out), tensor_on(product), level)

@@ -1,4 +1,4 @@
-"""In-place changes of dual tensors, and of ordinary tensors by dual tensors.
+"""In-place changes of dual tensors, and of ordinary tensors by dual tensors, which then become dual tensors themselves.
 
 The tangent of a view is the same view of the tangent of its source, so a change of one tangent is visible in all of them.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.forward_ad.dual import Dual, Nested, alias, attach, primal_of, settled, split, take
+from autodiff_cli.autograd.forward_ad.dual import Dual, dual, split
 from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -19,43 +19,30 @@ Change = Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor]
 """The function ``ops.inplace.change``."""
 
 
-def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
-    """Change this tensor in place, see ``ops.inplace.change``."""
-    ordinary = settled(self)
-    return _change_dual(self, compute, change) if isinstance(ordinary, Dual) else change(ordinary, compute)
-
-
-def written_to(self: Dual, tensor: Tensor, change: Callable[..., Tensor]) -> Tensor:
-    """Write this tensor, the result of an in-place operation on an ordinary tensor, into the ordinary tensor."""
-    ordinary = settled(self)
-    return _change_by_dual(tensor, self, change) if isinstance(ordinary, Dual) else change(tensor, lambda old: ordinary)
-
-
-def _change_dual(tensor: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> Tensor:
-    """Change the primal and the tangent of a dual tensor in place."""
-    tangent, level, under = tensor._forward
-    primal = primal_of(tensor)
-    new: list[Tensor | None] = []
+def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> Tensor:
+    """Change this tensor in place, see ``ops.inplace.change``: its primal, and its tangent if its level has not ended."""
+    primal, tangent, level = self._forward
+    if tangent is None or not level.is_open:
+        change(primal, compute)
+        return self
+    moved: list[Tensor | None] = []
 
     def compute_primal(old: Tensor) -> Tensor:
-        result, moved = split(compute(attach(old, _copy(tangent), level)), level)
-        new.append(moved)
+        result, part = split(compute(dual(old, _copy(tangent), level)), level)
+        moved.append(part)
         return result  # type: ignore[no-any-return]
 
     change(primal, compute_primal)
-    if under is None:
-        take(tensor, primal)
     if is_forward_enabled():
-        _put(tensor, zeros_of(tensor) if new[0] is None else new[0], level, change)
-    return tensor
+        _put(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
+    return self
 
 
-def _change_by_dual(tensor: Tensor, result: Dual, change: Change) -> Tensor:
-    """Write a dual tensor into a tensor that does not have a tangent."""
-    level = result._forward[1]
-    primal, tangent = split(result, level)
+def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
+    """Write this tensor, the result of an in-place operation on an ordinary tensor, into the ordinary tensor."""
+    primal, tangent, level = self._forward
     change(tensor, lambda old: primal)
-    if tangent is not None:
+    if tangent is not None and level.is_open:
         _put(tensor, tangent, level, change)
     return tensor
 
@@ -79,20 +66,26 @@ def _is_writable(data: Any) -> bool:
 
 def _set(tensor: Tensor, tangent: Tensor, level: Level) -> None:
     """Give a tensor a tangent, and its views without a tangent the views of this tangent."""
-    if isinstance(tensor, Dual) and tensor._forward[1] is level:
-        tensor._forward = (tangent, level, tensor._forward[2])
-    elif isinstance(tensor, Dual):
-        _, lower, under = tensor._forward
-        inner = attach(alias(tensor), tensor._forward[0], lower) if under is None else under
-        tensor.__class__ = Nested
-        tensor._forward = (tangent, level, inner)
+    if isinstance(tensor, Dual):
+        primal, before, own = tensor._forward
+        tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)
     else:
-        attach(tensor, tangent, level)
+        primal = _alias(tensor)
+        tensor.__class__ = Dual
+        tensor._forward = (primal, tangent, level)
     extra = tensor._extra
     for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
         view = reference()
         if view is not None and view._extra is not None and view._extra.view is not None and split(view, level)[1] is None:
             _set(view, view._extra.view.applied_to(tangent), level)
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Return an ordinary tensor with the same values, history and rarely used state."""
+    result = tensor_on(tensor._data, tensor._edge)
+    result._requires_grad = tensor._requires_grad
+    result._extra = tensor.extra()
+    return result
 
 
 def _copy(tangent: Tensor) -> Tensor:

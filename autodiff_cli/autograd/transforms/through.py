@@ -65,7 +65,7 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
         return x.batch.wrap(fresh(x.physical, leaves))
     x = settled(x)
     if isinstance(x, Dual):
-        level: Level = x._forward[1]
+        level: Level = x._forward[2]
         primal, tangent = split(x, level)
         leaf = fresh(primal, leaves)
         return leaf if tangent is None else dual(leaf, tangent, level)
@@ -103,7 +103,7 @@ def _innermost_all(value: Tensor) -> list[Tensor]:
         if type(tensor) is Batched:
             waiting.append(tensor.physical)
         elif isinstance(tensor, Dual):
-            waiting += [part for part in split(tensor, tensor._forward[1]) if part is not None]
+            waiting += [part for part in tensor._forward[:2] if part is not None]
         else:
             tensors.append(tensor)
     return tensors
@@ -115,7 +115,7 @@ def detached(x: Tensor) -> Tensor:
         return x.batch.wrap(detached(x.physical))
     x = settled(x)
     if isinstance(x, Dual):
-        level: Level = x._forward[1]
+        level: Level = x._forward[2]
         primal, tangent = split(x, level)
         return detached(primal) if tangent is None else dual(detached(primal), detached(tangent), level)
     return x.detach() if x._requires_grad else x
