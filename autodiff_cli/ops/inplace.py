@@ -105,8 +105,6 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     if inference_used[0]:
         check_changeable(tensor)
     old = tensor_on(np.array(tensor._data)[()])
-    if recording and view is not None and view.source._requires_grad:
-        _check_recorded(tensor, view)
     if recording and tensor._requires_grad:
         _check_recorded(tensor, view)
         edge: Any = tensor._edge
@@ -145,7 +143,7 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
         refusal = view.refusal(known_edge(tensor), indirect=False)
         if refusal is not None:
             raise refusal
-        if view.source.is_leaf and (tensor._requires_grad or view.source._requires_grad):
+        if tensor._requires_grad and view.source.is_leaf:
             raise GraphError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="use no_grad() or a copy, such as x = x.clone()",
