@@ -140,7 +140,7 @@ def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector)
     basis = _tangents(jacobian[np.ix_(strong, inner)] / scale[inner])
     curvatures = basis.T @ (hessian / np.outer(scale, scale))[np.ix_(inner, inner)] @ basis
     step = _newton(hessian / np.outer(scale, scale), jacobian / scale, reduced / scale, active) / scale
-    small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
+    small = bool((np.abs(step) <= 8 * EPS * np.maximum(typical, np.abs(x))).all())
     solves = np.linalg.norm((reduced + hessian @ step)[free] / scale[free]) <= 0.5 * np.linalg.norm(reduced[free] / scale[free])
     small &= bool(solves or active.constraints.any()) and abs(float(reduced @ step)) <= EPS * max(
         abs(value), abs(problem.values(problem.start)[0])

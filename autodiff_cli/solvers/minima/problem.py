@@ -160,15 +160,23 @@ class MinimumProblem:
         result = self._at("jacobian", x)
         return self.sign * result[0], result[1:]
 
-    def hessian(self, x: Vector, multipliers: Vector | None = None, factor: float = 1.0) -> Matrix:
-        """Return the Hessian matrix of the Lagrangian factor*f - multipliers @ c; the multipliers are 0 by default."""
-        self._check_time()
-        return self.system.hessian(x, self.weights(multipliers, factor))
+    def value(self, x: Vector) -> float:
+        """Return f at a point."""
+        return self.values(x)[0]
 
-    def product(self, x: Vector, direction: Vector, multipliers: Vector | None = None, factor: float = 1.0) -> Vector:
-        """Return the Hessian matrix of the Lagrangian, see ``hessian``, times a direction."""
+    def gradient(self, x: Vector) -> Vector:
+        """Return the gradient of f, of length n."""
+        return self.slopes(x)[0]
+
+    def hessian(self, x: Vector, multipliers: Vector | None = None) -> Matrix:
+        """Return the Hessian matrix of the Lagrangian f - multipliers @ c; the multipliers are 0 by default."""
         self._check_time()
-        return self.system.product(x, direction, self.weights(multipliers, factor))
+        return self.system.hessian(x, self.weights(multipliers))
+
+    def product(self, x: Vector, direction: Vector) -> Vector:
+        """Return the Hessian matrix of f times a direction."""
+        self._check_time()
+        return self.system.product(x, direction, self.weights(None))
 
     def _at(self, kind: str, x: Vector) -> Vector:
         """Return the values or the Jacobian matrix at a point; the last ones are kept."""
@@ -183,9 +191,9 @@ class MinimumProblem:
         if self.system.seconds > self.seconds:
             raise OutOfTime
 
-    def weights(self, multipliers: Vector | None, factor: float = 1.0) -> Vector:
-        """Return the weights of the functions of the system in the Lagrangian factor*f - multipliers @ c."""
-        return np.concatenate([[factor * self.sign], np.zeros(len(self.constraints)) if multipliers is None else -multipliers])
+    def weights(self, multipliers: Vector | None) -> Vector:
+        """Return the weights of the functions of the system in the Lagrangian f - multipliers @ c."""
+        return np.concatenate([[self.sign], np.zeros(len(self.constraints)) if multipliers is None else -multipliers])
 
 
 def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[_Parsed]]:

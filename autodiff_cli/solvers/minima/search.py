@@ -10,10 +10,10 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
+from autodiff_cli.solvers.minima.constrained import Unbounded, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descent, descend
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
-from autodiff_cli.solvers.minima.multipliers import Augmented, Unbounded, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
@@ -136,10 +136,9 @@ class Search:
     # Searches
 
     def _between_bounds(self) -> None:
-        objective = Augmented(self.problem, np.zeros(0), np.zeros(0))
         method = descend_large if self.problem.size > DENSE else descend
         for _ in range(_MOST_ESCAPES):
-            done = method(objective, self.x, _MOST_STEPS, report=self._report)
+            done = method(self.problem, self.x, _MOST_STEPS, report=self._report)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
             if done.ending == "unbounded" or self._leaves(done):
@@ -226,7 +225,7 @@ class Search:
 
     def _constrained(self) -> None:
         try:
-            result, self.x, self.steps = minimize_constrained(self.problem, _MOST_STEPS, self._report)
+            result, self.x, self.steps = minimize_constrained(self.problem, self._report)
         except Unbounded as error:
             self.x = error.x
             self._unbounded()

@@ -1,0 +1,218 @@
+"""Minima with constraints: SciPy's SLSQP searches, and Newton's method with an active set ends where a minimum can be proven.
+
+The multipliers of the active set have the signs of a minimum, or one constraint after the other leaves it.  Source of the search:
+Kraft, "A software package for sequential quadratic programming" (1988).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.lazy import library
+from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, refine, violations
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask, Matrix, Vector
+    from autodiff_cli.solvers.minima.descent import Report
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
+
+_PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)
+"""The distances from the start, relative to its size, of further starts."""
+_MOST_STEPS = 300
+_HUGE = 1e100
+"""The number in place of one that is not finite."""
+_TOLERANCE = 1e-12
+_NEAR = 1e-6
+"""The distance from a constraint, relative to the size of the variables, at which it is taken as active at first."""
+_DEEP = 1e12
+"""The depth of a value that is taken as unbounded."""
+
+
+class Unbounded(Exception):
+    """The end of a search at a point that satisfies the constraints, where the value decreases without bound."""
+
+    def __init__(self, x: Vector) -> None:
+        self.x = x
+
+
+def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certificate | None, Vector, int]:
+    """Find a minimum of a problem with constraints.
+
+    Args:
+        problem: the problem.
+        report: the function that receives each step.
+
+    Returns:
+        The certificate of the minimum, or ``None``; the last point; and the number of steps.
+
+    Raises:
+        Unbounded: if the value decreases without bound.
+    """
+    start, steps, typical = problem.start, 0, np.abs(problem.start)
+    saddle: Certificate | None = None
+    ends: list[Vector] = []
+    for part in _PARTS:
+        points = _searched(problem, start, report)
+        steps += len(points)
+        typical = np.maximum(typical, np.max(np.abs(points), axis=0))
+        ends.append(points[-1])
+        result = _solved(problem, points[-1], typical)
+        if result is None or not result.is_critical:
+            start = _restored(problem, _downhill(problem, part)) if result is None or result.violation else result.x
+        elif result.curvature not in ("negative", "indefinite"):
+            return result, result.x, steps
+        else:
+            saddle, start = result, _beside(problem, result)
+    if saddle is not None:
+        return saddle, saddle.x, steps
+    endless = [x for x in ends if _is_endless(problem, x)]
+    if endless:
+        raise Unbounded(endless[0])
+    nearest = min(ends, key=lambda x: float(np.linalg.norm(violations(problem, x))))
+    return None, _restored(problem, nearest), steps
+
+
+def _solved(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate | None:
+    """Return the certificate of the point that Newton's method finds from the end of a search."""
+    if _is_endless(problem, x):
+        return None
+    guesses = (_is_near(problem, x), problem.equality)
+    results = [solve_active_set(problem, x, guess, typical) for guess in guesses]
+    return next((result for result in results if result is not None and result.is_critical), results[0])
+
+
+def _is_endless(problem: MinimumProblem, x: Vector) -> bool:
+    """Return whether a value is so low at a point, which satisfies the constraints, that it has no bound."""
+    violation = float(np.max(violations(problem, x)))
+    return violation <= _NEAR * float(np.max(np.abs(x))) and problem.values(x)[0] < min(-_DEEP, problem.values(problem.start)[0])
+
+
+def _searched(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
+    """Return the points of sequential quadratic programming, the last of them on the bounds that are close to it."""
+
+    def values(rows: Mask, x: Vector) -> Vector:
+        return _finite(problem.values(x)[1][rows])
+
+    def slopes(rows: Mask, x: Vector) -> Matrix:
+        return _finite(problem.slopes(x)[1][rows])
+
+    def taken(x: Vector) -> None:
+        if not np.isfinite(x).all():
+            return
+        points.append(np.clip(x, problem.low, problem.high))
+        slope = float(np.linalg.norm(problem.slopes(points[-1])[0]))
+        report(points[-1], problem.values(points[-1])[0], slope, float(np.linalg.norm(points[-1] - points[-2])), "step")
+
+    points = [start]
+    kinds = [(kind, rows) for kind, rows in (("eq", problem.equality), ("ineq", ~problem.equality)) if rows.any()]
+    done = library("scipy.optimize", "minimize").minimize(
+        lambda x: float(_finite(np.asarray(problem.value(x)))),
+        start,
+        jac=lambda x: _finite(problem.gradient(x)),
+        bounds=list(zip(problem.low, problem.high, strict=True)),
+        constraints=[{"type": kind, "fun": partial(values, rows), "jac": partial(slopes, rows)} for kind, rows in kinds],
+        method="SLSQP",
+        options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
+        callback=taken,
+    )
+    x = done.x if np.isfinite(done.x).all() else points[-1]
+    for bound in (problem.low, problem.high):
+        x = np.where(np.abs(x - bound) <= _NEAR * np.maximum(1.0, np.abs(x)), bound, x)
+    x = np.clip(x, problem.low, problem.high)
+    return [*points, x]
+
+
+def _downhill(problem: MinimumProblem, part: float) -> Vector:
+    """Return a point beside the start in the direction of lower values, where the gradients of constraints may be independent."""
+    x, gradient = problem.start, problem.slopes(problem.start)[0]
+    size = part * max(1.0, float(np.max(np.abs(x)))) / max(float(np.linalg.norm(gradient)), 1e-300)
+    return np.clip(x - size * gradient, problem.low, problem.high)
+
+
+def _finite(numbers: Vector) -> Vector:
+    """Return numbers with large ones in place of those that are not finite."""
+    return np.asarray(np.nan_to_num(numbers, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE))
+
+
+def _is_near(problem: MinimumProblem, x: Vector) -> Mask:
+    """Return which constraints hold with equality, or nearly."""
+    sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
+    return np.asarray(problem.values(x)[1] <= _NEAR * sizes * max(1.0, float(np.max(np.abs(x)))))
+
+
+def _restored(problem: MinimumProblem, x: Vector) -> Vector:
+    """Return the nearest point at which the violation of the constraints is smallest."""
+
+    def excess(x: Vector) -> Vector:
+        c = problem.values(x)[1]
+        return _finite(np.where(problem.equality, c, np.minimum(c, 0.0)))
+
+    def slopes(x: Vector) -> Matrix:
+        c, jacobian = problem.values(x)[1], problem.slopes(x)[1]
+        return _finite(np.where((problem.equality | (c < 0))[:, None], jacobian, 0.0))
+
+    solve = library("scipy.optimize", "minimize").least_squares
+    return np.asarray(solve(excess, x, slopes, (problem.low, problem.high), x_scale="jac").x)
+
+
+def _beside(problem: MinimumProblem, certificate: Certificate) -> Vector:
+    """Return the lowest of some points beside a saddle point, in the direction of the lowest curvature up to the bounds."""
+    x, direction = certificate.x, certificate.direction
+    unit = direction * max(1.0, float(np.max(np.abs(x)))) / max(float(np.max(np.abs(direction))), 1e-300)
+    points = []
+    for step in (unit, -unit):
+        with np.errstate(all="ignore"):
+            room = np.where(step > 0, (problem.high - x) / step, np.where(step < 0, (problem.low - x) / step, np.inf))
+        points += [np.clip(x + min(part, float(np.min(room))) * step, problem.low, problem.high) for part in (0.1, 1.0)]
+    return min(points, key=lambda point: problem.values(point)[0])
+
+
+def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
+    """Return the certificate of the point that Newton's method finds with an active set, which is corrected by the signs.
+
+    Args:
+        problem: the problem.
+        x: the start.
+        constraints: the mask of the constraints that are probably active.
+        typical: the sizes of the variables.
+    """
+    rows = constraints | problem.equality
+    fixed = (x <= problem.low) | (x >= problem.high)
+    tried: set[bytes] = set()
+    result: Certificate | None = None
+    for _ in range(3 * (len(rows) + len(fixed)) + 3):
+        key = np.concatenate([rows, fixed]).tobytes()
+        if key in tried:
+            break
+        tried.add(key)
+        active = Active(rows, fixed)
+        point = refine(problem, x, active)
+        if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
+            return result
+        if not np.isfinite(problem.hessian(point)).all():
+            return result
+        result = certify(problem, point, active, typical)
+        x = point
+        if result.is_critical:
+            return result
+        c = problem.values(point)[1]
+        broken = ~problem.equality & ~rows & (c < 0)
+        beyond = ~fixed & ((point <= problem.low) | (point >= problem.high))
+        if broken.any() or beyond.any():
+            rows, fixed = rows | broken, fixed | beyond
+            continue
+        wrong = rows & ~problem.equality & (result.multipliers < 0)
+        pushed = (result.reduced < 0) & (point <= problem.low) | (result.reduced > 0) & (point >= problem.high)
+        pushed &= fixed & (problem.low < problem.high)
+        if wrong.any():
+            worst = np.argmin(np.where(wrong, result.multipliers, np.inf))
+            rows = rows & (np.arange(len(rows)) != worst)
+        elif pushed.any():
+            worst = np.argmax(np.where(pushed, np.abs(result.reduced), -1.0))
+            fixed = fixed & (np.arange(len(fixed)) != worst)
+        else:
+            break
+    return result
