@@ -299,7 +299,7 @@ def test_the_command_prints_numbers_and_json(line_csv: str) -> None:
 def test_the_parameters_as_a_latex_table(line_csv: str) -> None:
     out, _, code = streams(f"autodiff fit 'y = a + b_1*x' {line_csv} --format latex")
     assert code == 0
-    assert "$b_{1}$ & $1.99$ & $0.05972$ & $1.7999$ to $2.1801$" in out
+    assert r"$b_{1}$ & $1.99$ & $0.05972$ & $3$ \% & $1.7999$ .. $2.1801$ &" in out
     _, err, code = streams(f"autodiff fit 'y = a + b*x' {line_csv} --format latex --by x")
     assert code == 2
     assert "one fit" in err

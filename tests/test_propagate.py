@@ -326,9 +326,9 @@ def test_a_latex_table() -> None:
     line = 'autodiff propagate "alpha*v[1]/2" --at "alpha=1.0(1),v=[1, 2.0(3)e-7]" --dof alpha=4 --format latex'
     out, _, code = streams(line)
     assert code == 0
-    assert out.splitlines()[4] == r"$\alpha$ & $1$ & $0.1$ & t & $4$ & $10^{-7}$ & $10^{-8}$ & 30.8\,\% \\"
+    assert out.splitlines()[4] == r"$\alpha$ & $1$ & $0.1$ & t & $4$ & $10^{-7}$ & $10^{-8}$ & $30.8$ \% \\"
     assert r"${v}_{1}$ & $2 \cdot 10^{-7}$" in out
-    assert r"{$\frac{\alpha \, v_{1}}{2} = 1.00(18) \cdot 10^{-7}$;" in out
+    assert "alpha*v[1]/2 = 1.00(18)e-7\n" in out
     assert out.count("&") == 7 * 4
 
 

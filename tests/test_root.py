@@ -372,9 +372,9 @@ def test_a_start_that_is_not_finite_is_named_with_its_place() -> None:
 
 def test_a_table_for_latex() -> None:
     text = run('autodiff root "x**2 + y**2 = 4; x*y = 1" --over x=-3:3,y=-3:3 --all --format latex')
-    assert text.startswith("\\begin{tabular}{rrr}\n\\hline\n$x$ & $y$ & error \\\\\n")
+    assert text.startswith("\\begin{tabular}{rrrrl}\n\\hline\nx & y & error & multiplicity & proof \\\\\n")
     assert text.count("\\\\") == 5
-    assert "${v}_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
+    assert "$v$ & [$1$, $2$] &" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
 
 
 @pytest.mark.exhaustive

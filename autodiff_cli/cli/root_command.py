@@ -73,4 +73,4 @@ def command(
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
     out = table.output()
-    solver_options.emit(out, result, solver_options.latex(result, out.precision, trace))
+    solver_options.emit(out, result, solver_options.latex(result, out.precision))

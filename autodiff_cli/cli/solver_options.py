@@ -13,17 +13,9 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.solution import Solution
 
 
-def latex(solution: CommandResult, precision: int, trace: bool = False) -> dict[str, View]:
-    """Return the view of a solution as LaTeX: a table of the steps if they were requested, otherwise a table of the result.
-
-    Args:
-        solution: the result of a solver.
-        precision: the number of significant digits.
-        trace: whether the steps were requested.
-    """
-    if trace:
-        return {"latex": lambda: str(named("autodiff_cli.report.latex_tables:of_records")(solution.records(), precision))}
-    return {"latex": lambda: str(named("autodiff_cli.solvers.latex:page")(solution, precision))}
+def latex(result: CommandResult, precision: int) -> dict[str, View]:
+    """Return the view of a result as LaTeX, with so many significant digits."""
+    return {"latex": lambda: str(named("autodiff_cli.report.latex_tables:page")(result, precision))}
 
 
 def emit(out: Output, solution: Solution, views: Mapping[str, View] | None = None) -> None:

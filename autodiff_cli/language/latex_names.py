@@ -60,6 +60,7 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    **{"·": r"$\cdot$", "±": r"$\pm$", "∞": r"$\infty$"},
 }
 
 

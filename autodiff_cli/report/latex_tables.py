@@ -1,48 +1,50 @@
-"""LaTeX tables of results."""
+"""The output of a result for people as LaTeX: its tables, and the sentences below them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import re
 
-from autodiff_cli.command_result import Record
+from autodiff_cli.command_result import CommandResult
 from autodiff_cli.language.latex_names import escaped, identifier, number
-from autodiff_cli.report.numbers import human
+from autodiff_cli.report.result_tables import parts_of
+from autodiff_cli.report.table import NUMBER, Table
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+_NUMERAL = re.compile(r"(?<![\w.(*/-])(?<!\w\[)-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)(?![\w(*/]|\.\d)")
+_NAME = re.compile(r"([^\W\d]\w*)(?:\[([\d, ]+)\])?")
 
 
-def tabular(columns: str, head: Sequence[str], rows: Iterable[Sequence[str]], foot: Sequence[str] = ()) -> str:
-    """Return a table.
+def page(result: CommandResult, precision: int) -> str:
+    """Return the tables of a result, each as a ``tabular``, and its sentences as paragraphs."""
+    return "\n".join(_tabular(part) if isinstance(part, Table) else _paragraphs(str(part)) for part in parts_of(result, precision))
 
-    Args:
-        columns: the alignment of each column: ``l`` or ``r``.
-        head: the headers.
-        rows: the cells of each row.
-        foot: lines below the table, each over all columns.
-    """
-    below = [rf"\multicolumn{{{len(columns)}}}{{l}}{{{text}}} \\" for text in foot]
-    body = [" & ".join(cells) + r" \\" for cells in rows]
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", " & ".join(head) + r" \\", r"\hline", *body, r"\hline", *below]
+
+def _tabular(table: Table) -> str:
+    """Return a table in which names and numbers are in mathematical notation."""
+    align = "".join(column.align[0] for column in table.columns)
+    head = [escaped(column.title.replace("-\n", "").replace("\n", " ")) for column in table.columns]
+    first = _numerals if table.columns[0].kind is NUMBER else _label
+    rows = [[cell.plain for cell in row[: len(head)]] for row in table.rows]
+    body = [" & ".join([first(cells[0]), *map(_numerals, cells[1:])]) + r" \\" for cells in rows]
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\hline", " & ".join(head) + r" \\", r"\hline", *body, r"\hline"]
     return "\n".join([*lines, r"\end{tabular}", ""])
 
 
-def of_records(records: Sequence[Record], precision: int) -> str:
-    """Return a table with a column for each key of the records, which hold numbers and texts."""
-    names = list(records[0]) if records else ["step"]
-    rows = [
-        [escaped(value) if isinstance(value, str) else numeral(value, precision) for value in record.values()] for record in records
-    ]
-    return tabular("r" * len(names), [escaped(name) for name in names], rows)
+def _paragraphs(text: str) -> str:
+    return "\n".join(f"{_numerals(line)}\n" for line in text.strip().splitlines())
 
 
-def label(name: str) -> str:
-    """Return the name of a variable or of an element, such as ``v[0]``, in mathematical notation."""
-    head, _, index = name.partition("[")
-    return f"${{{identifier(head)}}}_{{{index[:-1]}}}$" if index else f"${identifier(head)}$"
+def _label(text: str) -> str:
+    """Return the name of a variable or of an element, such as ``v[0]``, in mathematical notation; other texts stay."""
+    name = _NAME.fullmatch(text)
+    if name is None:
+        return _numerals(text)
+    return f"${{{identifier(name[1])}}}_{{{name[2]}}}$" if name[2] else f"${identifier(name[1])}$"
 
 
-def numeral(value: ArrayLike, precision: int = 6) -> str:
-    """Return a number, an array, or the text of a number in mathematical notation."""
-    return f"${number(value if isinstance(value, str) else human(value, precision))}$"
+def _numerals(text: str) -> str:
+    """Return a text whose numbers are in mathematical notation."""
+    parts, end = [], 0
+    for match in _NUMERAL.finditer(text):
+        parts += [escaped(text[end : match.start()]), f"${number(match[0])}$"]
+        end = match.end()
+    return "".join([*parts, escaped(text[end:])])
