@@ -59,8 +59,7 @@ _SPECIAL = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    **{"·": r"$\cdot$", "±": r"$\pm$", "∞": r"$\infty$"},
+    **{"|": r"\textbar{}", "·": r"$\cdot$", "±": r"$\pm$", "∞": r"$\infty$"},
 }
 
 
