@@ -468,8 +468,7 @@ class Compiler:
         standard = [f"import {name}" for name in ("math", "operator") if f"{name}." in text]
         standard += ["from typing import Any"] if ": Any" in text else []
         header = [
-            f'"""{self.table.title}"""',
-            f"# Made from grammar/rules/{self.table.subject}.rules by ``python grammar/compile_rules.py``.  Do not edit.",
+            f'"""{self.table.title}  Made from grammar/rules/{self.table.subject}.rules; do not edit."""',
             "",
             *standard,
             *([""] if standard else []),
@@ -809,8 +808,9 @@ def names_of_functions() -> Mapping[Path, str]:
     places: dict[str, dict[str, str]] = {}
     for name, info in sorted(FUNCTIONS.items()):
         package, _, module = info.function.__module__.partition(".ops.")
-        place = module if package == PACKAGE.name else info.section
-        places.setdefault(place, {})[name] = info.name
+        if package != PACKAGE.name:  # a function of autograd/, which a module of ops/ adds to the language
+            module = next(path.stem for path in sorted(OPS.glob("*.py")) if name in _defined(path))
+        places.setdefault(module, {})[name] = info.name
     about = "Made by ``python grammar/compile_rules.py``.  Do not edit."
     index = "\n".join(f"    {module!r}: {' '.join(names)!r}," for module, names in sorted(places.items()))
     modules = {NAMES / "__init__.py": f'"""The functions of each module.  {about}"""\n\nMODULES = {{\n{index}\n}}\n'}

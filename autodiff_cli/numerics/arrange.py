@@ -99,6 +99,20 @@ def pad(x: Array, widths: Sequence[int], value: Number) -> Any:
     return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
 
+def on_diagonal(shape: Shape, wrap: bool) -> Any:
+    """Return the mask of the main diagonal; with ``wrap``, it begins again below a tall matrix."""
+    if len(shape) < 2:
+        raise ShapeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ShapeError("all dimensions of input must be of equal length")
+    mask = np.zeros(shape, np.bool_)
+    if len(shape) == 2 and wrap:
+        mask.reshape(-1)[:: shape[1] + 1] = True
+    else:
+        mask[(np.arange(min(shape)),) * len(shape)] = True
+    return mask
+
+
 # Windows of arrays.
 
 

@@ -12,7 +12,7 @@ from autodiff_cli.autograd import reverse_mode as reverse_mode  # this import in
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
-from autodiff_cli.ops import arithmetic, comparison  # noqa: F401
+from autodiff_cli.ops import arithmetic  # noqa: F401
 from autodiff_cli.ops.names import MODULES
 
 FUNCTIONS.on_missing(

@@ -1,9 +1,8 @@
 """The functions of each module.  Made by ``python grammar/compile_rules.py``.  Do not edit."""
 
 MODULES = {
-    'arithmetic': 'mod pow power remainder',
+    'arithmetic': 'mod pow power remainder where',
     'arrange': 'atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod column_stack combinations diag diff dsplit dstack flip hsplit hstack meshgrid repeat repeat_interleave rot90 tensor_split tile vander vsplit vstack',
-    'comparison': 'where',
     'contract': 'chain_matmul cross einsum inner kron multi_dot tensordot',
     'counting': 'bincount bucketize isin scatter_reduce searchsorted unique unique_consecutive',
     'creation': 'arange eye full linspace logspace ones ones_like tril_indices triu_indices zeros zeros_like',

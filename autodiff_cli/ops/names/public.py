@@ -1,8 +1,7 @@
 """Names of functions.  Made by ``python grammar/compile_rules.py``.  Do not edit."""
 
-from autodiff_cli.ops.arithmetic import remainder as mod, pow as pow, pow as power, remainder as remainder
+from autodiff_cli.ops.arithmetic import remainder as mod, pow as pow, pow as power, remainder as remainder, where as where
 from autodiff_cli.ops.arrange import atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, column_stack as column_stack, combinations as combinations, diag as diag, diff as diff, dsplit as dsplit, dstack as dstack, flip as flip, hsplit as hsplit, hstack as hstack, meshgrid as meshgrid, repeat as repeat, repeat_interleave as repeat_interleave, rot90 as rot90, tensor_split as tensor_split, tile as tile, vander as vander, vsplit as vsplit, vstack as vstack
-from autodiff_cli.ops.comparison import where as where
 from autodiff_cli.ops.contract import chain_matmul as chain_matmul, cross as cross, einsum as einsum, inner as inner, kron as kron, chain_matmul as multi_dot, tensordot as tensordot
 from autodiff_cli.ops.counting import bincount as bincount, bucketize as bucketize, isin as isin, scatter_reduce as scatter_reduce, searchsorted as searchsorted, unique as unique, unique_consecutive as unique_consecutive
 from autodiff_cli.ops.creation import arange as arange, eye as eye, full as full, linspace as linspace, logspace as logspace, ones as ones, ones_like as ones_like, tril_indices as tril_indices, triu_indices as triu_indices, zeros as zeros, zeros_like as zeros_like

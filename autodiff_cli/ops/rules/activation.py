@@ -1,5 +1,4 @@
-"""Activation functions of neural networks."""
-# Made from grammar/rules/activation.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Activation functions of neural networks.  Made from grammar/rules/activation.rules; do not edit."""
 
 import math
 from typing import Any

@@ -1,5 +1,4 @@
-"""Arithmetic operators and functions."""
-# Made from grammar/rules/arithmetic.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Arithmetic operators and functions.  Made from grammar/rules/arithmetic.rules; do not edit."""
 
 import operator
 

@@ -1,5 +1,4 @@
-"""Elements that are rearranged, repeated, padded, joined and taken apart, and grids."""
-# Made from grammar/rules/arrange.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Elements that are rearranged, repeated, padded, joined and taken apart, and grids.  Made from grammar/rules/arrange.rules; do not edit."""
 
 from typing import Any
 

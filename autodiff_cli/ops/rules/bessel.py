@@ -1,5 +1,4 @@
-"""Bessel and Airy functions, and complete elliptic integrals."""
-# Made from grammar/rules/bessel.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Bessel and Airy functions, and complete elliptic integrals.  Made from grammar/rules/bessel.rules; do not edit."""
 
 import math
 

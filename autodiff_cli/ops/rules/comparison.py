@@ -1,5 +1,4 @@
-"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0."""
-# Made from grammar/rules/comparison.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0.  Made from grammar/rules/comparison.rules; do not edit."""
 
 import math
 import operator

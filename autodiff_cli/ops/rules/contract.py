@@ -1,5 +1,4 @@
-"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""
-# Made from grammar/rules/contract.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others.  Made from grammar/rules/contract.rules; do not edit."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor."""
-# Made from grammar/rules/counting.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor.  Made from grammar/rules/counting.rules; do not edit."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""Functions that create tensors: constants and ranges."""
-# Made from grammar/rules/creation.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Functions that create tensors: constants and ranges.  Made from grammar/rules/creation.rules; do not edit."""
 
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations

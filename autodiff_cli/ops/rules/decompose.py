@@ -1,5 +1,4 @@
-"""Decompositions of matrices, matrix norms, systems of equations and distances."""
-# Made from grammar/rules/decompose.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Decompositions of matrices, matrix norms, systems of equations and distances.  Made from grammar/rules/decompose.rules; do not edit."""
 
 import math
 from typing import Any

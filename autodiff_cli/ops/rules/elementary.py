@@ -1,5 +1,4 @@
-"""Elementary functions, applied element by element."""
-# Made from grammar/rules/elementary.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Elementary functions, applied element by element.  Made from grammar/rules/elementary.rules; do not edit."""
 
 import math
 from typing import Any

@@ -1,5 +1,4 @@
-"""Extreme elements, their positions, sorting, and selection by rank."""
-# Made from grammar/rules/extremes.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Extreme elements, their positions, sorting, and selection by rank.  Made from grammar/rules/extremes.rules; do not edit."""
 
 from typing import Any
 

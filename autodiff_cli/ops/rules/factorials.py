@@ -1,5 +1,4 @@
-"""Factorials, gamma and zeta functions, with their derivatives."""
-# Made from grammar/rules/factorials.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Factorials, gamma and zeta functions, with their derivatives.  Made from grammar/rules/factorials.rules; do not edit."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""Exponential integrals, and the regularized incomplete gamma and beta functions."""
-# Made from grammar/rules/incomplete.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Exponential integrals, and the regularized incomplete gamma and beta functions.  Made from grammar/rules/incomplete.rules; do not edit."""
 
 from typing import Any
 

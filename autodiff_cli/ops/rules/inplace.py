@@ -1,12 +1,10 @@
-"""Operations of in-place methods."""
-# Made from grammar/rules/inplace.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Operations of in-place methods.  Made from grammar/rules/inplace.rules; do not edit."""
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.numerics import inplace as arrays
-from autodiff_cli.numerics.inplace import on_diagonal
+from autodiff_cli.numerics.arrange import on_diagonal
 from autodiff_cli.ops.creation import zeros_like
 
 declare = Declarations(__name__)
@@ -21,4 +19,4 @@ filled = declare('fill', lambda x, value: np.full_like(x, value), {'x': lambda g
 filled_with = declare('fill_with', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g), 'value': lambda g: g}, node='FillBackward3', public=False)
 zero = declare('zero', lambda x: np.zeros_like(x), {'x': lambda g: zeros_like(g)}, public=False)
 copy = declare('copy', lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype), {'x': lambda g: zeros_like(g), 'y': lambda g: g}, node='CopyBackwards', public=False)
-fill_diagonal = declare('fill_diagonal', lambda x, value, wrap: np.where(arrays.on_diagonal(x.shape, wrap), x.dtype.type(value), x), {'x': lambda g, wrap: where(on_diagonal(g.shape, wrap), 0.0, g)}, statics={'value': 0, 'wrap': False}, node='CopySlices', public=False)
+fill_diagonal = declare('fill_diagonal', lambda x, value, wrap: np.where(on_diagonal(x.shape, wrap), x.dtype.type(value), x), {'x': lambda g, wrap: where(on_diagonal(g.shape, wrap), 0.0, g)}, statics={'value': 0, 'wrap': False}, node='CopySlices', public=False)

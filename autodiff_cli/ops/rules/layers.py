@@ -1,5 +1,4 @@
-"""Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors."""
-# Made from grammar/rules/layers.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors.  Made from grammar/rules/layers.rules; do not edit."""
 
 from typing import Any
 

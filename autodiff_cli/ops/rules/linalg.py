@@ -1,5 +1,4 @@
-"""Products of vectors and matrices."""
-# Made from grammar/rules/linalg.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Products of vectors and matrices.  Made from grammar/rules/linalg.rules; do not edit."""
 
 import numpy as np
 

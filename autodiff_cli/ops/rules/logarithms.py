@@ -1,5 +1,4 @@
-"""Logarithms of sums, odds and probability densities, and the Lambert W function."""
-# Made from grammar/rules/logarithms.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Logarithms of sums, odds and probability densities, and the Lambert W function.  Made from grammar/rules/logarithms.rules; do not edit."""
 
 import math
 from typing import Any

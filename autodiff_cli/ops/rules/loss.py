@@ -1,5 +1,4 @@
-"""Loss functions; reduction is 'mean', 'sum' or 'none'."""
-# Made from grammar/rules/loss.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Loss functions; reduction is 'mean', 'sum' or 'none'.  Made from grammar/rules/loss.rules; do not edit."""
 
 import math
 from typing import Any

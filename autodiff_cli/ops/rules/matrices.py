@@ -1,5 +1,4 @@
-"""Inverses, linear equations, the Cholesky factor, determinants and functions of square matrices, in batches."""
-# Made from grammar/rules/matrices.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Inverses, linear equations, the Cholesky factor, determinants and functions of square matrices, in batches.  Made from grammar/rules/matrices.rules; do not edit."""
 
 import math
 from typing import Any

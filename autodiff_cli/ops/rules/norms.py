@@ -1,5 +1,4 @@
-"""Vector norms, and logarithms of sums of exponentials."""
-# Made from grammar/rules/norms.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Vector norms, and logarithms of sums of exponentials.  Made from grammar/rules/norms.rules; do not edit."""
 
 import math
 from typing import Any

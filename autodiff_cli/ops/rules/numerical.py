@@ -1,5 +1,4 @@
-"""Polynomials, integrals, interpolation, quantiles and other statistics."""
-# Made from grammar/rules/numerical.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Polynomials, integrals, interpolation, quantiles and other statistics.  Made from grammar/rules/numerical.rules; do not edit."""
 
 from typing import Any
 

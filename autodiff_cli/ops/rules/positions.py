@@ -1,5 +1,4 @@
-"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""
-# Made from grammar/rules/positions.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask.  Made from grammar/rules/positions.rules; do not edit."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor."""
-# Made from grammar/rules/random_numbers.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor.  Made from grammar/rules/random_numbers.rules; do not edit."""
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.ops.creation import zeros_like

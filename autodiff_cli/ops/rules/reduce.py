@@ -1,5 +1,4 @@
-"""Sums, means, products, variances and running sums, over all elements or along dimensions."""
-# Made from grammar/rules/reduce.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Sums, means, products, variances and running sums, over all elements or along dimensions.  Made from grammar/rules/reduce.rules; do not edit."""
 
 import math
 from typing import Any

@@ -1,5 +1,4 @@
-"""Signs, mantissas and exponents of floating-point numbers."""
-# Made from grammar/rules/representation.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Signs, mantissas and exponents of floating-point numbers.  Made from grammar/rules/representation.rules; do not edit."""
 
 import numpy as np
 

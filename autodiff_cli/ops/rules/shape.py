@@ -1,5 +1,4 @@
-"""Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors."""
-# Made from grammar/rules/shape.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors.  Made from grammar/rules/shape.rules; do not edit."""
 
 from typing import Any
 

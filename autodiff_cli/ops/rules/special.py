@@ -1,5 +1,4 @@
-"""Error functions, the normal distribution, the Faddeeva function, and sinc."""
-# Made from grammar/rules/special.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Error functions, the normal distribution, the Faddeeva function, and sinc.  Made from grammar/rules/special.rules; do not edit."""
 
 from typing import Any
 

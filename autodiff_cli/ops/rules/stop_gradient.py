@@ -1,5 +1,4 @@
-"""Parts of an expression that derivatives treat as constants."""
-# Made from grammar/rules/stop_gradient.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Parts of an expression that derivatives treat as constants.  Made from grammar/rules/stop_gradient.rules; do not edit."""
 
 import numpy as np
 

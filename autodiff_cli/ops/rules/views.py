@@ -1,5 +1,4 @@
-"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
-# Made from grammar/rules/views.rules by ``python grammar/compile_rules.py``.  Do not edit.
+"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts.  Made from grammar/rules/views.rules; do not edit."""
 
 from typing import Any
 
