@@ -49,7 +49,6 @@ class Format(NamedTuple):
         json: whether errors are also written as JSON.
         magic, stream_magic: the first bytes of a file that needs random access, and of a file that is read sequentially.
         library: the name in messages of a format that needs pyarrow; empty for other formats.
-        part: the format of the partial files that a cluster writes; empty if they have the format itself.
         unit: the unit in which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
         nameless: whether a file can lack column names, which a setting then provides.
         dialect: the details of the file.
@@ -67,7 +66,6 @@ class Format(NamedTuple):
     magic: tuple[bytes, ...] = ()
     stream_magic: tuple[bytes, ...] = ()
     library: str = ""
-    part: str = ""
     unit: str = ""
     nameless: bool = False
     dialect: Dialect = Dialect()
@@ -79,7 +77,7 @@ _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
     read, write = "arrow.ArrowReader", "arrow.ArrowWriter"
-    result = Format(name, suffixes, (), read, write, binary=True, library=library, part="arrow")
+    result = Format(name, suffixes, (), read, write, binary=True, library=library)
     return result._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
 
 
@@ -105,11 +103,10 @@ _DECLARED = (
         writer="npy.NpyWriter",
         binary=True,
         stream_magic=(b"\x93NUMPY",),
-        part="npy",
         unit="rows",
         nameless=True,
     ),
-    Format("npz", (".npz",), (), "npy.NpzReader", "npy.NpzWriter", binary=True, magic=(b"PK",), part="npy"),
+    Format("npz", (".npz",), (), "npy.NpzReader", "npy.NpzWriter", binary=True, magic=(b"PK",)),
     _arrow("parquet", (".parquet", ".pq"), "Parquet")._replace(magic=(b"PAR1",), stream_magic=(), unit="groups"),
     _arrow("arrow", (".arrow", ".ipc"), "Arrow IPC"),
     _arrow("feather", (".feather",), "Feather"),

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from autodiff_cli.data.inputs import named, reader
 from autodiff_cli.data.parts import coordinator, job, scheduler
 from autodiff_cli.data.parts.partitions import BYTES, plan, scan
-from autodiff_cli.data.row_blocks import Input, ReadRequest
+from autodiff_cli.data.row_blocks import Input, OutputStyle, ReadRequest
+from autodiff_cli.data.writers.arrow import ArrowWriter
 from autodiff_cli.errors import AutodiffError, ClusterError, DataError, MissingPackage, MissingValue, NotPrecise, setting
+from autodiff_cli.formats import FORMATS
 from tests.mapping import Done, run_map
 
 EXPRESSION = "sin(x)*exp(-y**2)"
@@ -29,28 +31,26 @@ ARROW = ("parquet", "arrow", "feather")
 SMALL = ("--engine", "dask", "--partition-bytes", 300)
 
 
-class Backwards:
-    """A cluster that is this process, and has the last result first."""
-
-    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        results = [_result(function, *one) for one in reversed(arguments)]
-        for result in reversed(results):
-            if isinstance(result, AutodiffError):
-                raise result
-            yield result
+def backwards(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    """The results of a cluster that is this process, and has the last result first."""
+    results = [_result(function, *one) for one in reversed(arguments)]
+    for result in reversed(results):
+        if isinstance(result, AutodiffError):
+            raise result
+        yield result
 
 
 def _result(function: Callable[..., Any], *arguments: Any) -> Any:
     """What comes back from another process: the result or the error."""
     try:
-        return function(*arguments)
+        return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments)))))
     except AutodiffError as error:
         return pickle.loads(pickle.dumps(error))
 
 
 @contextmanager
-def here(*_: Any) -> Iterator[Backwards]:
-    yield Backwards()
+def here(*_: Any) -> Iterator[Any]:
+    yield backwards
 
 
 @pytest.fixture(autouse=True)
@@ -375,7 +375,6 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("-",), 2, "--engine dask reads files, but standard input is not a file on disk"),
         (("d.csv", "--unbuffered"), 2, "--unbuffered is for a stream"),
         (("d.csv", "--format", "table"), 2, "cannot write the format table"),
-        (("d.csv", "--engine", "tcp://h:1"), 2, "--engine needs an output file"),
         (("d.csv", "--engine", "tcp://h:1", "-o", "o.csv", "--threads", "2"), 2, "--threads is for this machine"),
         (("d.csv", "--engine", "spark"), 2, "unknown engine 'spark'"),
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size such as 64M"),
@@ -413,9 +412,11 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_job_is_text_and_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = save("csv", "d", 30)
     kept: list[job.Job] = []
-    monkeypatch.setattr(coordinator, "work", lambda *given: kept.append(job.load(*given[:2])) or job.work(*given))
+    monkeypatch.setattr(coordinator, "work", lambda *given: kept.append(job.from_text(given[0])) or job.work(*given))
     values = ["--at", "z=0.1", "--const", "w=[[1, 2], [3, 4]]", "--no-keep"]
-    well(run_map("x*z + sum(w) + n", path, *values, "--const", "n=3", *SMALL))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{__name__}._result", lambda function, *given: function(*given))
+        well(run_map("x*z + sum(w) + n", path, *values, "--const", "n=3", *SMALL))
     task = kept[0].task
     assert task.at["z"] == 0.1
     assert np.array_equal(task.const["w"], [[1, 2], [3, 4]])
@@ -425,11 +426,11 @@ def test_a_job_is_text_and_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_a_part_that_is_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     path = save("csv", "d", 30)
     computed = []
-    first = job.Job._written
-    monkeypatch.setattr(job.Job, "_written", lambda *given: computed.append(given[1]) or first(*given))
+    first = job.Job._encoded
+    monkeypatch.setattr(job.Job, "_encoded", lambda *given: computed.append(given[1]) or first(*given))
     monkeypatch.setattr(coordinator, "work", lambda *given: (job.work(*given), job.work(*given))[1])
-    assert well(run_map("x", path, *SMALL)).out == run_map("x", path).out
-    assert len(computed) == len(set(computed)) > 2
+    well(run_map("x", path, "-o", "out/", *SMALL))
+    assert len(computed) == len(os.listdir("out")) > 2
 
 
 def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,31 +447,46 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hint: install the same version on all machines" in done.err
 
 
-def test_a_worker_that_does_not_see_the_folder() -> None:
-    with pytest.raises(ClusterError) as caught:
-        job.work("/nowhere/at/all", "a.run", 0)
-    error = caught.value
-    assert (error.exit_code, error.hint) == (5, "make the folder available under the same path on all machines")
+def test_a_worker_that_does_not_see_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(text: str, *given: Any) -> Any:
+        return job.work(text.replace(os.getcwd(), "/nowhere/at/all"), *given)
+
+    monkeypatch.setattr(coordinator, "work", elsewhere)
+    done = run_map("x", save("csv", "d", 30), "-o", "out/", *SMALL)
+    assert (done.code, "the folder '/nowhere/at/all/out' does not exist" in done.err) == (5, True)
 
 
-def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_was_given_up_writes_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
     path = save("csv", "d", 30)
 
-    def gone(folder: str, run: str, index: int) -> Any:
-        os.unlink(os.path.join(folder, run))
-        before = set(os.listdir(folder))
+    def gone(text: str, *given: Any) -> Any:
+        folder = job.from_text(text).folder
+        assert folder is not None
+        os.unlink(os.path.join(folder.hidden, folder.run))
         with pytest.raises(ClusterError) as caught:
-            job.work(folder, run, index)
-        assert set(os.listdir(folder)) == before
+            job.work(text, *given)
+        assert [name for name in os.listdir("out") if not name.startswith(".part-")] == []
         raise caught.value
 
     monkeypatch.setattr(coordinator, "work", gone)
-    assert "the job was canceled" in run_map("x", path, "--engine", "dask").err
+    assert "the job was canceled" in run_map("x", path, "-o", "out/", *SMALL, "--partition-bytes", 100_000).err
 
 
-def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "work", lambda *given: {**job.work(*given), "numpy": "1.0"})
-    assert "note: the workers have NumPy 1.0, but this machine has" in run_map("x", save("csv", "d", 30), *SMALL).err
+def test_compressed_files_are_compressed_by_the_client() -> None:
+    path = save("csv", "d", 60)
+    well(run_map("x", path, "-o", "spread.csv.gz", *SMALL))
+    well(run_map("x", path, "-o", "local.csv.gz"))
+    assert Path("spread.csv.gz").read_bytes() == Path("local.csv.gz").read_bytes()
+
+
+def test_parts_do_not_hold_the_buffers_that_they_are_slices_of() -> None:
+    import pyarrow as pa
+
+    out = ArrowWriter(OutputStyle(FORMATS["arrow"]))
+    sent = [pa.array(np.arange(100_000.0)).slice(7, 2), pa.array(["word"] * 100_000).dictionary_encode().slice(7, 2), ["text"]]
+    columns, _ = pickle.loads(pickle.dumps(out.without_slices((sent, []))))
+    assert columns == sent
+    assert len(pickle.dumps(out.without_slices((sent, [])), 5)) < 1_000
 
 
 def test_errors_travel_whole() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from autodiff_cli.cli.cluster_options import Cluster
 from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data import leftovers
 from autodiff_cli.data.parts import coordinator, job
+from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import ClusterError
 from tests.mapping import Done, run_map
 from tests.processes import LIMIT, completed, started, until
@@ -51,11 +51,11 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2
     with monkeypatch.context() as patch:
         calls: list[int] = []
 
-        def work(folder: str, run: str, index: int) -> job.Record:
-            calls.append(index)
+        def work(text: str, partition: Input, number: int) -> job.Part:
+            calls.append(number)
             if len(calls) > after:
                 raise ClusterError("the workers are lost")
-            return job.work(folder, run, index)
+            return job.work(text, partition, number)
 
         patch.setattr(coordinator, "work", work)
         done = run_map(*arguments)
@@ -135,16 +135,14 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
 
 
 def test_all_processors_are_used_unless_their_number_is_given() -> None:
-    def numbers(engine: str, threads: int | None) -> tuple[int, int]:
+    def workers(engine: str, threads: int | None) -> int:
         settings = Cluster(engine, threads, None, False).settings("out/", False)
         assert settings is not None
-        return settings.workers, settings.threads
+        return settings.workers
 
     count = processors()
-    assert numbers("local", None) == (count, count)
-    assert numbers("local", count + 1) == (count + 1, count + 1)
-    assert numbers("dask", None) == (count, 1)
-    assert numbers("dask", count + 1) == (count + 1, 1)
+    for engine in ("local", "dask"):
+        assert (workers(engine, None), workers(engine, count + 1)) == (count, count + 1)
 
 
 def test_rows_with_and_without_a_header_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,12 +242,12 @@ def test_a_record_of_another_job_does_not_count(monkeypatch: pytest.MonkeyPatch)
     late = {name: Path(f"out/{STATE}/{name}").read_bytes() for name in os.listdir(f"out/{STATE}") if name.endswith(".done")}
     completed(["rm", "-r", "out"])
 
-    def work(folder: str, run: str, index: int) -> job.Record:
+    def work(text: str, partition: Input, number: int) -> job.Part:
         for name, data in late.items():
-            Path(folder, name).write_bytes(data)
+            Path(f"out/{STATE}", name).write_bytes(data)
             Path("out", f"part-0000{name[0]}.csv").write_text("late")
         late.clear()
-        return job.work(folder, run, index)
+        return job.work(text, partition, number)
 
     assert len(late) == 2
     monkeypatch.setattr(coordinator, "work", work)
@@ -342,34 +340,11 @@ def test_what_a_killed_run_left_is_removed(writing: subprocess.Popen[str]) -> No
     assert len(left) == 1  # that of the run that goes on
     writing.kill()
     writing.wait(LIMIT)
-    os.mkdir(".o.csv.0123abcd.parts")  # perhaps of a run that has just begun
-    os.mkdir(".o.csv.4567cdef.parts")
-    Path(".o.csv.4567cdef.parts/aaaa.run").touch()
     Path(".o.csv.backup.tmp").touch()
     done = run_map("x", "d.csv", "-o", "o.csv")
-    assert done.err == f"note: removed 2 files that a killed run left behind, such as '{min(left[0], '.o.csv.4567cdef.parts')}'\n"
-    assert sorted(os.listdir()) == [".o.csv.0123abcd.parts", ".o.csv.backup.tmp", "d.csv", "o.csv"]
+    assert done.err == f"note: removed 1 file that a killed run left behind, such as '{left[0]}'\n"
+    assert sorted(os.listdir()) == [".o.csv.backup.tmp", "d.csv", "o.csv"]
     well(run_map("x", "d.csv", "-o", "o.csv"))
-
-
-def test_a_worker_still_writes_for_a_killed_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder is not empty after the first attempt to remove it."""
-    save(3)
-    folder, rmtree, attempts = Path(".o.csv.4567cdef.parts"), shutil.rmtree, []
-
-    def interrupted_rmtree(path: str, **options: bool) -> None:
-        rmtree(path, **options)
-        attempts.append(path)
-        if len(attempts) == 1:
-            folder.mkdir()
-            (folder / "0.part").touch()
-
-    folder.mkdir()
-    (folder / "aaaa.run").touch()
-    monkeypatch.setattr(shutil, "rmtree", interrupted_rmtree)
-    done = run_map("x", "d.csv", "-o", "o.csv")
-    assert done.err == f"note: removed 1 file that a killed run left behind, such as '{folder}'\n"
-    assert (sorted(os.listdir()), len(attempts)) == (["d.csv", "o.csv"], 2)
 
 
 def test_a_run_that_goes_on_is_left_alone(writing: subprocess.Popen[str]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.data.readers import lines
 from tests.mapping import Done, run_map
 from tests.shell import run
 
@@ -425,3 +426,14 @@ def test_a_condition_needs_rows() -> None:
     save_table("d.csv")
     assert "the data have no rows" in run("autodiff fit 'y = m*x' d.csv --where 'x > 100'")
     assert run("autodiff propagate 2*x d.csv --where 'u_x > 100' --no-keep") == "value,u,share_x\n"
+
+
+def test_the_first_rows_of_the_output_determine_the_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a block of the input without rows that satisfy the condition."""
+    from pyarrow import parquet
+
+    monkeypatch.setattr(lines, "CHUNK", 200)
+    Path("d.ndjson").write_text("".join(f'{{"x": {i}, "w": "a"}}\n' for i in range(100)))
+    for target, path in (("one.parquet", "one.parquet"), ("out/*.parquet", "out/00000.parquet")):
+        assert run_map("x", "d.ndjson", "--where", "x > 50", "-o", target).code == 0
+        assert parquet.read_table(path, columns=["x", "w"]).to_pylist() == [{"x": i, "w": "a"} for i in range(51, 100)]

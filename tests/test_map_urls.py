@@ -258,7 +258,7 @@ def test_a_bad_row_leaves_no_objects(store: str) -> None:
     assert objects(f"{store}/bad") == {}
 
 
-def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> None:
+def test_workers_that_share_only_an_object_store(store: str) -> None:
     """A worker and the client are killed; the other one and a second client go on."""
     from autodiff_cli.data.parts import scheduler
 
@@ -269,7 +269,7 @@ def test_workers_that_share_only_an_object_store(store: str, tmp_path: Path) -> 
 
     s3fs.S3FileSystem().put_file("rows.csv", f"{store}/some.csv")
     command = [sys.executable, "-m", "autodiff_cli", "map", slow, f"{store}/some.csv", "-o", f"{store}/shared/"]
-    with scheduler._of_this_machine(2, 1, str(tmp_path / "scratch")) as cluster:
+    with scheduler._of_this_machine(2) as cluster:
         command += ["--partition-bytes", "2200", "--engine", cluster.scheduler_address]
         with started(command) as process:
             until(lambda: len(names(f"{store}/shared")) > 6)

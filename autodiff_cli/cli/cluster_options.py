@@ -54,10 +54,10 @@ class Cluster(NamedTuple):
         from autodiff_cli.data import output
 
         dask, many = self.engine not in _LOCAL, output.is_folder(target)
-        scheduler = self.engine if dask and self.engine != "dask" else None
-        if scheduler is not None and ":" not in scheduler:
+        is_address = dask and self.engine != "dask"
+        if is_address and ":" not in self.engine:
             raise click.UsageError(
-                f"unknown engine '{scheduler}'\n  hint: use local, numpy, llvm, dask, or the address of a Dask scheduler"
+                f"unknown engine '{self.engine}'\n  hint: use local, numpy, llvm, dask, or the address of a Dask scheduler"
             )
         if self.partition_bytes is not None and not (dask or many):
             raise click.UsageError("--partition-bytes applies only to a cluster\n  hint: add --engine dask")
@@ -67,14 +67,14 @@ class Cluster(NamedTuple):
             return None
         if unbuffered:
             raise click.UsageError(f"--unbuffered is for a stream, but {'--engine dask' if dask else '-o FOLDER'} reads files")
-        if scheduler is not None and self.threads is not None:
+        if is_address and self.threads is not None:
             raise click.UsageError("--threads is for this machine, but --engine names another cluster")
         from autodiff_cli.compiler.threads import processors
         from autodiff_cli.data.parts.coordinator import PartSettings
         from autodiff_cli.data.parts.partitions import BYTES
 
-        count = self.threads or processors()
-        return PartSettings(dask, scheduler, count, 1 if dask else count, self.partition_bytes or BYTES, self.resume)
+        cluster = self.engine if dask else None
+        return PartSettings(cluster, self.threads or processors(), self.partition_bytes or BYTES, self.resume)
 
 
 cluster = options.together(

@@ -20,15 +20,13 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-RUNNING = ".run"
-"""The suffix of the file that a run holds in its hidden folder."""
-_HIDDEN = re.compile(r"\.[0-9a-f]{8}\.(tmp|parts)")
+_HIDDEN = re.compile(r"\.[0-9a-f]{8}\.tmp")
 
 
-def hidden(path: str, suffix: str) -> str:
+def hidden(path: str) -> str:
     """Return a new path for a hidden file next to a file: ``.NAME.1a2b3c4d.tmp``."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.{suffix}")
+    return os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
 
 
 @contextmanager
@@ -85,16 +83,9 @@ def removed(target: str | None) -> list[str]:
         return []
     folder, name = os.path.split(os.path.realpath(target))
     pattern = os.path.join(escape(folder), "." + escape(name[:200]).replace("[*]", "*") + ".*")
-    gone = [path for path in sorted(glob(pattern)) if _HIDDEN.search(path) and _removed(path)]
+    gone = [path for path in sorted(glob(pattern)) if _HIDDEN.search(path) and not is_held(path)]
+    for path in gone:
+        storage.remove(path)
     if not gone:
         return []
     return [f"removed {plural(len(gone), 'file')} that a killed run left behind, such as '{os.path.basename(gone[0])}'"]
-
-
-def _removed(path: str) -> bool:
-    """Remove a hidden file or folder unless a process holds it."""
-    runs = glob(os.path.join(escape(path), "*" + RUNNING)) if os.path.isdir(path) else [path]
-    if not runs or any(map(is_held, runs)):
-        return False
-    (storage.remove_folder if os.path.isdir(path) else storage.remove)(path)
-    return not os.path.exists(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,9 @@ def json_texts(column: Column) -> list[str]:
     return list(map(json_text, python_values(column)))
 
 
-Buffers = list[bytes | memoryview]
+Buffer = Any
+"""A pyarrow buffer; pyarrow does not have type annotations."""
+Buffers = Sequence[bytes | Buffer]
 """Buffers of text, written one after the other."""
 
 
@@ -171,10 +174,10 @@ def _cut(raw: bytes, ends: Array) -> ArrowArray:
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(raw))
 
 
-def _joined(parts: Sequence[ArrowArray | str]) -> memoryview:
+def _joined(parts: Sequence[ArrowArray | str]) -> Buffer:
     """Return the texts of rows, each of which is the concatenation of its parts."""
     from pyarrow import compute
 
     texts = compute.binary_join_element_wise(*parts, "")
     end = np.frombuffer(texts.buffers()[1], np.int32)[len(texts)]
-    return memoryview(texts.buffers()[2])[: int(end)]
+    return texts.buffers()[2].slice(0, int(end))

@@ -69,7 +69,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
-    waiting = leftovers.hidden(target, "tmp")
+    waiting = leftovers.hidden(target)
     with leftovers.held(waiting) as descriptor:
         try:
             with os.fdopen(descriptor, "w+b") as file:

@@ -161,20 +161,32 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
 def ordered(work: Callable[[Given], Made], values: Iterable[Given], threads: int) -> Generator[Made]:
     """Map a function over values in several threads; yield the results in order, with only a few in memory at a time."""
     waiting = iter(values)
-    begun = [value for _, value in zip(range(2), waiting, strict=False)] if threads > 1 else []
+    begun = list(islice(waiting, 2)) if threads > 1 else []
     if len(begun) < 2:
         yield from map(work, chain(begun, waiting))
         return
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(threads, "autodiff-map")
-    running: deque[Future[Made]] = deque()
+    with ThreadPoolExecutor(threads, "autodiff-map") as pool:
+        yield from in_order(lambda value: pool.submit(work, value), chain(begun, waiting), threads + 1)
+
+
+def in_order(submit: Callable[[Given], Any], values: Iterable[Given], ahead: int) -> Generator[Any]:
+    """Yield the results of submitted calls in order, and cancel the calls that run after the last result that is taken.
+
+    Args:
+        submit: the function that submits a call for a value, and returns its future.
+        values: the values.
+        ahead: the number of calls that are submitted before their results are taken.
+    """
+    running: deque[Any] = deque()
     try:
-        for value in chain(begun, waiting):
-            running.append(pool.submit(work, value))
-            if len(running) > threads + 1:
+        for value in values:
+            running.append(submit(value))
+            if len(running) > ahead:
                 yield running.popleft().result()
         while running:
             yield running.popleft().result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for future in running:
+            future.cancel()

@@ -258,7 +258,6 @@ class OutputStyle(NamedTuple):
         head: the members of a JSON object that precede its rows.
         bare: whether the header is omitted.
         precision, color: the digits and color of a table; see ``report.terminal``.
-        whole: the format of the whole output, if this output is a part of it.
         total: ``sum`` or ``mean`` to write the totals of groups of rows instead of the rows; otherwise empty.
         strict: whether a total that is not finite is an error.
     """
@@ -268,7 +267,6 @@ class OutputStyle(NamedTuple):
     bare: bool = False
     precision: int = 6
     color: str = "auto"
-    whole: Format | None = None
     total: str = ""
     strict: bool = False
 
@@ -290,12 +288,12 @@ class Writer:
         self._style = style
         self.binary = style.format.binary
 
-    def take_types(self, part: bytes) -> None:
-        """Take the column types from the content of a part of the output; text formats ignore types."""
+    def types(self) -> bytes:
+        """Return the column types, which follow from the first rows that were written; empty for a text format or without rows."""
+        return b""
 
-    def contents(self, path: str) -> Iterator[Any]:
-        """Yield the rows of a file in the part format of this format as arguments of ``write``; see ``formats.Format.part``."""
-        raise NotImplementedError
+    def take_types(self, types: bytes) -> None:
+        """Set the column types that another writer of the same output returned."""
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with the copied columns of the input and the result columns."""
@@ -306,6 +304,10 @@ class Writer:
     def encode(self, block: Block, results: Results) -> Any:
         """Convert rows to the argument of ``write``.  This method is thread-safe."""
         raise NotImplementedError
+
+    def without_slices(self, encoded: Any) -> Any:
+        """Return encoded rows for another process, without slices of larger buffers."""
+        return encoded
 
     def write(self, encoded: Any) -> None:
         """Append encoded rows."""

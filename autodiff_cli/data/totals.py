@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterator
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.arrays import Array, Floats, Indices, Vector
+from autodiff_cli.arrays import Floats, Indices, Vector
 from autodiff_cli.data.column_values import dense, json_text, python_values
 from autodiff_cli.data.row_blocks import Block, Column, Results, only
 
 Number = TypeVar("Number", np.int64, np.float64)
 _BITS = 32
 """The number of bits of a digit."""
+_DIGITS = 3
+"""The number of digits of a float64, whose 53 bits may begin anywhere in the first digit."""
 _ROWS = 1 << 14
 """The number of rows that are added together, few enough for the cache of a processor."""
 _MOST_ROWS = 1 << 20
@@ -127,24 +128,15 @@ def grown(array: NDArray[Number], length: int) -> NDArray[Number]:
 def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
     """Yield the digits of finite numbers, with the sign of the number: the position, and the digit of each number."""
     base = 2.0**_BITS
-    rest = np.trunc(values)
-    fraction = values - rest
-    if rest.any():
-        # An integer has no bit below 1, so scaling does not lose a bit.
-        top = (int(np.frexp(np.abs(rest).max())[1]) - 1) // _BITS
-        rest *= base**-top
-        for position in range(top, -1, -1):
+    mantissas, exponents = np.frexp(values)
+    places, shifts = np.divmod(exponents, _BITS)
+    numbers = np.ldexp(mantissas, shifts)
+    for place in np.unique(places[values != 0]).tolist():
+        rest = np.where(places == place, numbers, 0.0)
+        for position in range(place, place - _DIGITS, -1):
             digits = np.trunc(rest)
             yield position, digits
             rest = (rest - digits) * base
-    position = 0
-    while fraction.any():
-        position -= 1
-        fraction *= base
-        digits = np.trunc(fraction)
-        fraction -= digits
-        if digits.any():
-            yield position, digits
 
 
 def _quotient(numerator: int, denominator: int) -> float:
@@ -215,43 +207,6 @@ class Totals:
             yield block, [total.rounded(rows if mean else np.ones_like(rows), start) for total in self.sums]
             start += block.rows
 
-    def save(self, file: BinaryIO) -> None:
-        """Write the totals to a file."""
-        names = list(self.firsts[0].columns) if self.firsts else []
-        arrays: dict[str, Any] = {"rows": self.rows, "columns": _as_json(names)}
-        for i, total in enumerate(self.sums):
-            arrays |= {f"digits.{i}.{position}": digits for position, digits in total.digits.items()}
-            arrays |= {f"others.{i}": total.others, f"terms.{i}": total.terms}
-        for i, block in enumerate(self.firsts):
-            for j, column in enumerate(block.columns.values()):
-                kind, packed = _packed(column)
-                arrays[f"{kind}.{i}.{j}"] = packed
-        np.savez(file, **arrays)
-
-    @classmethod
-    def load(cls, path: str) -> Totals:
-        """Read the totals from a file that ``save`` has written."""
-        with np.load(path, allow_pickle=False) as arrays:
-            names = _from_json(arrays["columns"])
-            totals = cls(sum(name.startswith("terms.") for name in arrays.files))
-            totals.rows = arrays["rows"]
-            for i, total in enumerate(totals.sums):
-                total.others, total.terms = arrays[f"others.{i}"], int(arrays[f"terms.{i}"])
-            firsts: dict[int, dict[str, Column]] = {}
-            for name in arrays.files:
-                kind, *numbers = name.split(".")
-                i, j = map(int, (*numbers, -1, -1)[:2])
-                if kind == "digits":
-                    totals.sums[i].digits[j] = arrays[name]
-                elif kind in _UNPACKED:
-                    firsts.setdefault(i, {})[names[j]] = _UNPACKED[kind](arrays[name])
-        for block in firsts.values() if names else [{}]:
-            rows = len(next(iter(block.values()))) if names else 1
-            totals.firsts.append(Block(rows, {}, block, None, "", range(rows)))
-        keys = [key for block in totals.firsts for key in _grouped(block)[1]]
-        totals._places = {key: i for i, key in enumerate(keys)}
-        return totals
-
 
 def _first_rows(block: Block, codes: Indices, groups: int) -> Block:
     """Return the first row of each group."""
@@ -303,38 +258,3 @@ def _key(value: Any) -> Hashable:
     if isinstance(value, str) or (isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)):
         return value
     return (json_text(value),)
-
-
-def _packed(column: Column) -> tuple[str, Array]:
-    """Return the kind of a column, and an array that represents it in a file."""
-    if isinstance(column, np.ndarray):
-        return "array", column
-    if isinstance(column, list):
-        return "json", _as_json(column)
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    batch = pa.RecordBatch.from_arrays([column], ["column"])
-    with pa.ipc.new_stream(sink, batch.schema) as out:
-        out.write_batch(batch)
-    return "arrow", np.frombuffer(sink.getvalue(), np.uint8)
-
-
-def _as_json(values: list[Any]) -> Array:
-    return np.frombuffer(json.dumps(values).encode(), np.uint8)
-
-
-def _from_json(packed: Array) -> list[Any]:
-    values: list[Any] = json.loads(packed.tobytes())
-    return values
-
-
-def _from_arrow(packed: Array) -> Column:
-    import pyarrow as pa
-
-    with pa.ipc.open_stream(pa.py_buffer(packed.tobytes())) as batches:
-        return batches.read_next_batch().column(0)
-
-
-_UNPACKED = {"array": lambda packed: packed, "json": _from_json, "arrow": _from_arrow}
-"""The function that returns the column, by its kind."""

@@ -81,14 +81,10 @@ class Moved:
 @contextmanager
 def of(workers: int, moved: Moved) -> Iterator[Any]:
     """A cluster of so many workers, of one thread each."""
-    scratch = tempfile.mkdtemp()
-    try:
-        with scheduler._of_this_machine(workers, 1, scratch) as cluster:
-            moved.cluster = cluster
-            yield cluster
-            moved.cluster = None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with scheduler._of_this_machine(workers) as cluster:
+        moved.cluster = cluster
+        yield cluster
+        moved.cluster = None
 
 
 def files(folder: str, style: str) -> list[str]:
@@ -111,7 +107,7 @@ def run(cluster: Any, paths: list[str], target: str, most: int) -> tuple[float, 
     spent = [worker.cpu_times() for worker in workers]
     start = time.perf_counter()
     form = "parquet" if paths[0].endswith("parquet") else "csv"
-    settings = PartSettings(scheduler=cluster.scheduler_address, most=most)
+    settings = PartSettings(cluster.scheduler_address, most=most)
     ticks: list[int] = []
     coordinator.run(
         task,
@@ -194,12 +190,12 @@ def measure(folder: str, moved: Moved) -> None:
 
 def overhead(cluster: Any, moved: Moved, folder: str) -> None:
     """Tasks that do nothing, and partitions of one row: what comes on top, and what goes through the scheduler."""
-    with scheduler.connected(cluster.scheduler_address, 0, 0, folder) as found:
+    with scheduler.connected(cluster.scheduler_address, 0, print) as results:
         counts = (500, 2500)
         taken, before = [], time.process_time()
         for count in counts:
             start = time.perf_counter()
-            list(found.results(scan, [("/dev/null", 0, 0, "")] * count))
+            list(results(scan, [("/dev/null", 0, 0, "")] * count))
             taken.append(time.perf_counter() - start)
         busy = (time.process_time() - before) / sum(counts)
     each = (taken[1] - taken[0]) / (counts[1] - counts[0])

@@ -1,23 +1,22 @@
-"""The hidden folder of a run: the job, the records of finished parts, and parts that will be joined.
+"""The hidden folder of a run in a folder of output files: the description of the run, and the records of finished parts.
 
-A run with one output file has a new folder, and removes it at the end.  A run with a folder of output files has its hidden folder
-in there, and leaves it if it is interrupted, so that a later run can continue.
+A run that is interrupted leaves its hidden folder, so that a later run can continue.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from autodiff_cli.data import leftovers, output, storage
-from autodiff_cli.data.leftovers import RUNNING
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
 
 JOB = "job.json"
 """The name of the file that describes the job."""
+_RUNNING = ".run"
+"""The suffix of the file that a run holds in its hidden folder."""
 _PASSING = (FileError, ClusterError, MissingPackage)
 """The errors that may not occur again when a run is continued; the errors of rows have other classes."""
 
@@ -27,7 +26,6 @@ class RunDirectory:
 
     Args:
         folder: the path of the hidden folder.
-        lasts: whether the folder stays after an interruption, so that the run can be continued.
 
     Attributes:
         run: the name of the run; workers continue only as long as the folder contains a file of this name.
@@ -38,10 +36,9 @@ class RunDirectory:
 
     unfinished: bytes | None = None
 
-    def __init__(self, folder: str, lasts: bool = False) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.lasts = lasts
-        self.run = os.urandom(4).hex() + RUNNING
+        self.run = os.urandom(4).hex() + _RUNNING
         self.notes: list[str] = []
         self.failed = False
         self._held = ExitStack()
@@ -56,7 +53,7 @@ class RunDirectory:
 
     def others(self) -> list[str]:
         """Return the paths of the files of other runs in this folder."""
-        names = [name for name in storage.names(self.folder) if name.endswith(RUNNING) and name != self.run]
+        names = [name for name in storage.names(self.folder) if name.endswith(_RUNNING) and name != self.run]
         return [storage.join(self.folder, name) for name in names]
 
     def check_alone(self, target: str) -> None:
@@ -77,7 +74,7 @@ class RunDirectory:
             yield
         except AutodiffError as error:
             self.failed = type(error) not in _PASSING
-            if self.lasts and not self.failed and error.hint is None:
+            if not self.failed and error.hint is None:
                 error.hint = f"continue the run with {setting('resume')}"
             raise
         finally:
@@ -95,26 +92,6 @@ class RunDirectory:
 
 
 @contextmanager
-def beside_file(target: str | None) -> Iterator[RunDirectory]:
-    """Make a hidden folder next to an output file, or a temporary folder for a stream or a URL."""
-    path = None if target is None or storage.is_url(target) else os.path.realpath(target)
-    if path is None or (os.path.exists(path) and not os.path.isfile(path)):
-        directory = RunDirectory(tempfile.mkdtemp(prefix="autodiff-"))
-    else:
-        # The folder is in the file system of the output, which has room for the parts.
-        directory = RunDirectory(leftovers.hidden(path, "parts"))
-        directory.notes = leftovers.removed(target)
-        _make(directory.folder, str(target))
-    try:
-        directory.begin()
-        yield directory
-    finally:
-        with output.undisturbed():
-            directory.stop()
-            directory.remove()
-
-
-@contextmanager
 def in_folder(target: str, form: str, resume: bool) -> Iterator[RunDirectory]:
     """Make the hidden folder in a folder of output files, or find that of an unfinished run.
 
@@ -128,7 +105,7 @@ def in_folder(target: str, form: str, resume: bool) -> Iterator[RunDirectory]:
             folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
-    directory = RunDirectory(storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"), lasts=True)
+    directory = RunDirectory(storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"))
     directory.unfinished = storage.content(storage.join(directory.folder, JOB))
     if directory.unfinished is None:
         _check_new(target, folder, template, resume)

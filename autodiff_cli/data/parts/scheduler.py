@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autodiff_cli.data.output import undisturbed
+from autodiff_cli.data.pipeline import in_order
 from autodiff_cli.errors import AutodiffError, ClusterError, UsageError, setting
 from autodiff_cli.lazy import library
 
@@ -22,6 +24,8 @@ Tell = Callable[[str], None]
 """A function that shows a note to the user at once."""
 TIMEOUT = 10
 """The maximum response time of a scheduler in seconds."""
+_LEAST_AHEAD = 64
+"""The smallest number of calls that are given to a cluster before their results are taken; workers may join it later."""
 
 
 def check_there() -> None:
@@ -33,56 +37,50 @@ def check_there() -> None:
     library("distributed", setting("engine", "dask"))
 
 
-class DaskCluster:
-    """A connected cluster, whose workers call functions.
+def _results(client: Client, where: str, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
+    """Call a function on the workers for each tuple of arguments, and yield the results in order.
+
+    If a call fails, later calls are canceled.  Only some results are in the memory of the workers at a time.
 
     Args:
         client: the Dask client.
         where: the name of the cluster in messages.
+        function: the function.
+        arguments: the arguments of each call.
+
+    Raises:
+        AutodiffError: if the function raises it.
+        ClusterError: if a worker cannot run the function.
     """
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
 
-    def __init__(self, client: Client, where: str) -> None:
-        self._client = client
-        self._where = where
-
-    def results(self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
-        """Call a function on the workers for each tuple of arguments, and yield the results in order.
-
-        If a call fails, later calls are canceled.
-
-        Raises:
-            AutodiffError: if the function raises it.
-            ClusterError: if a worker cannot run the function.
-        """
-        from distributed import KilledWorker
-        from distributed.comm import CommClosedError
-
-        try:
-            if arguments:
-                yield from self._client.get_executor(pure=False).map(function, *zip(*arguments, strict=True))
-        except AutodiffError:
-            raise
-        except (CancelledError, CommClosedError):
-            raise ClusterError(f"the connection to {self._where} was lost") from None
-        except KilledWorker:
-            hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
-            raise ClusterError("several workers ended while they computed the same partition", hint=hint) from None
-        except ModuleNotFoundError as error:
-            hint = "install the same packages on all machines"
-            raise ClusterError(f"a worker lacks the package {error.name}", hint=hint) from None
-        except Exception as error:
-            raise ClusterError(f"a worker failed: {type(error).__name__}: {error}") from None
+    try:
+        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))
+        yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
+    except AutodiffError:
+        raise
+    except (CancelledError, CommClosedError):
+        raise ClusterError(f"the connection to {where} was lost") from None
+    except KilledWorker:
+        hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
+        raise ClusterError("several workers ended while they computed the same partition", hint=hint) from None
+    except ModuleNotFoundError as error:
+        hint = "install the same packages on all machines"
+        raise ClusterError(f"a worker lacks the package {error.name}", hint=hint) from None
+    except Exception as error:
+        raise ClusterError(f"a worker failed: {type(error).__name__}: {error}") from None
 
 
 @contextmanager
-def connected(address: str | None, workers: int, threads: int, scratch: str | None, tell: Tell) -> Iterator[DaskCluster]:
-    """Connect to a cluster, and close the connection at exit; a new cluster on this machine is shut down.
+def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., Generator[Any]]]:
+    """Connect to a cluster, and yield the function that calls a function on its workers for many arguments, in order.
+
+    At exit, the connection is closed, and a new cluster on this machine is shut down.
 
     Args:
-        address: the address of a scheduler; ``None`` for a new cluster on this machine.
+        address: the address of a scheduler; ``dask`` for a new cluster on this machine.
         workers: the number of worker processes of a new cluster.
-        threads: the number of threads per worker.
-        scratch: the path of a folder for Dask's files; ``None`` for the folder for temporary files.
         tell: the function that shows a note on the cluster to the user.
 
     Raises:
@@ -94,32 +92,33 @@ def connected(address: str | None, workers: int, threads: int, scratch: str | No
     # Each Dask logger has its own level and handler, so logging is disabled as a whole.
     silent = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    where = f"the scheduler at {address}" if address else "the cluster on this machine"
+    is_new = address == "dask"
+    where = "the cluster on this machine" if is_new else f"the scheduler at {address}"
     cluster: Any = None
     client: Any = None
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                if address is None:
-                    cluster = _of_this_machine(workers, threads, scratch)
-                if address is not None:
+                if is_new:
+                    cluster = _of_this_machine(workers)
+                else:
                     asyncio.run(_answered(address))
-                client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
+                client = Client(cluster or address, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
                 option = setting("engine")
                 raise UsageError(
                     f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
                 ) from None
             except (OSError, RuntimeError) as error:  # RuntimeError: a worker ended while it started
-                if address is None:
+                if is_new:
                     hint = "check the memory of this machine, and repeat the command"
                     raise ClusterError(f"the workers did not start: {error}", hint=hint) from None
                 hint = "start it with 'dask scheduler', and check that this machine can reach it"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
         for note in _notes(client, caught):
             tell(note)
-        yield DaskCluster(client, where)
+        yield partial(_results, client, where)
     finally:
         with undisturbed():
             for part in (client, cluster):
@@ -139,8 +138,8 @@ async def _answered(address: str) -> None:
     await comm.close()
 
 
-def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
-    """Start a cluster that accepts connections only from this machine."""
+def _of_this_machine(workers: int) -> Any:
+    """Start a cluster of processes with one thread each that accepts connections only from this machine."""
     from multiprocessing import resource_tracker
 
     from dask import config
@@ -156,13 +155,12 @@ def _of_this_machine(workers: int, threads: int, scratch: str | None) -> Any:
     with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": variables}):
         return LocalCluster(
             n_workers=workers,
-            threads_per_worker=threads,
+            threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address=None,
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL + 1,
             memory_limit=None,
-            local_directory=scratch,
         )
 
 

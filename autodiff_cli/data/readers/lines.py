@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -87,9 +88,10 @@ class TextReader(Reader):
                 yield data[:end]
 
     def _remaining(self) -> Iterator[bytes]:
-        """Yield the lines after the header; the first chunk may be empty."""
-        yield self._begun
-        yield from self._chunks
+        """Yield the lines after the header; only the chunk of a file without lines is empty."""
+        chunks = chain([self._begun], self._chunks)
+        yield next(filter(None, chunks), b"")
+        yield from chunks
 
     def _check_text(self, start: bytes) -> None:
         style = of_first_bytes(start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -72,20 +72,24 @@ class ArrowWriter(Writer):
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in nullable(block, results)]
 
-    def take_types(self, part: bytes) -> None:
-        """Take the column types from the content of an Arrow file."""
-        self._schema = self._arrow.ipc.open_file(self._arrow.py_buffer(part)).schema
+    def types(self) -> bytes:
+        """Return the schema; empty before the first rows."""
+        return b"" if self._schema is None else bytes(self._schema.serialize())
 
-    def contents(self, path: str) -> Iterator[_Columns]:
-        with self._arrow.memory_map(path) as file:
-            batches, copies = self._arrow.ipc.open_file(file), len(self._copies)
-            for i in range(batches.num_record_batches):
-                columns = batches.get_batch(i).columns
-                yield columns[:copies], columns[copies:]
+    def take_types(self, types: bytes) -> None:
+        self._schema = self._arrow.ipc.read_schema(self._arrow.py_buffer(types))
+
+    def without_slices(self, encoded: _Columns) -> _Columns:
+        columns, results = encoded
+        return [self._arrow.concat_arrays([c]) if isinstance(c, self._arrow.Array) else c for c in columns], results
 
     def write(self, encoded: _Columns) -> None:
+        if self._schema is None:
+            if not len(encoded[1][0]):
+                self._empty = encoded
+                return
+            self._schema = self._inferred_schema(*encoded)
         if self._sink is None:
-            self._schema = self._schema or self._inferred_schema(*encoded)
             self._open()
         columns, results = encoded
         arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
@@ -140,12 +144,11 @@ class ArrowWriter(Writer):
         if not self._arrow.types.is_dictionary(field.type):
             return field
         kind = field.type
-        into_parquet = plain((self._style.whole or self._style.format).name) == "parquet"
-        if into_parquet and str(kind.value_type) in ("string_view", "binary_view"):
+        if self._is_parquet and str(kind.value_type) in ("string_view", "binary_view"):
             values = self._arrow.large_string() if str(kind.value_type) == "string_view" else self._arrow.large_binary()
             return field.with_type(self._arrow.dictionary(kind.index_type, values, kind.ordered))
         # An Arrow file has one dictionary per column, but batches of other files may have different dictionaries.
-        return field if into_parquet or self._one_dictionary else field.with_type(kind.value_type)
+        return field if self._is_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
         """Return the Arrow type of Python values: text from a text file, or JSON values in the first rows."""
@@ -202,6 +205,10 @@ class ArrowWriter(Writer):
 
     def finish(self) -> None:
         """Write the last rows and the footer."""
+        if self._schema is None:
+            self._schema = self._inferred_schema(*self._empty)
+        if self._sink is None:
+            self._open()
         if self._waiting or self._written is None:
             self._write_table()
         self._wait()

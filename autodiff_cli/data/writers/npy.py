@@ -7,14 +7,14 @@ import re
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import as_float, is_number
-from autodiff_cli.data.row_blocks import BLOCK_ROWS, Block, Column, OutputStyle, Reader, Results, Writer
+from autodiff_cli.data.row_blocks import Block, Column, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, FileError, setting
 
 _DType = np.dtype[Any]
@@ -58,18 +58,18 @@ class NpyWriter(Writer):
         self._stored = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
         super().begin(file, copies, results, source)
 
-    def take_types(self, part: bytes) -> None:
-        """Take the column types from the content of a ``.npy`` file."""
-        self._dtype = np.load(io.BytesIO(part), allow_pickle=False).dtype
+    def types(self) -> bytes:
+        """Return the content of a ``.npy`` file without rows."""
+        file = io.BytesIO()
+        np.save(file, np.empty(0, self._dtype), allow_pickle=False)
+        return file.getvalue()
+
+    def take_types(self, types: bytes) -> None:
+        self._dtype = np.load(io.BytesIO(types), allow_pickle=False).dtype
 
     def encode(self, block: Block, results: Results) -> list[Array]:
         """Convert columns to arrays."""
         return [*(as_array(block.columns[name], name, block.lines) for name in self._copies), *results]
-
-    def contents(self, path: str) -> Iterator[list[Array]]:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        for start in range(0, max(len(rows), 1), BLOCK_ROWS):
-            yield [rows[name][start : start + BLOCK_ROWS] for name in rows.dtype.names]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
         """Return the type of a row, which follows from the first rows."""

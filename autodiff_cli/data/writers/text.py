@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from autodiff_cli.data import number_text
@@ -12,10 +11,6 @@ from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.number_text import Buffers, json_texts, number_texts, row_texts
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.report.records import delimited, markdown, markdown_line
-
-_COPIED = 1 << 24
-_AROUND = slice(1, -3)
-"""The slice of a part of JSON that contains the rows, without the newline before them and the brackets after them."""
 
 
 class TextWriter(Writer):
@@ -26,14 +21,10 @@ class TextWriter(Writer):
 
     _head = b""
 
-    def write(self, encoded: Iterable[bytes | memoryview]) -> None:
+    def write(self, encoded: Buffers) -> None:
         for buffer in (self._head, *encoded):
             self._file.write(buffer)
         self._head = b""
-
-    def contents(self, path: str) -> Iterator[Sequence[bytes | memoryview]]:
-        with open(path, "rb") as file:
-            yield from ([data] for data in iter(lambda: file.read(_COPIED), b""))
 
     def flush(self) -> None:
         """Flush the header and all rows so far."""
@@ -147,17 +138,11 @@ class JsonWriter(NdjsonWriter):
     def encode(self, block: Block, results: Results) -> Buffers:
         return [",\n".join(self._objects(block, results)).encode()]
 
-    def write(self, encoded: Iterable[bytes | memoryview]) -> None:
+    def write(self, encoded: Buffers) -> None:
         first, *others = encoded
         if first:
             super().write([self._separator, first, *others])
             self._separator = b",\n"
-
-    def contents(self, path: str) -> Iterator[Sequence[bytes | memoryview]]:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
-            rows = view[_AROUND]
-            yield [rows]
-            rows.release()
 
     def finish(self) -> None:
         """Write the end of the list and the object."""

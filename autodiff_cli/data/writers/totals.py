@@ -1,8 +1,8 @@
-"""The writers of sums and means over rows, which are written by the writer of the output format."""
+"""The writer of sums and means over rows, which are written by the writer of the output format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -12,32 +12,7 @@ from autodiff_cli.data.totals import Totals
 from autodiff_cli.errors import NotFiniteError, setting
 
 
-class TotalsPartWriter(Writer):
-    """The writer of the totals of a part of the rows."""
-
-    text = True
-
-    def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        super().begin(file, copies, results, source)
-        self._totals = Totals(len(results))
-
-    def encode(self, block: Block, results: Results) -> Totals:
-        """Return the totals of a block."""
-        return Totals.from_block(block, results)
-
-    def contents(self, path: str) -> Iterator[Totals]:
-        yield Totals.load(path)
-
-    def write(self, encoded: Totals) -> None:
-        """Add totals."""
-        self._totals.add(encoded)
-
-    def finish(self) -> None:
-        """Write the totals."""
-        self._totals.save(self._file)
-
-
-class TotalsWriter(TotalsPartWriter):
+class TotalsWriter(Writer):
     """The writer of one row for each group.
 
     Args:
@@ -45,13 +20,24 @@ class TotalsWriter(TotalsPartWriter):
         rows: the writer of the output format.
     """
 
+    text = True
+
     def __init__(self, style: OutputStyle, rows: Writer) -> None:
         super().__init__(style)
         self._rows = rows
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         super().begin(file, copies, results, source)
+        self._totals = Totals(len(results))
         self._rows.begin(file, copies, results, source)
+
+    def encode(self, block: Block, results: Results) -> Totals:
+        """Return the totals of a block."""
+        return Totals.from_block(block, results)
+
+    def write(self, encoded: Totals) -> None:
+        """Add totals."""
+        self._totals.add(encoded)
 
     def finish(self) -> None:
         """Round the totals and write them.
