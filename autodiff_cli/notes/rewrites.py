@@ -3,82 +3,18 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 
-# ``a`` and ``b`` match any expression.  ``x`` and ``y`` match only names: the value of a variable is exact, so the difference of
-# two variables does not lose digits.
-_CANCELS = """
-log(1 + a)            log1p(a)
-log(a + 1)            log1p(a)
-log(1 - a)            log1p(-a)
-exp(a) - 1            expm1(a)
-1 - exp(a)            -expm1(a)
-1 - cos(a)            2*sin(a/2)**2
-cos(a) - 1            -2*sin(a/2)**2
-cosh(a) - 1           2*sinh(a/2)**2
-1 - cosh(a)           -2*sinh(a/2)**2
-1 - sin(a)**2         cos(a)**2
-1 - cos(a)**2         sin(a)**2
-1 - tanh(a)**2        1/cosh(a)**2
-1 - tanh(a)           2*sigmoid(-2*a)
-1 - sigmoid(a)        sigmoid(-a)
-1 - erf(a)            erfc(a)
-1 - erfc(a)           erf(a)
-1 - ndtr(a)           ndtr(-a)
-sqrt(1 + a) - 1       a/(sqrt(1 + a) + 1)
-sqrt(a + 1) - 1       a/(sqrt(a + 1) + 1)
-sqrt(x) - sqrt(y)     (x - y)/(sqrt(x) + sqrt(y))
-x**2 - y**2           (x - y)*(x + y)
-1 - x**2              (1 - x)*(1 + x)
-x**2 - 1              (x - 1)*(x + 1)
-mean(a**2) - mean(a)**2   mean((a - mean(a))**2)
-log(sigmoid(a))       logsigmoid(a)
-log(ndtr(a))          log_ndtr(a)
-log(softmax(a))       log_softmax(a)
-exp(x) - exp(y)       exp(y)*expm1(x - y)
-log(x) - log(y)       log1p((x - y)/y)
-"""
-_OVERFLOWS = """
-sqrt(a**2 + b**2)     hypot(a, b)
-sqrt(a**2 + 1)        hypot(a, 1)
-sqrt(1 + a**2)        hypot(1, a)
-sqrt(a*a + b*b)       hypot(a, b)
-sqrt(a*a + 1)         hypot(a, 1)
-sqrt(1 + a*a)         hypot(1, a)
-sqrt(a**2 + b)        hypot(a, sqrt(b))
-sqrt(b + a**2)        hypot(sqrt(b), a)
-sqrt(sum(a**2))       norm(a)
-sqrt(a**2)            abs(a)
-log(exp(a) + exp(b))  logaddexp(a, b)
-log(sum(exp(a)))      logsumexp(a, 0)
-log(1 + exp(a))       softplus(a)
-log(exp(a) + 1)       softplus(a)
-log(cosh(a))          softplus(2*a) - a - log(2)
-exp(a)/sum(exp(a))    softmax(a)
-1/(1 + exp(-a))       sigmoid(a)
-exp(a)/(1 + exp(a))   sigmoid(a)
-log(gamma(a))         lgamma(a)
-log(prod(a))          sum(log(a))
-log(a*b)              log(a) + log(b)
-log(a/b)              log(a) - log(b)
-1/(1 + exp(a))        sigmoid(-a)
-exp(a)/exp(b)         exp(a - b)
-exp(a)/(exp(a) + 1)   sigmoid(a)
-log(exp(a))           a
-log(1 + exp(-a))      softplus(-a)
-log(exp(a) - 1)       a + log(-expm1(-a))
-gamma(a)/gamma(b)     exp(lgamma(a) - lgamma(b))
-sinh(a)/cosh(a)       tanh(a)
-(exp(a) - exp(-a))/(exp(a) + exp(-a))   tanh(a)
-"""
-
 
 @functools.cache
 def _table(overflow: bool) -> list[tuple[Syntax, str]]:
-    rows = (row.split("  ", 1) for row in (_OVERFLOWS if overflow else _CANCELS).strip().splitlines())
+    """Return the patterns and their rewrites, from ``rewrites.txt``."""
+    _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")
+    rows = (row.split("  ", 1) for row in tables[overflow].splitlines())
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 
 

@@ -10,11 +10,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-
-__all__ = ["BETA", "BETALN", "ELLIPE", "ELLIPK", "ERF", "ERFC", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI"]
-__all__ += ["ZETA", "ZETA_LESS_1"]
+from pathlib import Path
 
 EULER = 0.57721566490153286
+
+
+def _coefficients() -> dict[str, tuple[float, ...]]:
+    """Return the numbers in ``coefficients.txt`` by the name before them, such as the coefficients of fitted polynomials."""
+    blocks = Path(__file__).with_name("coefficients.txt").read_text(encoding="utf-8").split("\n\n")
+    return {name: tuple(map(float, numbers)) for name, *numbers in map(str.split, blocks)}
+
+
+FITS = _coefficients()
+"""The coefficients of approximations, the constant first; those of a denominator have the prefix ``under_``."""
 
 
 def polynomial(coefficients: Sequence[float], name: str) -> str:
@@ -28,16 +36,7 @@ def polynomial(coefficients: Sequence[float], name: str) -> str:
 # The normal distribution: with t = -x, the product (t + 3)*(hazard(x) - t) is approximated by a polynomial in (t - 3)/(t + 3),
 # fitted at Chebyshev points.
 
-_EXCESS = (
-    *(1.698591929582619, -0.8415387946870331, 0.01716314677430392, 0.1856995799179089, -0.025434750641186558),
-    *(-0.05463860594415015, 0.007699762307081433, 0.018431224993635923, -0.0009428857685584472, -0.006371543717931367),
-    *(-0.0006340025567634571, 0.0020435258589729167, 0.0006121258086558812, -0.0005421538747459417),
-    *(-0.0003228792987039249, 9.18643406318147e-05, 0.00012224871775968677, 5.401814491745516e-06),
-    *(-3.2861742406260196e-05, -1.04926414044396e-05, 5.079044878677701e-06, 3.689108994881683e-06, 1.360418386066408e-07),
-    *(-4.7306922966560415e-07, -2.3210809697417996e-07, -1.1270446901272018e-07, 1.3937665129240892e-08),
-    *(5.697135195810704e-08, 1.3970820652881516e-08, -7.571322470577712e-09, -2.865609374933245e-09),
-)
-_EXCESS_AT_T = f"u = (t - 3)/(t + 3); excess = ({polynomial(_EXCESS, 'u')})/(t + 3)"
+_EXCESS_AT_T = f"u = (t - 3)/(t + 3); excess = ({polynomial(FITS['excess'], 'u')})/(t + 3)"
 _LEFT = f"t = max(-x, 0); {_EXCESS_AT_T}"
 HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/pi)/erfc(-r/sqrt(2))"
 
@@ -66,34 +65,9 @@ def mills_fraction(k: int) -> str | None:
 
 # The quantile of the normal distribution: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
 
-_MIDDLE = (
-    *(3.387132872796366608, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125),
-    *(45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727),
-)
-_UNDER_MIDDLE = (
-    *(1.0, 42.313330701600911252, 687.1870074920579083, 5394.1960214247511077),
-    *(21213.794301586595867, 39307.89580009271061, 28729.085735721942674, 5226.495278852854561),
-)
-_TAIL = (
-    *(1.42343711074968357734, 4.6303378461565452959, 5.7694972214606914055, 3.64784832476320460504),
-    *(1.27045825245236838258, 0.24178072517745061177, 0.0227238449892691845833, 7.7454501427834140764e-4),
-)
-_UNDER_TAIL = (
-    *(1.0, 2.05319162663775882187, 1.6763848301838038494, 0.68976733498510000455),
-    *(0.14810397642748007459, 0.0151986665636164571966, 5.475938084995344946e-4, 1.05075007164441684324e-9),
-)
-_FAR = (
-    *(6.6579046435011037772, 5.4637849111641143699, 1.7848265399172913358, 0.29656057182850489123),
-    *(0.026532189526576123093, 0.0012426609473880784386, 2.71155556874348757815e-5, 2.01033439929228813265e-7),
-)
-_UNDER_FAR = (
-    *(1.0, 0.59983220655588793769, 0.13692988092273580531, 0.0148753612908506148525),
-    *(7.868691311456132591e-4, 1.8463183175100546818e-5, 1.4215117583164458887e-7, 2.04426310338993978564e-15),
-)
 
-
-def _quotient(above: Sequence[float], below: Sequence[float], name: str) -> str:
-    return f"({polynomial(above, name)})/({polynomial(below, name)})"
+def _quotient(fit: str, name: str) -> str:
+    return f"({polynomial(FITS[fit], name)})/({polynomial(FITS[f'under_{fit}'], name)})"
 
 
 def _quantile(middle: str, tail: str, scale: str) -> str:
@@ -102,8 +76,8 @@ def _quantile(middle: str, tail: str, scale: str) -> str:
         [
             f"q = {middle}; p = {tail}; r = 0.180625 - min(q*q, 0.180625)",
             "s = sqrt(-log(min(max(p, 1e-320), 0.5))); a = min(s, 5) - 1.6; b = max(s, 5) - 5",
-            f"far = {_quotient(_TAIL, _UNDER_TAIL, 'a')} if s <= 5 else {_quotient(_FAR, _UNDER_FAR, 'b')}",
-            f"central = q*({_quotient(_MIDDLE, _UNDER_MIDDLE, 'r')})",
+            f"far = {_quotient('tail', 'a')} if s <= 5 else {_quotient('far', 'b')}",
+            f"central = q*({_quotient('middle', 'r')})",
             "outer = nan if p < 0 else inf if p == 0 else far",
             f"(central if abs(q) <= 0.425 else outer if q > 0 else -outer){scale}",
         ]
@@ -175,31 +149,6 @@ def bessel_scaled(n: int, order: int) -> str | None:
 
 # J_0 and J_1 for x >= 4 in Hankel's form: polynomials in 2*(4/x)**2 - 1, fitted at Chebyshev points, approximate P and x*Q.
 
-_P0 = (
-    *(0.9978986884929597, -0.0020161821921051187, 7.63046154123501e-05, -7.3238760255417005e-06, 1.1540700241700251e-06),
-    *(-2.4807964470609123e-07, 6.600292170869632e-08, -2.060106745314342e-08, 7.270366217598682e-09),
-    *(-2.559255844293751e-09, 9.49417289962043e-10, -8.714836677661074e-10, 5.465000704253991e-10, 2.153686024663978e-10),
-    *(-1.9733770115843042e-10, -1.7046708663937225e-10, 1.1505337515806028e-10),
-)
-_Q0 = (
-    *(-0.1228947486773112, 0.0019503703649439033, -0.00013272996435240674, 1.7509311521966305e-05, -3.396104679350011e-06),
-    *(8.480789909490514e-07, -2.531752035137138e-07, 8.694709083015146e-08, -3.3298322735943704e-08),
-    *(1.1864010326640999e-08, -4.350903597107118e-09, 5.453877912008123e-09, -3.7214030504347617e-09),
-    *(-1.7742157582535602e-09, 1.6017577497005294e-09, 1.213430270782977e-09, -8.499163412128376e-10),
-)
-_P1 = (
-    *(1.00353748168939, 0.0034258804912117168, -0.0001008959295430205, 8.951373414519357e-06, -1.3574901444067223e-06),
-    *(2.852370584375266e-07, -7.474455579573842e-08, 2.3071437799698293e-08, -8.072470424493642e-09),
-    *(2.8319249406469143e-09, -1.0487419457267674e-09, 9.430704898838294e-10, -5.876703076233203e-10),
-    *(-2.2793484969357906e-10, 2.093069617361115e-10, 1.8250665884000134e-10, -1.2287944320114508e-10),
-)
-_Q1 = (
-    *(0.37202223118492816, -0.0027848666531852025, 0.00016669755320853534, -2.086334279090643e-05, 3.932592377974878e-06),
-    *(-9.644781354179623e-07, 2.843413428238067e-07, -9.672105536288281e-08, 3.6760531845042685e-08),
-    *(-1.3084470049462984e-08, 4.803968210901315e-09, -5.87366186141042e-09, 3.985394815025727e-09, 1.878992735924846e-09),
-    *(-1.6976732726577601e-09, -1.295935341304223e-09, 9.056634021339944e-10),
-)
-
 
 def bessel_j(n: int) -> str | None:
     """Return the power series for abs(x) < 4, and a recurrence from the orders 0 and 1 for larger x."""
@@ -208,9 +157,9 @@ def bessel_j(n: int) -> str | None:
     lines = ["size = abs(x); s = min(size, 4); q = s*s/4; f = max(size, 4); w = 2*(4/f)*(4/f) - 1; c = cos(f); d = sin(f)"]
     lines.append("root = sqrt(1/(pi*f))")
     if n != 1:
-        lines.append(f"b0 = root*(({polynomial(_P0, 'w')})*(c + d) - ({polynomial(_Q0, 'w')})/f*(d - c))")
+        lines.append(f"b0 = root*(({polynomial(FITS['p0'], 'w')})*(c + d) - ({polynomial(FITS['q0'], 'w')})/f*(d - c))")
     if n >= 1:
-        lines.append(f"b1 = root*(({polynomial(_P1, 'w')})*(d - c) + ({polynomial(_Q1, 'w')})/f*(d + c))")
+        lines.append(f"b1 = root*(({polynomial(FITS['p1'], 'w')})*(d - c) + ({polynomial(FITS['q1'], 'w')})/f*(d + c))")
     lines += [f"b{k} = {2 * k - 2}/f*b{k - 1} - b{k - 2}" for k in range(2, n + 1)]
     return "; ".join([*lines, f"({_series(n, -1, 18, 's')} if size < 4 else b{n}){'*sign(x)' if n % 2 else ''}"])
 
@@ -235,7 +184,7 @@ def _logarithmic_series(n: int, sign: int, count: int) -> str:
 def bessel_y(n: int) -> str:
     """Return the power series for x < 4, and Hankel's form for larger x, for n = 0 or 1."""
     series = f"2/pi*(log(s/2)*({_series(n, -1, 18, 's')}) - ({_logarithmic_series(n, -1, 18)}))"
-    p, q = (polynomial(fit, "w") for fit in ((_P1, _Q1) if n else (_P0, _Q0)))
+    p, q = (polynomial(FITS[f"{part}{n}"], "w") for part in "pq")
     far = f"-({p})*(c + d) + ({q})/f*(d - c)" if n else f"({p})*(d - c) + ({q})/f*(c + d)"
     return "; ".join(
         [
@@ -247,23 +196,6 @@ def bessel_y(n: int) -> str:
 
 # sqrt(x)*exp(x)*K_0(x) and the same for K_1 for x >= 2: polynomials in 4/x - 1, fitted at Chebyshev points.
 
-_K0 = (
-    *(1.2185953385133905, -0.031071461824889554, 0.0030328918102751935, -0.0004797690567629981, 9.956054742546008e-05),
-    *(-2.473520464665274e-05, 7.002245564109627e-06, -2.1911767539401716e-06, 7.427807838466459e-07),
-    *(-2.689135887009184e-07, 1.0295120376495239e-07, -4.131061283701578e-08, 1.7056674605334674e-08),
-    *(-7.3618275080282515e-09, 3.791192703615846e-09, -1.8006773523392004e-09, 6.837018659348517e-11),
-    *(3.233433692180319e-11, 7.977983533091815e-10, -4.506683106759898e-10, -3.0539020868001565e-10),
-    *(1.7977981899954878e-10, 1.0806290149518295e-10, -6.183509185741941e-11),
-)
-_K1 = (
-    *(1.363151890371342, 0.10334973775386527, -0.005566729880074451, 0.0007357241549046456, -0.00013959021956830856),
-    *(3.284386565057862e-05, -8.961207299463647e-06, 2.730040312895642e-06, -9.067094776630646e-07),
-    *(3.2298873862640425e-07, -1.220284967173793e-07, 4.843094038201199e-08, -1.9827457966367164e-08),
-    *(8.49114322410236e-09, -4.313336112817399e-09, 2.0346220468711174e-09, -1.0584430289297026e-10),
-    *(-2.104015257574649e-11, -8.740019154894709e-10, 4.921710202548386e-10, 3.3153918291421876e-10),
-    *(-1.948680720152238e-10, -1.1801191034535537e-10, 6.73716173849808e-11),
-)
-
 
 def bessel_k(n: int) -> str:
     """Return the power series for x < 2, and an exponential with a polynomial in 4/x - 1 for larger x, for n = 0 or 1."""
@@ -271,7 +203,7 @@ def bessel_k(n: int) -> str:
     return "; ".join(
         [
             "s = min(x, 2) if x > 0 else 1.0; q = s*s/4; f = max(x, 2); w = 4/f - 1",
-            f"nan if x < 0 else inf if x == 0 else {series} if x < 2 else exp(-f)*(({polynomial(_K1 if n else _K0, 'w')})/sqrt(f))",
+            f"nan if x < 0 else inf if x == 0 else {series} if x < 2 else exp(-f)*(({polynomial(FITS[f'k{n}'], 'w')})/sqrt(f))",
         ]
     )
 
@@ -316,13 +248,7 @@ def elliptic_integral(order: int, second: bool) -> str | None:
 # The gamma function
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-ZETA_LESS_1 = (
-    *(0.64493406684822644, 0.20205690315959429, 0.082323233711138192, 0.036927755143369926, 0.01734306198444914),
-    *(0.0083492773819228268, 0.0040773561979443394, 0.0020083928260822144, 0.00099457512781808534, 0.00049418860411946456),
-    *(0.0002460865533080483, 0.00012271334757848915, 6.1248135058704829e-5, 3.0588236307020494e-5, 1.5282259408651872e-5),
-    *(7.6371976378997623e-6, 3.8172932649998399e-6, 1.9082127165539389e-6, 9.5396203387279611e-7, 4.7693298678780646e-7),
-    *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
-)
+ZETA_LESS_1 = FITS["zeta_less_1"]
 """The values zeta(k) - 1 for k = 2, 3, ..., which are the Taylor coefficients of lgamma at 2 multiplied by (-1)**k*k."""
 _TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:8], start=1))
 _AT_2 = (1 - EULER, *((-1) ** k * z / k for k, z in enumerate(ZETA_LESS_1, start=2)))
