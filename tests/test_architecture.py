@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1640,
     "script": 1585,
-    "solvers": 11517,
+    "solvers": 11400,
     "symbolic": 3621,
     "utils": 282,
 }

@@ -16,7 +16,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import maximum, minimum
-from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sqrt, square
+from autodiff_cli.ops.rules.elementary import abs, exp, log, sqrt, square
 from autodiff_cli.ops.rules.logarithms import logaddexp
 from autodiff_cli.ops.rules.matrices import mT
 from autodiff_cli.ops.rules.reduce import sum
@@ -130,31 +130,6 @@ def _softmax(x: Value, dim: int) -> Any:
     return 1 / sum(exp(_differences(x, dim)), dimensions(dim, x.ndim)[0])
 
 
-def _median(x: Value) -> Any:
-    parts = reshape(x, [-1])
-    ordered = [parts[i] for i in range(parts.shape[0])]
-    for end in range(len(ordered) - 1, 0, -1):
-        for i in range(end):
-            ordered[i], ordered[i + 1] = minimum(ordered[i], ordered[i + 1]), maximum(ordered[i], ordered[i + 1])
-    return ordered[(len(ordered) - 1) // 2]
-
-
-def _loss(element_loss: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loss from the formula of an element."""
-
-    def formula(x: Value, target: Value, reduction: str, *size: float) -> Any:
-        losses = element_loss(x, target, *size)
-        if reduction == "none":
-            return losses
-        return sum(losses) / (math.prod(losses.shape) if reduction == "mean" else 1)
-
-    return formula
-
-
-def _huber(away: Any, delta: float) -> Any:
-    return where(away < delta, square(away) / 2, delta * (away - delta / 2))
-
-
 FORMULAS: Mapping[str, Callable[..., Any]] = {
     "det": _minors,
     "cofactors": _cofactors,
@@ -163,20 +138,13 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "solve": _solution,
     "cholesky": _cholesky,
     "vdot": lambda x, y: sum(x * y),
-    "baddbmm": lambda x, batch1, batch2, beta, alpha: beta * x + alpha * matmul(batch1, batch2),
     "linalg_vector_norm": _norm,
     "logsumexp": lambda x, dim, keepdim: _reduced(x, dim, keepdim, logaddexp),
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "var": _variance,
     "std": lambda *arguments: sqrt(_variance(*arguments)),
-    "median": _median,
     **dict.fromkeys(("amax", "max"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, maximum)),
     **dict.fromkeys(("amin", "min"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, minimum)),
-    "mse_loss": _loss(lambda x, target: square(x - target)),
-    "smooth_l1_loss": _loss(lambda x, target, beta: _huber(abs(x - target), beta) / beta if beta else abs(x - target)),
-    "huber_loss": _loss(lambda x, target, delta: _huber(abs(x - target), delta)),
-    "soft_margin_loss": _loss(lambda x, target: log1p(exp(-target * x))),
-    "binary_cross_entropy_with_logits": _loss(lambda x, target: (1 - target) * x + logaddexp(0.0 * x, -x)),
 }
 """The formulas by the names of the primitives."""

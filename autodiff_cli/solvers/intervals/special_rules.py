@@ -29,11 +29,6 @@ def _falling(call: Call, x: tuple[Interval, ...]) -> Interval:
     return decreasing(x[0], call, _POSITIVE, _POSITIVE, _NOWHERE, SPECIAL)
 
 
-def _rising(bounds: Pair) -> Rule:
-    """Return the rule of an increasing function of positive numbers, given bounds of its values."""
-    return lambda call, x: increasing(x[0], call, _POSITIVE, bounds, _NOWHERE, SPECIAL)
-
-
 def _valley(argument: float, value: float) -> Rule:
     """Return the rule of a convex function of positive numbers with its minimum inside."""
 
@@ -108,29 +103,6 @@ def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, ro
     return rule
 
 
-def _airy(beyond: Rule, slope: Callable[[Bounds], Bounds]) -> Rule:
-    """Return the rule of an Airy function, which oscillates for negative arguments and is monotone for positive ones."""
-    before = _mean_value(slope, (-_INF, _INF), 0.0, 1e-13)
-
-    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        x = operands[0]
-        left = before(call, (x._replace(low=np.minimum(x.low, 0.0), high=np.minimum(x.high, 0.0)),))
-        right = beyond(call, (x._replace(low=np.maximum(x.low, 0.0), high=np.maximum(x.high, 0.0)),))
-        return chosen(x.high <= 0, left, chosen(x.low >= 0, right, hull(left, right)))
-
-    return rule
-
-
-def _airy_slope(x: Bounds) -> Bounds:
-    """Return a bound of the derivatives of Ai and Bi on the left: the modulus is at most (0.6 + abs(x)**0.25) (DLMF 9.8)."""
-    return np.asarray(0.8 + 0.8 * np.sqrt(np.sqrt(x)))
-
-
-def _airy_bend(x: Bounds) -> Bounds:
-    """Return a bound of the second derivatives x*Ai(x) and x*Bi(x) on the left, where both are smaller than 0.7."""
-    return np.asarray(0.7 * x)
-
-
 SPECIAL_RULES: dict[str, Rule] = {
     "digamma": lambda call, x: chosen(
         x[0].low > 0,
@@ -149,9 +121,5 @@ SPECIAL_RULES: dict[str, Rule] = {
     "betainc": _monotone(-1, 1, 1, inside=_positive, bounds=(0.0, 1.0)),
     "iv": _monotone(-1, 1, inside=_positive),
     "kv": _monotone(1, -1, inside=_positive),
-    "airy_ai": _airy(_falling, _airy_slope),
-    "airy_bi": _airy(_rising(_POSITIVE), _airy_slope),
-    "airy_ai_prime": _airy(_rising((-_INF, 0.0)), _airy_bend),
-    "airy_bi_prime": _airy(_rising(_POSITIVE), _airy_bend),
 }
 """The rules by the name of the primitive."""

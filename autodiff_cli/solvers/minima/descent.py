@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
+from autodiff_cli.solvers.minima.steps import EPS, bounded_step, exact_step
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         def value(self, x: Vector) -> float: ...
         def gradient(self, x: Vector) -> Vector: ...
         def hessian(self, x: Vector) -> Matrix: ...
-        def product(self, x: Vector, direction: Vector) -> Vector: ...
 
 
 DENSE = 200
@@ -37,8 +36,6 @@ _DEEPEST = 1e200
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
 _LEAST_SCALE = 1e-6
-_MOST_PRODUCTS = 20
-"""The largest mean number of Hessian-vector products for each of the allowed trials."""
 _SMALLEST = 1e-3 * EPS
 _TINY = 1e-100
 """The size below which the start of a variable, and the root of a curvature, count as 0."""
@@ -49,18 +46,16 @@ class Descent(NamedTuple):
 
     Attributes:
         x: the last point.
-        ending: ``stationary`` if the Newton step is rounding or the projected gradient is small enough, ``collapsed`` if no step
-            of any length reduces the value, ``unbounded`` if the value or the point is not bounded, or ``limit``.
+        ending: ``stationary`` if the Newton step is rounding, ``collapsed`` if no step of any length reduces the
+            value, ``unbounded`` if the value or the point is not bounded, or ``limit``.
         steps: the number of accepted steps.
         lengths: the length of each accepted step.
-        trials: the number of trials.
     """
 
     x: Vector
     ending: str
     steps: int
     lengths: list[float]
-    trials: int
 
 
 def outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
@@ -73,66 +68,49 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
     return np.where(outward(x, gradient, low, high), 0.0, gradient)
 
 
-def descend(
-    function: Smooth,
-    x: Vector,
-    most: int,
-    tolerance: float = 0.0,
-    report: Report | None = None,
-    typical: Vector | None = None,
-    is_scaled: bool = True,
-) -> Descent:
+def descend(function: Smooth, x: Vector, most: int, report: Report, is_scaled: bool = True) -> Descent:
     """Minimize a function from a point at which its value and gradient are finite.
 
     The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
-    (Moré and Sorensen 1983); above ``DENSE`` variables, by conjugate gradients with Hessian-vector products.  A trial at which
-    the value or the gradient is not finite is a rejected step.
+    (Moré and Sorensen 1983).  A trial at which the value or the gradient is not finite is a rejected step.
 
     Args:
         function: the function.
         x: the start.
         most: the largest number of trials.
-        tolerance: the norm of the projected gradient at which the descent ends early.
         report: the function that receives each accepted step.
-        typical: the sizes of the variables; by default, those of the start.
         is_scaled: whether the trust region is scaled by the curvatures; otherwise, it is a ball.
     """
-    return _Descender(function, x, report, np.abs(x) if typical is None else typical, is_scaled).run(most, tolerance)
+    return _Descender(function, x, report, is_scaled).run(most)
 
 
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector, is_scaled: bool) -> None:
+    def __init__(self, function: Smooth, x: Vector, report: Report, is_scaled: bool) -> None:
         self.function, self._is_scaled = function, is_scaled
         self.report = report
         self.low, self.high = function.low, function.high
         self.bounded = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        self.dense = len(x) <= DENSE
         self.x = x
         self.value = function.value(x)
         self.gradient = function.gradient(x)
         self.height = abs(self.value)
-        self.typical = typical
+        self.typical = np.abs(x)
         self.scale = np.ones(len(x))
         self.steps = 0
-        self.products = 0
-        self.trials = 0
         self.lengths: list[float] = []
         self.last: Vector | None = None
 
-    def run(self, most: int, tolerance: float) -> Descent:
+    def run(self, most: int) -> Descent:
         """Descend until no step reduces the value, or at most ``most`` trials."""
         self._refresh()
         radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
         far = _FAR * max(1.0, float(np.abs(self.x).max()))
         for _ in range(most):
-            if self.products > _MOST_PRODUCTS * most:
-                break
-            self.trials += 1
             slope = projected(self.x, self.gradient, self.low, self.high)
-            lowest = self.dense and not slope.any() and self._lowest() < 0
-            if (not slope.any() and not lowest) or np.linalg.norm(slope) < tolerance or self._vanishes(slope):
+            lowest = not slope.any() and self._lowest() < 0
+            if (not slope.any() and not lowest) or self._vanishes(slope):
                 return self._end("stationary")
             step = self._step(radius)
             trial = self._moved(step)
@@ -141,7 +119,7 @@ class _Descender:
             typical = np.maximum(self.typical, np.abs(trial))
             if not step.any() or (np.abs(step) <= 0.5 * EPS * np.abs(self.x)).all():
                 return self._end("stationary")
-            expected = -float(self.gradient @ step + step @ self._product(step) / 2)
+            expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
             # Beside a pole, a step is small and still reduces the value by much.
             tiny = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
             value = self.function.value(trial)
@@ -181,13 +159,13 @@ class _Descender:
 
     def _vanishes(self, slope: Vector) -> bool:
         """Return whether a gradient is so small that a degenerate minimum cannot be approached further."""
-        if not self.dense or not slope.any():
+        if not slope.any():
             return False
         return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
 
     def _end(self, ending: str) -> Descent:
         deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
-        return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
+        return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         moved = trial - self.x
@@ -196,8 +174,8 @@ class _Descender:
         self.typical = np.maximum(self.typical, np.abs(self.x))
         self.steps += 1
         self.lengths.append(float(np.linalg.norm(moved)))
-        if self.report is not None:
-            self.report(self.x, self.value, self._norm(), length, "step")
+        slope = projected(self.x, self.gradient, self.low, self.high)
+        self.report(self.x, self.value, float(np.linalg.norm(slope)), length, "step")
         self._refresh()
 
     def _extrapolate(self, moved: Vector) -> None:
@@ -217,8 +195,6 @@ class _Descender:
 
     def _refresh(self) -> None:
         """Compute the Hessian matrix at the new point, and the scale of the variables."""
-        if not self.dense:
-            return
         hessian = self.function.hessian(self.x)
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
@@ -236,37 +212,19 @@ class _Descender:
         values = np.linalg.eigvalsh(self.hessian[np.ix_(inner, inner)])
         return float(values[0]) if len(values) and values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
 
-    def _product(self, direction: Vector) -> Vector:
-        if self.dense:
-            return np.asarray(self.hessian @ direction)
-        self.products += 1
-        return self.function.product(self.x, direction)
-
     def _step(self, radius: float) -> Vector:
         scale = self.scale
-        gradient = self.gradient / scale
+        gradient, hessian = self.gradient / scale, self.hessian / np.outer(scale, scale)
 
-        def product(direction: Vector) -> Vector:
-            return self._product(direction / scale) / scale
-
-        if self.dense:
-            hessian = self.hessian / np.outer(scale, scale)
-
-            def within(slope: Vector, free: Mask, radius: float) -> Vector:
-                step = np.zeros_like(slope)
-                step[free] = exact_step(hessian[np.ix_(free, free)], slope[free], radius)
-                return step
-
-        else:
-            accuracy = min(0.1, np.sqrt(float(np.linalg.norm(projected(self.x, self.gradient, self.low, self.high)))))
-
-            def within(slope: Vector, free: Mask, radius: float) -> Vector:
-                return conjugate_step(lambda v: np.where(free, product(v), 0.0), np.where(free, slope, 0.0), radius, accuracy)
+        def within(slope: Vector, free: Mask, radius: float) -> Vector:
+            step = np.zeros_like(slope)
+            step[free] = exact_step(hessian[np.ix_(free, free)], slope[free], radius)
+            return step
 
         if not self.bounded:
             return within(gradient, np.ones(len(scale), bool), radius) / scale
         low, high = (self.low - self.x) * scale, (self.high - self.x) * scale
-        return bounded_step(within, product, gradient, low, high, radius) / scale
+        return bounded_step(within, hessian, gradient, low, high, radius) / scale
 
     def _moved(self, step: Vector) -> Vector:
         """Return the point after a step; a variable within rounding of a bound is placed on it."""
@@ -278,6 +236,3 @@ class _Descender:
 
     def _size(self, x: Vector, gradient: Vector) -> float:
         return float(np.linalg.norm(projected(x, gradient, self.low, self.high) / self.scale))
-
-    def _norm(self) -> float:
-        return float(np.linalg.norm(projected(self.x, self.gradient, self.low, self.high)))

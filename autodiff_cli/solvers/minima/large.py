@@ -2,44 +2,80 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, definiteness
-from autodiff_cli.solvers.minima.descent import Descent, descend, outward, projected
-from autodiff_cli.solvers.minima.steps import EPS, conjugate_step
+from autodiff_cli.solvers.minima.descent import Descent, outward, projected
+from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autodiff_cli.arrays import Mask, Vector
-    from autodiff_cli.solvers.minima.descent import Report, Smooth
+    from autodiff_cli.solvers.minima.descent import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
-    from autodiff_cli.solvers.minima.steps import Product
 
 _MEMORY = 20
 _TRIALS = 3
 _MOST_RESTARTS = 100
+_MOST_CONJUGATE = 1_000
+_PARTS = (1.0, 0.25, 0.0625)
+_DEEP, _FAR = 1e200, 1e20
+"""The depth of a value and the distance of a point that are taken as unbounded."""
 
 
-def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descent:
-    """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients.
-
-    The arguments and the result are those of ``descend``.
-    """
+def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
+    """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients; see ``descend``."""
     optimize = library("scipy.optimize", "minimize")
-    bounds = optimize.Bounds(function.low, function.high)
+    bounds = optimize.Bounds(problem.low, problem.high)
     options = {"maxiter": 10 * most, "maxfun": 20 * most, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-8}
 
     def value(point: Vector) -> float:
-        result = function.value(point)
+        result = problem.value(point)
         return result if np.isfinite(result) or result == -np.inf else 1e300
 
     with np.errstate(all="ignore"):
-        done = optimize.minimize(value, x, jac=function.gradient, method="L-BFGS-B", bounds=bounds, options=options)
-    better = np.isfinite(function.value(done.x)) and np.isfinite(function.gradient(done.x)).all()
-    ended = descend(function, done.x if better else x, most, tolerance, report, np.maximum(np.abs(x), np.abs(done.x)))
-    return ended._replace(steps=ended.steps + int(done.nit))
+        done = optimize.minimize(value, x, jac=problem.gradient, method="L-BFGS-B", bounds=bounds, options=options)
+    x = done.x if np.isfinite(problem.gradient(done.x)).all() else x
+    is_endless = not problem.value(x) > -_DEEP or float(np.max(np.abs(x))) > _FAR
+    steps = int(done.nit)
+    lengths: list[float] = []
+    while not is_endless and len(lengths) < most and (lower := _newton(problem, x)) is not None:
+        lengths.append(float(np.linalg.norm(lower - x)))
+        x = lower
+        slope = projected(x, problem.gradient(x), problem.low, problem.high)
+        report(x, problem.value(x), float(np.linalg.norm(slope)), lengths[-1], "step")
+    return Descent(x, "unbounded" if is_endless else "stationary", steps + len(lengths), lengths)
+
+
+def _newton(problem: MinimumProblem, x: Vector) -> Vector | None:
+    """Return the point after a Newton step that reduces the gradient, or ``None``."""
+    slope = projected(x, problem.gradient(x), problem.low, problem.high)
+    if not slope.any():
+        return None
+    step = _conjugate_step(problem, x, slope)
+    for part in _PARTS:
+        trial = np.clip(x + part * step, problem.low, problem.high)
+        reached = projected(trial, problem.gradient(trial), problem.low, problem.high)
+        is_lower = problem.value(trial) <= problem.value(x) + 8 * EPS * abs(problem.value(x))
+        if is_lower and np.linalg.norm(reached) < 0.5 * np.linalg.norm(slope):
+            return trial
+    return None
+
+
+def _conjugate_step(problem: MinimumProblem, x: Vector, slope: Vector) -> Vector:
+    """Return the Newton step of the variables that no bound holds, by conjugate gradients."""
+    linalg = library("scipy.sparse.linalg", "minimize")
+    operator = linalg.LinearOperator((len(x), len(x)), matvec=lambda v: _product(problem, x, slope != 0, v), dtype=float)
+    return np.asarray(linalg.cg(operator, -slope, maxiter=_MOST_CONJUGATE)[0])
+
+
+def _product(problem: MinimumProblem, x: Vector, free: Mask, direction: Vector) -> Vector:
+    return np.where(free, problem.product(x, np.where(free, direction, 0.0)), 0.0)
 
 
 def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate:
@@ -54,17 +90,14 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
     fixed = outward(x, gradient, problem.low, problem.high)
     free = ~fixed
 
-    def product(direction: Vector) -> Vector:
-        return np.where(free, problem.product(x, np.where(free, direction, 0.0)), 0.0)
-
     slope = projected(x, gradient, problem.low, problem.high)
-    step = conjugate_step(product, slope, np.inf, 1e-6)
+    step = _conjugate_step(problem, x, slope)
     moved = [problem.slopes(x * (1 + EPS * sign))[0] for sign in np.random.default_rng(0).choice((-1.0, 1.0), (_TRIALS, len(x)))]
     rounding = 32 * np.maximum(np.max(np.abs(np.array(moved) - gradient), axis=0), EPS**2)
     small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
     small &= abs(float(slope @ step)) <= EPS * max(abs(problem.values(x)[0]), abs(problem.values(problem.start)[0]))
     stationary = bool((np.abs(slope) <= rounding).all()) or small
-    ends, vector = _extremes(product, free)
+    ends, vector = _extremes(partial(_product, problem, x, free), free)
     error = 1e-6 * float(np.max(np.abs(ends)))
     kind = definiteness(ends, error)
     value = problem.values(x)[0]
@@ -72,7 +105,7 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
     return Certificate(x, value, np.zeros(0), gradient, active, 0.0, stationary, True, ends, error, kind, vector)
 
 
-def _extremes(product: Product, free: Mask) -> tuple[Vector, Vector]:
+def _extremes(product: Callable[[Vector], Vector], free: Mask) -> tuple[Vector, Vector]:
     """Return the lowest and the highest eigenvalue of the free part of a matrix, and the eigenvector of the lowest one."""
     linalg = library("scipy.sparse.linalg", "minimize")
 

@@ -136,9 +136,11 @@ class Search:
     # Searches
 
     def _between_bounds(self) -> None:
-        method = descend_large if self.problem.size > DENSE else descend
         for _ in range(_MOST_ESCAPES):
-            done = method(self.problem, self.x, _MOST_STEPS, report=self._report)
+            if self.problem.size > DENSE:
+                done = descend_large(self.problem, self.x, _MOST_STEPS, self._report)
+            else:
+                done = descend(self.problem, self.x, _MOST_STEPS, self._report)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
             if done.ending == "unbounded" or self._leaves(done):

@@ -12,13 +12,11 @@ if TYPE_CHECKING:
 
     from autodiff_cli.arrays import Matrix, Vector
 
-    Product = Callable[[Vector], Vector]
     Within = Callable[[Vector, "NDArray[np.bool_]", float], Vector]
     """A function of a gradient, the mask of free variables and a radius that returns a step in the free variables."""
 
 EPS = float(np.finfo(float).eps)
 _MOST_SECULAR = 100
-_MOST_CONJUGATE = 1_000
 
 
 def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
@@ -59,51 +57,14 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
     return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
 
 
-def conjugate_step(product: Product, gradient: Vector, radius: float, tolerance: float) -> Vector:
-    """Return an approximate minimizer of the model within the radius, by conjugate gradients.
-
-    The method is Steihaug's (SIAM J. Numer. Anal. 20, 1983).
-
-    Args:
-        product: the function that multiplies the Hessian matrix with a vector.
-        gradient: the gradient of the model at 0.
-        radius: the largest length of the step.
-        tolerance: the norm of the residual, relative to the gradient, at which the iteration ends.
-    """
-    step = np.zeros_like(gradient)
-    residual, direction = gradient.copy(), -gradient
-    square = float(residual @ residual)
-    last = tolerance**2 * square
-    for _ in range(min(2 * len(gradient), _MOST_CONJUGATE)):
-        if square <= last:
-            break
-        image = product(direction)
-        curvature = float(direction @ image)
-        length = square / curvature if curvature > 0 else np.inf
-        if not np.isfinite(length) or np.linalg.norm(step + length * direction) >= radius:
-            return step + _to_sphere(step, direction, radius) * direction
-        step = step + length * direction
-        residual = residual + length * image
-        square, before = float(residual @ residual), square
-        direction = square / before * direction - residual
-    return step
-
-
-def _to_sphere(step: Vector, direction: Vector, radius: float) -> float:
-    """Return the positive multiple of a direction that leads from a step to the sphere."""
-    a, b, c = float(direction @ direction), float(step @ direction), float(step @ step) - radius**2
-    root = np.sqrt(max(b * b - a * c, 0.0))
-    return float(-c / (b + root) if b > 0 else (root - b) / a)
-
-
-def bounded_step(within: Within, product: Product, gradient: Vector, low: Vector, high: Vector, radius: float) -> Vector:
+def bounded_step(within: Within, hessian: Matrix, gradient: Vector, low: Vector, high: Vector, radius: float) -> Vector:
     """Return a step between bounds that reduces the quadratic model.
 
     The free variables are minimized within the radius; those that reach a bound are fixed there, and the rest is minimized again.
 
     Args:
         within: the function that minimizes the model in the free variables.
-        product: the function that multiplies the Hessian matrix with a vector.
+        hessian: the Hessian matrix.
         gradient: the gradient at the point.
         low, high: the bounds of the step.
         radius: the largest length of each minimization.
@@ -113,7 +74,7 @@ def bounded_step(within: Within, product: Product, gradient: Vector, low: Vector
     for _ in range(len(gradient) + 1):
         if not free.any():
             break
-        slope = gradient + product(step)
+        slope = gradient + hessian @ step
         part = within(slope, free, radius)
         if not part.any():
             break
@@ -124,7 +85,7 @@ def bounded_step(within: Within, product: Product, gradient: Vector, low: Vector
             room = np.where(part > 0, (high - step) / part, np.where(part < 0, (low - step) / part, np.inf))
         share = float(np.min(room))
         projected = np.clip(step + part, low, high) - step
-        if slope @ projected + projected @ product(projected) / 2 < share * (slope @ part + share * (part @ product(part)) / 2):
+        if slope @ projected + projected @ hessian @ projected / 2 < share * (slope @ part + share * (part @ hessian @ part) / 2):
             step, free = step + projected, free & ~beyond
         else:
             step, free = np.clip(step + share * part, low, high), free & (room > share)

@@ -82,10 +82,6 @@ class _SquaredNorm:
         # With fewer equations than unknowns, a slight curvature in all directions and a ball make the steps the shortest ones.
         return matrix + _SLIGHT * np.trace(matrix) * np.eye(len(x)) if len(jacobian) < len(x) else matrix
 
-    def product(self, x: Vector, direction: Vector) -> Vector:
-        jacobian = self._at(x)[1]
-        return jacobian.T @ (jacobian @ direction)
-
 
 def trust_region(walk: Walk, start: Point) -> Point:
     """Return the minimum of the norm of the residuals that Gauss-Newton steps in the trust region of ``minimize`` reach."""
@@ -100,7 +96,7 @@ def trust_region(walk: Walk, start: Point) -> Point:
         walk.take(last, moved, "newton")
 
     with suppress(OutOfTime):
-        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, report=taken, is_scaled=len(start.f) >= len(start.x))
+        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, taken, is_scaled=len(start.f) >= len(start.x))
     return last
 
 
