@@ -462,6 +462,9 @@ class Compiler:
             except ParseError as error:
                 raise RuleError(f"{self.table.subject}.rules, line {row.line}, {row.name}: {error}") from None
             body += [*self.definitions, declaration]
+            if "method" in row.keywords:
+                names = ", ".join(["self", *(each.name for each in row.parameters if not each.tensor)])
+                body.append(f"add_methods({row.name}=lambda {names}: {Writer().text(_tree(row.keywords['method']))})")
             self.definitions.clear()
         text = "\n".join(body)
         settings = "__name__, elementwise=True" if self.table.elementwise else "__name__"
@@ -488,6 +491,8 @@ class Compiler:
             lines["autodiff_cli.autograd.primitives.argument_kinds"] = kinds
         if errors := set(re.findall(r"\braise (\w+)\(", text)):
             lines["autodiff_cli.errors"] = errors
+        if "\nadd_methods(" in text:
+            lines["autodiff_cli.autograd.tensor"] = {"add_methods"}
         if re.search(r"\bfrom_scipy\(", text):
             lines["autodiff_cli.numerics.backend"] = {"from_scipy"}
         if re.search(r"\bdecomposition\(", text):

@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value
+from autodiff_cli.autograd.primitives.types import Dims, Key, Number, Shape, Value
 from autodiff_cli.numerics.extremes import as_lanes, with_positions
 from autodiff_cli.numerics.reduce import mean, std, var
 
@@ -24,6 +24,21 @@ def some_whole(x: Value, q: Value, dim: int | None) -> Any:
     """Return whether a quantile is an element."""
     places = quantile_ranks(x, q, dim)
     return np.any(places == np.round(places))
+
+
+def neighbour_key(dim: int, later: bool) -> Key:
+    """Return the index of all elements but the first (``later``), or but the last, along a dimension."""
+    return (*(slice(None),) * dim, slice(1, None) if later else slice(None, -1))
+
+
+def column_shape(ndim: int) -> Shape:
+    return (-1, *(1,) * (ndim - 1))
+
+
+def has_points(points: Shape, samples: Shape, dim: int) -> bool:
+    """Return whether there is one point for each sample along a dimension, in one vector or beside the samples."""
+    lengths = points if len(points) == 1 else points[dim : dim + 1] if len(points) == len(samples) else ()
+    return tuple(lengths) == (samples[dim],)
 
 
 # Statistics of arrays: several reductions at once, and reductions without nan.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.primitives.structural import dimension, where
-from autodiff_cli.autograd.primitives.types import Dims, Number, Operand, Value, array_of
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
@@ -17,7 +17,7 @@ from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
-from autodiff_cli.ops.rules.numerical import declare
+from autodiff_cli.ops.rules.numerical import areas, declare
 from autodiff_cli.ops.rules.positions import take
 from autodiff_cli.ops.rules.reduce import cumsum, mean, sum
 from autodiff_cli.ops.rules.shape import cat, transpose
@@ -37,32 +37,6 @@ def polyval(c: Value, x: Value) -> Any:
     for i, coefficient in enumerate([c[i] for i in range(c.shape[0])] if c.shape else [c]):  # Horner's rule
         value = value * x + coefficient if i else value + coefficient
     return value
-
-
-def _areas(name: str, y: Value, x: Value | None, dx: Operand, at: int) -> Any:
-    """Return the areas between the samples of a dimension."""
-    if not y.shape:
-        raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
-    before = (slice(None),) * at
-    right, left = (*before, slice(1, None)), (*before, slice(None, -1))
-    means = (y[right] + y[left]) / 2
-    if x is None:
-        return means * dx
-    if len(x.shape) == 1 and x.shape[0] == y.shape[at]:
-        width = x[1:] - x[:-1]
-        return means * reshape(width, (-1, *(1,) * (len(y.shape) - at - 1)))
-    if len(x.shape) != len(y.shape) or x.shape[at] != y.shape[at]:
-        raise ShapeError(
-            f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}",
-            hint="give one point for each sample along dim, or a tensor of points in the shape of y",
-        )
-    return means * (x[right] - x[left])
-
-
-@declare.described
-def trapezoid(y: Value, x: Value | None = None, dx: Operand = 1.0, dim: int = -1) -> Any:
-    at = dimension(dim, len(y.shape))
-    return sum(_areas("trapezoid", y, x, dx, at), at)
 
 
 # Interpolation
@@ -222,4 +196,4 @@ def corrcoef(x: Value) -> Any:
 @declare.described
 def cumulative_trapezoid(y: Value, x: Value | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     at = dimension(dim, len(y.shape))
-    return cumsum(_areas("cumulative_trapezoid", y, x, dx, at), at)
+    return cumsum(areas("cumulative_trapezoid", y, x, dx, at), at)

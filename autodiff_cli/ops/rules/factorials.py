@@ -4,6 +4,8 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TENSOR, WHOLE
 from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.tensor import add_methods
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import decomposition, factorials as arrays
 from autodiff_cli.ops.rules.elementary import floor
 
@@ -16,7 +18,11 @@ factorial = declare('factorial', arrays.factorial, {'x': lambda g, x, out: g * (
 polygamma_gap = declare('polygamma_gap', arrays.polygamma_gap, {'a': lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), 'b': lambda g, a, b, n: g * polygamma_at(a + b, n + 1)}, statics={'n': 0}, kinds={'n': ORDER}, decomposition=lambda n: decomposition('polygamma_gap', n), summary='polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a', formula='polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)', domain='a > 0, b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1),), edges=None, methods=())
 beta = declare('beta', arrays.beta, {'a': lambda g, a, b, out: g * (-(out * polygamma_gap(a, b))), 'b': lambda g, a, b, out: g * (-(out * polygamma_gap(b, a)))}, decomposition=lambda: decomposition('BETA'), summary='gamma(a)*gamma(b)/gamma(a + b)', formula='-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0]),), edges=None, methods=())
 betaln = declare('betaln', arrays.betaln, {'a': lambda g, a, b: g * (-polygamma_gap(a, b)), 'b': lambda g, a, b: g * (-polygamma_gap(b, a))}, decomposition=lambda: decomposition('BETALN'), summary='log(beta(a, b)), without overflow and underflow', formula='-polygamma_gap(a, b), -polygamma_gap(b, a)', domain='a > 0 and b > 0', inside=lambda a, b: (a > 0) & (b > 0), samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0]),), edges=None, methods=())
-declare.python('polygamma', ('n',), parameters=('n', 'x'), defaults=(), tensors=('x',), kinds={'n': WHOLE}, summary='the n-th derivative of digamma', formula='with respect to x: polygamma(n + 1, x)', domain='n = 0, 1, 2, ...; x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is infinite or nan (PyTorch)', samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0]),), edges=((1, 0.0), (2, -1.0),), methods=())
+def _polygamma_composed(n: Any, x: Any) -> Any:
+    if not ((n >= 0) and (n <= 150)): raise ArgumentError(f"the order of polygamma must be a whole number from 0 to 150, not {n}")
+    return polygamma_at(x, n)
+polygamma = declare.composed('polygamma', _polygamma_composed, dict(n=WHOLE), tensors=('x',), summary='the n-th derivative of digamma', formula='with respect to x: polygamma(n + 1, x)', domain='n = 0, 1, 2, ...; x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is infinite or nan (PyTorch)', samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0]),), edges=((1, 0.0), (2, -1.0),), methods=())
+add_methods(polygamma=lambda self, n: polygamma(n, self))
 zeta = declare.composed('zeta', lambda x, q=1.0: zeta_of(x, q), dict(x=TENSOR, q=TENSOR), tensors=('x', 'q'), summary='zeta function of Riemann, or of Hurwitz if q is not 1: the sum of (k + q)**-x over all k >= 0', formula='zeta_slope(x, q), -x*zeta(x + 1, q)', domain='x > 1 and q > 0; for q = 1 also x < 1', inside=lambda x, q: ((x > 1) & (q > 0)) | ((q == 1) & (x < 1)), convention='for q = 1 and x < 1 the value is the analytic continuation; PyTorch gives nan there, and does not differentiate with respect to x', samples=((2, 0.7), (3, [1.5, 4.0]), (2.5, 0.7), (0.3,), (-2.3,), (3.5,),), edges=((1, 0.7), (2, 0.0),), methods=())
 def _zeta_slope_by_q(g: Any, x: Any, q: Any, order: Any) -> Any:
     lower = zeta_slope(x + 1, q, order - 1) if order > 1 else zeta_of(x + 1, q)

@@ -6,12 +6,13 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, DIMENSIONS_OR_UNBIASED, FLAG, NUMBER, TENSOR, TYPE, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.autograd.primitives.types import array_of
+from autodiff_cli.errors import ShapeError
 from autodiff_cli.numerics import numerical as arrays
 from autodiff_cli.numerics.arithmetic import is_ordinary_tensor
 from autodiff_cli.numerics.extremes import is_repeated
-from autodiff_cli.numerics.numerical import some_whole
+from autodiff_cli.numerics.numerical import column_shape, has_points, neighbour_key, some_whole
 from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import equal_shares, put_one_back
@@ -20,11 +21,19 @@ from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
 
+def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
+    if not (len(y.shape) > 0): raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
+    if not ((x is None) or has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
+    means = (y[neighbour_key(at, True)] + y[neighbour_key(at, False)]) / 2
+    return (means * dx) if x is None else ((means * (x[neighbour_key(at, True)] - x[neighbour_key(at, False)])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], column_shape(len(y.shape) - at))))
 def sum_with_mean(by_measure: Any, g: Any, x: Any, dim: Any) -> Any:
     by_mean = (None) if g is None else spread(g / count(x.shape, dim), x.shape, dim)
     return by_mean if by_measure is None else (by_measure if by_mean is None else (by_measure + by_mean))
 declare.python('polyval', ('c', 'x'), parameters=('c', 'x'), defaults=(), tensors=('c', 'x'), kinds={'c': TENSOR, 'x': TENSOR}, summary='polynomial with the coefficients c, highest power first, at x', formula='powers of x; with respect to x, the sum of k*c*x**(k - 1)', samples=(([2.0, -1.0, 3.0], 0.7), ([2.0, -1.0, 0.5, 3.0], [0.7, -1.2]),), methods=())
-declare.python('trapezoid', ('y', 'x', 'dx', 'dim'), parameters=('y', 'x', 'dx', 'dim'), defaults=(None, 1.0, -1, ), tensors=('y', 'x', 'dx'), kinds={'y': TENSOR, 'x': optional(TENSOR), 'dx': TENSOR, 'dim': DIMENSION}, summary='integral along dim by the trapezoidal rule, for samples y at the points x, or at points with the distance dx', formula='half the distance of the two neighbouring points; with respect to x, half of (previous sample - next sample)', aliases=('trapz',), samples=(([1.0, -2.0, 3.0], [0.0, 0.5, 2.0]), ([[1.0, 2.0], [3.0, 5.0]], None, 0.5, 0), ([[1.0, 2.0], [3.0, 5.0]], [0.0, 2.0], 1.0, 0),))
+def _trapezoid_composed(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = -1) -> Any:
+    at = dimension(dim, len(y.shape))
+    return sum(areas('trapezoid', y, x, dx, at), at)
+trapezoid = trapz = declare.composed('trapezoid', _trapezoid_composed, dict(y=TENSOR, x=optional(TENSOR), dx=TENSOR, dim=DIMENSION), tensors=('y', 'x', 'dx'), summary='integral along dim by the trapezoidal rule, for samples y at the points x, or at points with the distance dx', formula='half the distance of the two neighbouring points; with respect to x, half of (previous sample - next sample)', aliases=('trapz',), samples=(([1.0, -2.0, 3.0], [0.0, 0.5, 2.0]), ([[1.0, 2.0], [3.0, 5.0]], None, 0.5, 0), ([[1.0, 2.0], [3.0, 5.0]], [0.0, 2.0], 1.0, 0),))
 declare.python('interp', ('x', 'xp', 'fp'), parameters=('x', 'xp', 'fp'), defaults=(), tensors=('x', 'xp', 'fp'), kinds={'x': TENSOR, 'xp': TENSOR, 'fp': TENSOR}, summary='piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases', formula='slope of the segment; for fp, the weights of its two points; for xp, -slope times these weights', smooth='x is not one of the points xp', kink=lambda x, xp: np.isin(x, xp), convention='the derivative at a point xp is the slope on its right, at the last point on its left; PyTorch does not have this function', samples=((0.7, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), ([-1.0, 0.2, 2.5, 7.0], [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]),), edges=((1.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), (0.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]), (3.0, [0.0, 1.0, 3.0], [2.0, -1.0, 0.5]),), methods=())
 declare.python('quantile', ('x', 'q', 'dim', 'keepdim'), parameters=('x', 'q', 'dim', 'keepdim'), defaults=(None, False, ), tensors=('x', 'q'), kinds={'x': TENSOR, 'q': TENSOR, 'dim': optional(DIMENSION), 'keepdim': FLAG}, summary='quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements', formula='the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference', smooth='no two elements are equal, and q*(n - 1) is not a whole number', kink=lambda x, q, dim: is_repeated(x) | some_whole(x, q, dim), convention='where q*(n - 1) is whole, the derivative is that on the right, where PyTorch and JAX return 0 with respect to q; one of several equal elements receives the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0, 7.0], 0.3), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], [0.2, 0.9], 0), ([[1.0, 2.5, 4.0]], 0.7, 1, True),), edges=(([5.0, 1.0, 5.0], 0.7), ([1.0, 2.0, 4.0], 0.5),))
 declare.python('gradient', ('dim', 'edge_order'), parameters=('x',), defaults=(), tensors=('x',), kinds={'dim': optional(DIMENSIONS), 'edge_order': WHOLE}, summary='slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates spacing', samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.0], [3.0, 5.0]],),), methods=())
