@@ -8,89 +8,60 @@ from __future__ import annotations
 import re
 from sys import modules
 
-_WEIGHTS = "use a function of nn.functional, and nn.Parameter for its weights"
-_CONVOLUTIONS = "convolutions, pooling and images are not part of autodiff"
-_TABLE: tuple[tuple[str, str, str], ...] = (
-    (
-        r"nn",
-        r"Module|ModuleList|ModuleDict|Sequential|Identity|ParameterList|ParameterDict|modules",
-        f"modules are not part of autodiff: {_WEIGHTS}",
-    ),
-    (
-        r"nn",
-        r"(LSTM|GRU|RNN|Transformer)\w*|MultiheadAttention",
-        "layers are not part of autodiff: use nn.functional.linear and scaled_dot_product_attention",
-    ),
-    (r"nn", r"(Lazy)?(Conv|Fold|Unfold|Upsample|Pixel|Zero|Reflection|Replication|Constant|Circular)\w*|\w*Pool\w*", _CONVOLUTIONS),
-    (r"nn", r"[A-Z]\w*", f"modules are not part of autodiff: {_WEIGHTS}"),
-    (
-        r"(nn\.functional)?",
-        r"conv_?\w*|\w*_?(max|avg|lp)_(un)?pool\w*|interpolate|upsample\w*|(un)?fold|grid_sample\w*|affine_grid\w*|(native_)?channel_shuffle"
-        r"|pixel_(un)?shuffle|embedding_bag|local_response_norm|feature_\w*|dropout[123]d|\w*rnn\w*|lstm\w*|gru\w*|multi_head_attention_forward",
-        f"{_CONVOLUTIONS}; linear, einsum and pad are",
-    ),
-    (
-        r"(nn\.functional)?",
-        r"ctc_loss",
-        "write the recursion over the labels with logsumexp: it is differentiable",
-    ),
-    (
-        r"(nn\.functional)?",
-        r"\w*alpha_dropout_?|native_dropout",
-        "use nn.functional.dropout",
-    ),
-    (
-        r"",
-        r"dropout_?",
-        "use nn.functional, which has the functions that draw random numbers",
-    ),
-    (r"(nn\.functional)?", r"rrelu_?|triplet_margin_with_distance_loss", "compose it of rand, where and clamp"),
-    (
-        r"func",
-        r"functional_call|stack_module_state",
-        "modules are not part of autodiff: pass the weights as arguments of the function",
-    ),
-    (
-        r"func",
-        r"functionalize|debug_unwrap",
-        "func transforms functions as they are: changes in place inside a function need no rewriting",
-    ),
-    (r"", r"eval", "use evaluate"),
-    (r"", r"map", "compile() makes a Program of an expression, which takes columns"),
-    (r"", r"random", "use manual_seed, Generator, get_rng_state and set_rng_state"),
-    (r"optim", r"lr_scheduler", "schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups"),
-    (r"optim", r"swa_utils", "averages of parameters are not part of autodiff: keep a copy and call lerp_ on it"),
-    (r"optim", r"[A-Z]\w*", "autodiff has SGD, Adam and AdamW; minimize() and fit() find minima to full precision"),
-    (r"utils", r"data", "data loaders are not part of autodiff: index a tensor with the numbers of randperm(n)"),
-    (
-        r"utils\.checkpoint",
-        r".*[Ss]elective\w*|CheckpointPolicy",
-        "a policy for single operations is not part of autodiff: checkpoint a smaller function",
-    ),
-    (r"", r"save|load", "pickled files are not part of autodiff: use numpy.save and numpy.load with tensor.numpy()"),
-    (
-        r"",
-        r"distributions",
-        "distributions are not part of autodiff: write the log-density with lgamma, xlogy and log_softmax; sample with normal",
-    ),
-    (
-        r"",
-        r"cuda|mps|xpu|backends|accelerator|amp|autocast|distributed|multiprocessing",
-        "autodiff computes with NumPy on the processor",
-    ),
-    (
-        r"",
-        r"jit|fx|onnx|quantization|ao|profiler|sparse|hub|library",
-        "autodiff has tensors and autograd only; compile() makes a Program of an expression",
-    ),
-    (
-        r"",
-        r"fft|complex\w*|view_as_\w+|real|imag|conj\w*|polar|cfloat|cdouble|stft|istft",
-        "complex numbers are not part of autodiff",
-    ),
-    (r"", r"u?int8|int16|short|float16|half|bfloat16|uint16|uint32|uint64", "use float64, float32, int64 or bool"),
-)
-"""A module, the names that it does not have, and the hint.  The first two are regular expressions; the first match counts."""
+_TABLE = r"""
+modules are not part of autodiff: use a function of nn.functional, and nn.Parameter for its weights
+    nn: Module|ModuleList|ModuleDict|Sequential|Identity|ParameterList|ParameterDict|modules
+layers are not part of autodiff: use nn.functional.linear and scaled_dot_product_attention
+    nn: (LSTM|GRU|RNN|Transformer)\w*|MultiheadAttention
+convolutions, pooling and images are not part of autodiff; linear, einsum and pad are
+    nn: (Lazy)?(Conv|Fold|Unfold|Upsample|Pixel|Zero|Reflection|Replication|Constant|Circular)\w*|\w*Pool\w*
+    (nn\.functional)?: conv_?\w*|\w*_?(max|avg|lp)_(un)?pool\w*|interpolate|upsample\w*|(un)?fold|(grid_sample|affine_grid)\w*
+    (nn\.functional)?: (native_)?channel_shuffle|pixel_(un)?shuffle|embedding_bag|local_response_norm|feature_\w*|dropout[123]d
+    (nn\.functional)?: \w*rnn\w*|(lstm|gru)\w*|multi_head_attention_forward
+modules are not part of autodiff: use a function of nn.functional, and nn.Parameter for its weights
+    nn: [A-Z]\w*
+write the recursion over the labels with logsumexp: it is differentiable
+    (nn\.functional)?: ctc_loss
+use nn.functional.dropout
+    (nn\.functional)?: \w*alpha_dropout_?|native_dropout
+use nn.functional, which has the functions that draw random numbers
+    : dropout_?
+compose it of rand, where and clamp
+    (nn\.functional)?: rrelu_?|triplet_margin_with_distance_loss
+modules are not part of autodiff: pass the weights as arguments of the function
+    func: functional_call|stack_module_state
+func transforms functions as they are: changes in place inside a function need no rewriting
+    func: functionalize|debug_unwrap
+use evaluate
+    : eval
+compile() makes a Program of an expression, which takes columns
+    : map
+use manual_seed, Generator, get_rng_state and set_rng_state
+    : random
+schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups
+    optim: lr_scheduler
+averages of parameters are not part of autodiff: keep a copy and call lerp_ on it
+    optim: swa_utils
+autodiff has SGD, Adam and AdamW; minimize() and fit() find minima to full precision
+    optim: [A-Z]\w*
+data loaders are not part of autodiff: index a tensor with the numbers of randperm(n)
+    utils: data
+a policy for single operations is not part of autodiff: checkpoint a smaller function
+    utils\.checkpoint: .*[Ss]elective\w*|CheckpointPolicy
+pickled files are not part of autodiff: use numpy.save and numpy.load with tensor.numpy()
+    : save|load
+distributions are not part of autodiff: write the log-density with lgamma, xlogy and log_softmax; sample with normal
+    : distributions
+autodiff computes with NumPy on the processor
+    : cuda|mps|xpu|backends|accelerator|amp|autocast|distributed|multiprocessing
+autodiff has tensors and autograd only; compile() makes a Program of an expression
+    : jit|fx|onnx|quantization|ao|profiler|sparse|hub|library
+complex numbers are not part of autodiff
+    : fft|complex\w*|view_as_\w+|real|imag|conj\w*|polar|cfloat|cdouble|stft|istft
+use float64, float32, int64 or bool
+    : u?int8|int16|short|float16|half|bfloat16|uint16|uint32|uint64
+"""
+"""Hints, each followed by modules and the names that they do not have, as regular expressions; the first match counts."""
 
 
 def missing(module: str, name: str) -> AttributeError:
@@ -115,8 +86,12 @@ def hint_for(place: str, name: str) -> str | None:
     near = _function_near(place, name)
     if near is not None:
         return f"modules are not part of autodiff: use nn.functional.{near}"
-    for where, names, hint in _TABLE:
-        if re.fullmatch(where, place) and re.fullmatch(names, name):
+    hint = None
+    for line in _TABLE.strip().split("\n"):
+        module, _, names = line.strip().partition(": ")
+        if not line.startswith(" "):
+            hint = line
+        elif re.fullmatch(module, place) and re.fullmatch(names, name):
             return hint
     return None
 

@@ -11,62 +11,37 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.errors import DataError, FileError
 from autodiff_cli.formats import compression_of
+from autodiff_cli.lazy import named
 
 
 class Codec(NamedTuple):
-    """A codec for files.
-
-    Attributes:
-        name: the name in messages.
-        magic: the first bytes of a file.
-        reader, writer: functions that return a file of the data, given the compressed file.
-    """
+    """A codec for files: its name in messages, the first bytes of a file, and the module that opens a file."""
 
     name: str
     magic: bytes
-    reader: Callable[[BinaryIO], Any]
-    writer: Callable[[BinaryIO], Any]
+    module: str
 
+    def stream(self, file: BinaryIO, mode: str) -> Any:
+        """Return a file of the data, given the compressed file; the mode is ``rb`` or ``wb``.
 
-def _gzip(file: BinaryIO, mode: str) -> Any:
-    import gzip
-
-    # Without a name and a time, equal data gives equal files.
-    return gzip.GzipFile("", mode, 6, file, mtime=0) if mode == "wb" else gzip.GzipFile(fileobj=file, mode="rb")
-
-
-def _bzip2(file: BinaryIO, mode: str) -> Any:
-    import bz2
-
-    return bz2.open(file, mode)
-
-
-def _xz(file: BinaryIO, mode: str) -> Any:
-    import lzma
-
-    return lzma.open(file, mode)
-
-
-def _zstd(file: BinaryIO, mode: str) -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.open(file, mode)
-    arrow = pyarrow("Zstandard")
-    if mode == "wb":
-        return arrow.CompressedOutputStream(file, "zstd")
-    return io.BufferedReader(arrow.CompressedInputStream(file, "zstd"))
-
-
-def _codec(name: str, magic: bytes, opened: Callable[[BinaryIO, str], Any]) -> Codec:
-    return Codec(name, magic, lambda file: opened(file, "rb"), lambda file: opened(file, "wb"))
+        Raises:
+            MissingPackage: if the codec needs a package that is not installed.
+        """
+        if self.name == "gzip" and mode == "wb":
+            return named("gzip:GzipFile")("", mode, 6, file, 0)  # without a name and a time, equal data gives equal files
+        if self.name == "Zstandard" and sys.version_info < (3, 14):
+            arrow = pyarrow(self.name)
+            if mode == "wb":
+                return arrow.CompressedOutputStream(file, "zstd")
+            return io.BufferedReader(arrow.CompressedInputStream(file, "zstd"))
+        return named(f"{self.module}:open")(file, mode)
 
 
 CODECS = {
-    ".gz": _codec("gzip", b"\x1f\x8b", _gzip),
-    ".bz2": _codec("bzip2", b"BZh", _bzip2),
-    ".xz": _codec("xz", b"\xfd7zXZ\0", _xz),
-    ".zst": _codec("Zstandard", b"\x28\xb5\x2f\xfd", _zstd),
+    ".gz": Codec("gzip", b"\x1f\x8b", "gzip"),
+    ".bz2": Codec("bzip2", b"BZh", "bz2"),
+    ".xz": Codec("xz", b"\xfd7zXZ\0", "lzma"),
+    ".zst": Codec("Zstandard", b"\x28\xb5\x2f\xfd", "compression.zstd"),
 }
 """The codecs by the suffix of file names."""
 
@@ -96,7 +71,7 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     if expected is not None and own is not expected:
         file.close()
         raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
-    return cast("BinaryIO", buffered if own is None else _Decompressed(own.reader(buffered), file, name, own.name))
+    return cast("BinaryIO", buffered if own is None else _Decompressed(own.stream(buffered, "rb"), file, name, own.name))
 
 
 class _Decompressed:
@@ -136,5 +111,5 @@ def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
     if codec is None:
         yield file
         return
-    with codec.writer(file) as packed:
+    with codec.stream(file, "wb") as packed:
         yield packed

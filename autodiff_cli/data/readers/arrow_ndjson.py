@@ -1,28 +1,24 @@
 """Fast parsing of large pieces of NDJSON with Arrow, with the same values as ``ndjson``.
 
 Only the columns that the expression needs are converted; the lines are copied unchanged.  Lines of flat objects with the same keys
-in the same order are read as CSV, whose cells begin with a key.  This takes a third of the time of Arrow's JSON reader, which reads
-other lines.  ``ndjson`` parses every piece that contains unusual lines or cells.
+in the same order are read as CSV, whose cells begin with a key.  ``ndjson`` parses every piece that contains other lines or cells.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
 from autodiff_cli.arrays import Array, Floats
-from autodiff_cli.data.column_values import json_text, truths
+from autodiff_cli.data.column_values import truths
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.readers.lines import lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
-_INFINITY = re.compile(rb"Inf[],}\s]")
 _MINUS_ZERO = re.compile(rb"-0[,}\s]")
 """The integer -0: Arrow reads -0.0, and Python 0."""
 _BEGIN = re.compile(r'[{\s]*"([^"\\]*)"\s*:\s*')
-_ESCAPED_ASCII = re.compile(rb"\\(u00[0-7]|/)")
 
 
 def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | None:
@@ -41,14 +37,17 @@ def parsed(data: bytes, name: str, first: int, request: ReadRequest) -> Block | 
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     if not _is_regular(data):
         return None
-    numbers, texts = _of_same_keys(data, request) or (None if request.texts else _by_json(data, request), {})
-    if numbers is None or (any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data)):
+    columns = _columns(data, request)
+    if columns is None:
+        return None
+    numbers, texts = columns
+    if any(np.signbit(array[array == 0]).any() for array in numbers.values()) and _MINUS_ZERO.search(data):
         return None
     rows = lines_in(data)
     return Block(rows, numbers, {}, data if copied else None, f"{name}, line", range(first, first + rows), texts=texts)
 
 
-def _of_same_keys(data: bytes, request: ReadRequest) -> tuple[dict[str, Floats], dict[str, ArrowArray]] | None:
+def _columns(data: bytes, request: ReadRequest) -> tuple[dict[str, Floats], dict[str, ArrowArray]] | None:
     """Return the needed numbers and texts of lines that are flat objects with the same keys in the same order; ``None`` for others.
 
     A cell then begins with its key, because a quote inside a JSON string has a backslash before it, and a line without inner
@@ -164,33 +163,6 @@ def _text_of(values: ArrowArray) -> tuple[Array, Array]:
     return bounds, np.append(characters[: bounds[-1]], np.uint8(0))
 
 
-def _by_json(data: bytes, request: ReadRequest) -> dict[str, Floats] | None:
-    """Return the needed columns with Arrow's JSON reader; ``None`` if Python has to parse them."""
-    pa = pyarrow_if_there()
-    if request.raw == "ndjson" and _may_contain(data, request.new):
-        return None
-    if b"-NaN" in data or (b"Inf" in data and _INFINITY.search(data)):  # Arrow would accept them
-        return None
-    from pyarrow import json
-
-    try:
-        if not data.isascii():
-            data.decode()
-        table = json.read_json(
-            pa.BufferReader(data),
-            json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            json.ParseOptions(
-                explicit_schema=pa.schema([(column, pa.float64()) for column in request.numbers]),
-                unexpected_field_behavior="ignore",
-            ),
-        )
-    except (pa.ArrowInvalid, UnicodeError):
-        return None
-    if table.num_rows != lines_in(data) or any(column.null_count for column in table.columns):
-        return None
-    return {column: table.column(column).to_numpy() for column in request.numbers}
-
-
 def _is_regular(data: bytes) -> bool:
     """Return whether every line begins with ``{`` and ends with ``}``, without a space before it, and is not ``{}``.
 
@@ -203,10 +175,3 @@ def _is_regular(data: bytes) -> bool:
     regular = (array[ends - 1] == ord("}")).all() and (array[ends[:-1] + 1] == ord("{")).all()
     before = array[ends - 2]
     return bool(regular and (before != ord("{")).all() and (before > ord(" ")).all())
-
-
-def _may_contain(data: bytes, keys: Sequence[str]) -> bool:
-    """Return whether one of the keys may occur in an object; JSON has several spellings of a key."""
-    if any(json_text(key).encode() in data for key in keys):
-        return True
-    return b"\\" in data and (not "".join(keys).isascii() or _ESCAPED_ASCII.search(data) is not None)
