@@ -71,6 +71,7 @@ class CommandResult:
         kinds: the kinds of numbers that ``bare`` returns, as named in ``verified``.
         tables: the place ``package.module:name`` of the function ``(result, precision)`` that returns the parts of the output for
             people; its module is imported only for this output, because it belongs to a room above the result.
+        latex: the place of the function ``(result, precision)`` that returns the result as LaTeX; by default, its tables.
     """
 
     command: str
@@ -78,6 +79,7 @@ class CommandResult:
     verified: RightDigits | None = None
     kinds: tuple[str, ...] = ()
     tables: str
+    latex = "autodiff_cli.report.latex_tables:page"
 
     if TYPE_CHECKING:  # some subclasses define an attribute, others define a property
 

@@ -40,15 +40,15 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10355,
-    "cli": 4360,
+    "cli": 4235,
     "code_generation": 885,
     "compiler": 2951,
-    "data": 6275,
+    "data": 6081,
     "derivatives": 1024,
     "evaluation": 3389,
-    "explanation": 2120,
+    "explanation": 2113,
     "gradient_checking": 880,
-    "graph_drawing": 1900,
+    "graph_drawing": 1888,
     "language": 1336,
     "lesson": 2000,
     "nn": 515,
@@ -59,8 +59,8 @@ BUDGETS = {
     "plotting": 2165,
     "precise": 2170,
     "report": 1560,
-    "root": 1640,
-    "script": 1585,
+    "root": 1614,
+    "script": 1582,
     "solvers": 11400,
     "symbolic": 3621,
     "utils": 282,
@@ -68,8 +68,8 @@ BUDGETS = {
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
     "framework": {"autodiff_cli.nn.functional"},
-    "command_result": {"autodiff_cli.report.result_tables", "autodiff_cli.report.html"},
-    "derivatives": {"autodiff_cli.report.result_tables"},
+    "command_result": {f"autodiff_cli.report.{name}" for name in ("html", "latex_tables", "result_tables")},
+    "derivatives": {"autodiff_cli.report.latex_equations", "autodiff_cli.report.result_tables"},
     "autograd": {"autodiff_cli.report.html", "autodiff_cli.ops.batching"},
 }
 """The modules above a room that it names and does not import: what shows its results, and what adds rules to it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
@@ -28,18 +30,7 @@ from autodiff_cli.errors import UsageError
 @click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
 @options.no_limits
 @options.output(use="formula", bare="expressions")
-def command(
-    expr: str,
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    wrt: str | None,
-    order: int,
-    simplify: bool,
-    stable: bool,
-    shape: tuple[str, ...],
-    symmetric: str | None,
-    out: Output,
-) -> None:
+def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output, **settings: Any) -> None:
     """Print the derivatives of EXPR as expressions that eval and the other commands accept.
 
     \b
@@ -52,19 +43,9 @@ def command(
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.symbolic.differentiate import diff
 
-    point = bindings(at, "at") if at else None
-    source = options.read_expression(expr)
-    result = diff(
-        source,
-        point,
-        bindings(const, "const"),
-        order,
-        options.names(wrt),
-        simplify=simplify,
-        stable=stable,
-        shape=_shapes(shape),
-        symmetric=options.names(symmetric) or (),
-    )
+    settings |= {"wrt": options.names(settings["wrt"]), "symmetric": options.names(settings["symmetric"]) or ()}
+    settings["shape"] = _shapes(settings["shape"])
+    result = diff(options.read_expression(expr), bindings(at, "at") if at else None, bindings(const, "const"), **settings)
 
     def latex() -> str:
         import numpy as np

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
 
 
@@ -29,15 +29,6 @@ def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     from autodiff_cli.explanation.explain import explain
 
     result = explain(**point.keywords(), **settings)
-
-    def document() -> str:
-        from autodiff_cli.explanation.documents import page
-
-        return page(out.style, result, out.precision)
-
-    def lesson() -> str:
-        from autodiff_cli.lesson.page import to_html
-
-        return to_html(result, out.precision)
-
+    document = view("autodiff_cli.explanation.documents:page", out.style, result, out.precision)
+    lesson = view("autodiff_cli.lesson.page:to_html", result, out.precision)
     out.emit(result, {"markdown": document, "latex": document, "html": lesson})

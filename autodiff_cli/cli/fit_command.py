@@ -100,7 +100,7 @@ def command(
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)
         return
-    views = solver_options.latex(result, out.precision)
+    views = {}
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
         views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)

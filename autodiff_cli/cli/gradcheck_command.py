@@ -20,13 +20,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
-def command(
-    point: options.PointOptions,
-    order: int,
-    claim: tuple[str, ...],
-    strict: bool,
-    out: Output,
-) -> None:
+def command(point: options.PointOptions, order: int, claim: tuple[str, ...], strict: bool, out: Output) -> None:
     """Compare every derivative of EXPR with finite differences; exit with code 1 if one is wrong.
 
     \b

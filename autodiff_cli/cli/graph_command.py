@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
 
 
@@ -22,13 +22,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
     "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"
 )
 @options.output(options.quiet_notes, options.precision, use="graph", files=("graph file",), bare="")
-def command(
-    point: options.PointOptions,
-    backward: bool,
-    saved: bool,
-    depth: int | None,
-    out: Output,
-) -> None:
+def command(point: options.PointOptions, backward: bool, saved: bool, depth: int | None, out: Output) -> None:
     """Show the graph of EXPR, whose edges connect each step to its inputs; --at adds values and gradients.
 
     \b
@@ -42,29 +36,9 @@ def command(
     way_out = "use --depth all to show them" if out.style != "png" else "use --depth N to show more"
     graph = reduced(whole, depth, out.style, way_out)
 
-    def plain() -> str:
-        from autodiff_cli.graph_drawing.terminal import plain_tree
-
-        return plain_tree(graph)
-
-    def mermaid() -> str:
-        from autodiff_cli.graph_drawing.mermaid import to_mermaid
-
-        return to_mermaid(graph, out.precision)
-
-    def svg() -> str:
-        from autodiff_cli.graph_drawing.svg import to_svg
-
-        return to_svg(graph, out.precision)
-
-    def dot() -> str:
-        from autodiff_cli.graph_drawing.dot import to_dot
-
-        return to_dot(graph, out.precision)
-
-    def png() -> bytes:
-        from autodiff_cli.graph_drawing.dot import run_graphviz, to_dot
-
-        return run_graphviz(to_dot(graph, out.precision, "#ffffff"), "png", "-Gdpi=144")
-
-    out.emit(graph, {"plain": plain, "mermaid": mermaid, "svg": svg, "dot": dot, "png": png})
+    views = {
+        "plain": view("autodiff_cli.graph_drawing.terminal:plain_tree", graph),
+        **{name: view(f"autodiff_cli.graph_drawing.{name}:to_{name}", graph, out.precision) for name in ("mermaid", "svg", "dot")},
+        "png": view("autodiff_cli.graph_drawing.dot:to_png", graph, out.precision),
+    }
+    out.emit(graph, views)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -14,15 +15,9 @@ from autodiff_cli.cli.parsing import RowsCommand
 
 @click.command("map", cls=RowsCommand)
 @options.evaluated_in_rows
-@click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@options.input_style
-@options.let
-@options.columns
-@options.on_error
+@row_options.every_row
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
-@row_options.rows
-@row_options.selection
 @row_options.totals
 @click.option(
     "--value-name",
@@ -34,19 +29,11 @@ from autodiff_cli.cli.parsing import RowsCommand
 @cluster_options.cluster
 def command(
     point: options.PointOptions,
-    files: tuple[str, ...],
-    lets: tuple[str, ...],
-    input_style: options.InputStyle,
-    columns: str | None,
-    unbuffered: bool,
-    rows: row_options.Rows,
-    cluster: cluster_options.Cluster,
-    selection: row_options.Selection,
+    table: row_options.Table,
     totals: row_options.Totals,
-    order: int,
-    on_error: str,
-    strict: bool,
-    value_name: str,
+    cluster: cluster_options.Cluster,
+    unbuffered: bool,
+    **settings: Any,
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
 
@@ -70,19 +57,10 @@ def command(
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    source, target, form = row_options.opened(point.expr, files, rows, input_style, columns, unbuffered)
-    settings = cluster.settings(target, unbuffered)
-    task = Task(
-        **point.keywords(),
-        order=order,
-        lets=dict(map(options.as_let, lets)),
-        **selection.keywords(rows.quiet),
-        engine=cluster.compiler,
-        **totals.keywords(selection, unbuffered),
-        on_error=on_error,
-        strict=strict,
-        value_name=value_name,
-    )
+    source, target, form = table.opened(point.expr, unbuffered)
+    parts, rows = cluster.settings(target, unbuffered), table.rows
+    totalled = totals.keywords(table.selection, unbuffered)
+    task = Task(**point.keywords(), **table.keywords(), **totalled, engine=cluster.compiler, **settings)
     program = task.program()
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")
@@ -90,12 +68,12 @@ def command(
     if task.total is not None:
         facts |= {"total": task.total, "by": list(task.by)}
     style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
-    style = style._replace(total=task.total or "", strict=strict)
+    style = style._replace(total=task.total or "", strict=task.strict)
     with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
-        if settings is None:
+        if parts is None:
             summary = pipeline.run(task, program, source, target, writers.writer(style), cluster.threads or processors(), tick)
         else:
             from autodiff_cli.data.parts import coordinator
 
-            summary = coordinator.run(task, program, source, target, style, settings, tick, say)
+            summary = coordinator.run(task, program, source, target, style, parts, tick, say)
     row_options.say_summary(summary, task, program)

@@ -39,5 +39,4 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity:
     names = options.names(sensitivity) or ()
     text = options.read_expression(expr)
     result = minimize(text, bindings(at, "at"), bindings(const, "const"), sensitivity=names, **settings)
-    views = solver_options.latex(result, out.precision)
-    solver_options.emit(out, result, views)
+    solver_options.emit(out, result)

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from autodiff_cli.errors import MissingPackage, UsageError
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -60,6 +62,16 @@ notebook: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
 
 View = Callable[[], "str | bytes"]
 """A function that returns a result in one format."""
+
+
+def view(place: str, *arguments: object) -> View:
+    """Return a view that calls the function at ``package.module:function``, which is imported when the format is written."""
+    return partial(_called, place, arguments)
+
+
+def _called(place: str, arguments: Sequence[object]) -> str | bytes:
+    result: str | bytes = named(place)(*arguments)
+    return result
 
 
 class Output(NamedTuple):
@@ -125,6 +137,8 @@ class Output(NamedTuple):
             return bare(result.bare())
         if self.style in views:
             return views[self.style]()
+        if self.style == "latex":
+            return str(named(result.latex)(result, self.precision))
         if self.style == "table":
             from autodiff_cli.report.result_tables import parts_of
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output, View
+from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
 
 _PICTURES = ("svg", "png", "pdf")
@@ -58,26 +57,12 @@ def command(
     settings["log"] = settings["log"] or ""
     shown = plot(source, over, bindings(at, "at"), bindings(const, "const"), path=path, **settings)
 
-    def terminal() -> str:
-        if isinstance(shown, Plot):
-            from autodiff_cli.plotting import terminal
-
-            return terminal.drawn(shown, out.color)
-        from autodiff_cli.plotting import field
-
-        return field.drawn(shown, out.color)
-
-    def picture(kind: str) -> bytes:
-        from autodiff_cli.plotting import picture
-
-        return picture.drawn(shown, kind)
-
-    def page() -> str:
-        from autodiff_cli.lesson.plot import to_html
-
-        return to_html(shown, out.precision)
-
     if out.path is not None:
         out = out._replace(quiet=False)
-    views: dict[str, View] = {kind: partial(picture, kind) for kind in _PICTURES}
-    out.emit(shown, {"table": terminal, "html": page, **views})
+    terminal = "terminal" if isinstance(shown, Plot) else "field"
+    views = {
+        "table": view(f"autodiff_cli.plotting.{terminal}:drawn", shown, out.color),
+        "html": view("autodiff_cli.lesson.plot:to_html", shown, out.precision),
+        **{kind: view("autodiff_cli.plotting.picture:drawn", shown, kind) for kind in _PICTURES},
+    }
+    out.emit(shown, views)

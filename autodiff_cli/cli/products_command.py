@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.lazy import named
-
-if TYPE_CHECKING:
-    from autodiff_cli.derivatives.products import Product
-
 
 vector = click.option(
     "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; a variable without a direction gets 0."
@@ -32,7 +27,7 @@ def jacobian(point: options.PointOptions, out: Output) -> None:
     """
     from autodiff_cli.derivatives import products
 
-    _emit(products.jacobian(**point.keywords()), out)
+    out.emit(products.jacobian(**point.keywords()))
 
 
 @click.command("hessian", cls=ExpressionCommand)
@@ -48,7 +43,7 @@ def hessian(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives import products
 
-    _emit(products.hessian(**point.keywords(), **settings), out)
+    out.emit(products.hessian(**point.keywords(), **settings))
 
 
 @click.command("jvp", cls=ExpressionCommand)
@@ -65,7 +60,7 @@ def jvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> No
     from autodiff_cli.derivatives import products
     from autodiff_cli.evaluation.bindings import bindings
 
-    _emit(products.jvp(**point.keywords(), vector=bindings(vector, "vector")), out)
+    out.emit(products.jvp(**point.keywords(), vector=bindings(vector, "vector")))
 
 
 @click.command("vjp", cls=ExpressionCommand)
@@ -82,7 +77,7 @@ def vjp(point: options.PointOptions, out: Output) -> None:
 
     keywords = point.keywords()
     vector = keywords.pop("gradient", None)
-    _emit(products.vjp(**keywords, vector=vector), out)
+    out.emit(products.vjp(**keywords, vector=vector))
 
 
 @click.command("hvp", cls=ExpressionCommand)
@@ -99,11 +94,4 @@ def hvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> No
     from autodiff_cli.derivatives import products
     from autodiff_cli.evaluation.bindings import bindings
 
-    _emit(products.hvp(**point.keywords(), vector=bindings(vector, "vector")), out)
-
-
-def _emit(result: Product, out: Output) -> None:
-    def latex() -> str:
-        return str(named(f"autodiff_cli.report.latex_equations:{result.command}")(result, out.precision))
-
-    out.emit(result, {"latex": latex})
+    out.emit(products.hvp(**point.keywords(), vector=bindings(vector, "vector")))

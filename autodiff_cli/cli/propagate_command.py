@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import click
 
-from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.wording import plural
@@ -106,8 +106,7 @@ def command(
         order=order,
         monte_carlo=monte_carlo,
     )
-    out = table.output(strict)
-    out.emit(result, solver_options.latex(result, out.precision))
+    table.output(strict).emit(result)
 
 
 def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_options.Table, strict: bool) -> None:

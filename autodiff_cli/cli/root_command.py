@@ -72,5 +72,4 @@ def command(
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
-    out = table.output()
-    solver_options.emit(out, result, solver_options.latex(result, out.precision))
+    solver_options.emit(table.output(), result)

@@ -201,26 +201,6 @@ class Files(NamedTuple):
     form: str
 
 
-def opened(
-    expr: str, files: Sequence[str], rows: Rows, input_style: InputStyle, columns: str | None, unbuffered: bool = False
-) -> Files:
-    """Return the files that the options name.
-
-    Raises:
-        UsageError: if a format is unknown, or options exclude each other.
-    """
-    from autodiff_cli.data import output
-    from autodiff_cli.data.inputs import named
-
-    check_order(expr, files)
-    source = named(files, input_style.style(files), options.names(columns), unbuffered)
-    target = None if rows.target in ("-", "/dev/stdout") else rows.target
-    output.check_not_input(target, [file.path for file in source])
-    form = rows._replace(target=target).format(source[0])
-    output.check_not_inside(target, form, files)
-    return Files(source, target, form)
-
-
 class Table(NamedTuple):
     """The files of a command that computes one result or every row of files, and its options for rows and output."""
 
@@ -231,11 +211,24 @@ class Table(NamedTuple):
     on_error: str
     rows: Rows
     selection: Selection
-    quiet_notes: bool
+    quiet_notes: bool = False
 
-    def opened(self, expr: str) -> Files:
-        """Return the files that the options name; see ``opened``."""
-        return opened(expr, self.files, self.rows, self.input_style, self.columns)
+    def opened(self, expr: str, unbuffered: bool = False) -> Files:
+        """Return the files that the options name.
+
+        Raises:
+            UsageError: if a format is unknown, or options exclude each other.
+        """
+        from autodiff_cli.data import output
+        from autodiff_cli.data.inputs import named
+
+        check_order(expr, self.files)
+        source = named(self.files, self.input_style.style(self.files), options.names(self.columns), unbuffered)
+        target = None if self.rows.target in ("-", "/dev/stdout") else self.rows.target
+        output.check_not_input(target, [file.path for file in source])
+        form = self.rows._replace(target=target).format(source[0])
+        output.check_not_inside(target, form, self.files)
+        return Files(source, target, form)
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``."""
@@ -252,13 +245,15 @@ class Table(NamedTuple):
                 raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or {hint}")
 
 
-table = options.together(
-    "table",
-    Table,
+_of_table = (
     click.argument("files", metavar="[FILE]...", nargs=-1),
     *(options.input_style, options.let, options.columns, options.on_error),
-    *(rows, selection, options.quiet_notes),
+    *(rows, selection),
 )
+every_row = options.together("table", Table, *_of_table)
+"""The options of a command that computes every row of files, passed as the argument ``table``."""
+table = options.together("table", Table, *_of_table, options.quiet_notes)
+"""The options of a command that computes one result or every row of files, passed as the argument ``table``."""
 
 
 def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Record) -> Summary:

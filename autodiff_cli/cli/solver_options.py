@@ -6,16 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from autodiff_cli.cli.output import Output, View
-from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
-    from autodiff_cli.command_result import CommandResult
     from autodiff_cli.solvers.solution import Solution
-
-
-def latex(result: CommandResult, precision: int) -> dict[str, View]:
-    """Return the view of a result as LaTeX, with so many significant digits."""
-    return {"latex": lambda: str(named("autodiff_cli.report.latex_tables:page")(result, precision))}
 
 
 def emit(out: Output, solution: Solution, views: Mapping[str, View] | None = None) -> None:

@@ -25,11 +25,4 @@ def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives.taylor import taylor
 
-    result = taylor(**point.keywords(), **settings)
-
-    def latex() -> str:
-        from autodiff_cli.report import latex_equations
-
-        return latex_equations.taylor(result, out.precision)
-
-    out.emit(result, {"latex": latex})
+    out.emit(taylor(**point.keywords(), **settings))

@@ -27,8 +27,6 @@ from autodiff_cli.limits import lifted
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
-_ORDER = {"hessian": 2, "hvp": 2}
-
 
 class Product(DerivativeResult):
     """A Jacobian, a Hessian, or the product of a Jacobian or a Hessian with a vector.
@@ -45,14 +43,14 @@ class Product(DerivativeResult):
 
     def __init__(self, command: str, evaluation: Evaluation, derivatives: Any) -> None:
         self.command = command
+        self.latex = f"autodiff_cli.report.latex_equations:{command}"
         self.expression = evaluation.expression
         self.dtype = evaluation.dtype
         self.value = evaluation.output._data
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.derivatives = derivatives
-        self.noted = LazyNotes(
-            evaluation, evaluation.notes(), partial(_flat, command, derivatives), _ORDER.get(command, 1), shows_value=False
-        )
+        order = 2 if command in ("hessian", "hvp") else 1
+        self.noted = LazyNotes(evaluation, evaluation.notes(), partial(_flat, command, derivatives), order, shows_value=False)
 
     def content(self) -> Record:
         content = {

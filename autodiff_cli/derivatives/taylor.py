@@ -47,6 +47,7 @@ class Taylor(DerivativeResult):
     command = "taylor"
     kinds = ("coefficients",)
     tables = "autodiff_cli.report.result_tables:taylor_tables"
+    latex = "autodiff_cli.report.latex_equations:taylor"
 
     def __init__(self, evaluation: Evaluation, order: int, coefficients: Array) -> None:
         (self.variable,) = evaluation.variables

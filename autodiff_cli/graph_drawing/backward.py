@@ -17,7 +17,6 @@ from autodiff_cli.postorder import postorder
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
-    from autodiff_cli.graph_drawing.model import Value
 
     Named = tuple[Tensor, str, str]
     """A tensor, its name and its expression."""
@@ -58,21 +57,17 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
             "the output does not have a backward graph, because no recorded operation connects it with a variable",
             hint=f"give the variables with {setting('at')}, because constants do not require grad",
         )
-    root = get_gradient_edge(output).node
-    nodes = _nodes(root)
-    arrived: dict[Node, Value] = {}
-    handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
-    named = list(evaluation.evaluator.named())
-    names = _names(nodes, named)
-    memory, saved_values = _memory(root, named, names, evaluation.leaves.values()) if saved else (None, {})
+    graph, nodes = _graph(output, list(evaluation.evaluator.named()), evaluation.leaves.values(), saved)
+    drawn = dict(zip(nodes, graph.nodes, strict=True))
+    handles = [node.register_prehook(_keeping(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
     run_backward(evaluation, output)
     for handle in handles:
         handle.remove()
     for node in nodes:
         if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
-            arrived[node] = node.variable.grad._data
-    drawn = _drawn(nodes, names, arrived, saved_values)
-    return Graph(drawn, evaluation.expression, "backward", evaluated=True, memory=memory)
+            drawn[node].grad = node.variable.grad._data
+    graph.expression = evaluation.expression
+    return graph
 
 
 def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
@@ -93,18 +88,14 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
             "the tensor does not have a graph, because it does not require grad",
             hint="set requires_grad=True for the tensors from which it is computed",
         )
-    root = get_gradient_edge(output).node
-    nodes = _nodes(root)
-    named = [(tensor, name, name) for name, tensor in names.items()]
-    texts = _names(nodes, named)
-    leaves = {node: node.variable for node in nodes if isinstance(node, AccumulateGrad)}
-    memory, saved_values = _memory(root, named, texts, leaves.values()) if saved else (None, {})
-    arrived: dict[Node, Value] = {node: leaf.grad._data for node, leaf in leaves.items() if leaf.grad is not None}
-    graph_nodes = _drawn(nodes, texts, arrived, saved_values)
-    for drawn, node in zip(graph_nodes, nodes, strict=True):
-        drawn.value = leaves[node]._data if node in leaves else None
+    graph, nodes = _graph(output, [(tensor, name, name) for name, tensor in names.items()], None, saved)
+    for drawn, node in zip(graph.nodes, nodes, strict=True):
         drawn.hooks = _hooks(node)
-    return Graph(graph_nodes, texts.get(root, (type(root).__name__, ""))[0], "backward", evaluated=True, memory=memory)
+        if isinstance(node, AccumulateGrad):
+            drawn.value = node.variable._data
+            drawn.grad = None if node.variable.grad is None else node.variable.grad._data
+    graph.expression = graph.nodes[-1].name or graph.nodes[-1].label
+    return graph
 
 
 def _hooks(node: Node) -> int:
@@ -115,38 +106,31 @@ def _hooks(node: Node) -> int:
     return sum(map(len, hooks if extra is None else [*hooks, extra.hooks or {}, extra.after or {}]))
 
 
-def _nodes(root: Node) -> list[Node]:
-    """Return the nodes behind a node, inputs first."""
-    return sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
+def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | None, saved: bool) -> tuple[Graph, list[Node]]:
+    """Return the graph of a backward pass without gradients, and its nodes, inputs first.
 
-
-def _drawn(
-    nodes: Sequence[Node],
-    names: Mapping[Node, tuple[str, str]],
-    arrived: Mapping[Node, Value],
-    saved_values: Mapping[Node, list[SavedValue]],
-) -> list[GraphNode]:
-    """Return the nodes of the drawing."""
+    Args:
+        output: the tensor that the backward pass starts from.
+        named: the tensors that have names.
+        leaves: the variables, whose memory is not that of saved values; by default, all leaves behind the output.
+        saved: whether to include the values that each node saves for the backward pass.
+    """
+    root = get_gradient_edge(output).node
+    nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
+    names = _names(nodes, named)
+    if leaves is None:
+        leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+    memory, saved_values = _memory(root, named, names, leaves) if saved else (None, {})
     at = {node: i for i, node in enumerate(nodes)}
     drawn = []
     for node in nodes:
         name, text = names.get(node, ("", ""))
-        leaf = isinstance(node, AccumulateGrad)
-        drawn.append(
-            GraphNode(
-                "variable" if leaf else "named" if name.isidentifier() else "operation",
-                type(node).__name__,
-                name,
-                text,
-                [None if following is None else at[following] for following, _ in node.next_functions],
-                grad=arrived.get(node),
-                requires_grad=True,
-                saved=saved_values.get(node),
-            )
-        )
+        kind = "variable" if isinstance(node, AccumulateGrad) else "named" if name.isidentifier() else "operation"
+        inputs = [None if following is None else at[following] for following, _ in node.next_functions]
+        drawn.append(GraphNode(kind, type(node).__name__, name, text, inputs, requires_grad=True, saved=saved_values.get(node)))
     if drawn[-1].kind != "variable":
         drawn[-1].kind = "output"
-    return drawn
+    return Graph(drawn, "", "backward", evaluated=True, memory=memory), nodes
 
 
 def _as_drawn(root: Node) -> list[Node]:
@@ -176,13 +160,13 @@ def _inputs(node: Node) -> list[Node]:
     return [following for following, _ in node.next_functions if following is not None]
 
 
-def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tensor | None]], None]:
-    """Return a hook that stores the first upstream gradient of a node in ``arrived``."""
+def _keeping(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None]:
+    """Return a hook that stores the first upstream gradient of a node in its drawing."""
 
     def hook(gradients: Sequence[Tensor | None]) -> None:
         first = next((gradient for gradient in gradients if gradient is not None), None)
         if first is not None:
-            arrived[node] = first._data
+            drawn.grad = first._data
 
     return hook
 

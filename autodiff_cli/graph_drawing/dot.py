@@ -51,6 +51,11 @@ def _html(text: str) -> str:
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def to_png(graph: Graph, precision: int) -> bytes:
+    """Return the contents of a ``.png`` file, drawn by Graphviz; see ``run_graphviz``."""
+    return run_graphviz(to_dot(graph, precision, "#ffffff"), "png", "-Gdpi=144")
+
+
 def run_graphviz(dot: str, style: str, *options: str) -> bytes:
     """Return the output of the program ``dot``.
 
