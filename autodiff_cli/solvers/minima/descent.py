@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.solvers.minima.steps import EPS, bounded_step, exact_step
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask, Matrix, Vector
+    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
-
-    class Smooth(Protocol):
-        """A function of variables with bounds, and its derivatives."""
-
-        low: Vector
-        high: Vector
-
-        def value(self, x: Vector) -> float: ...
-        def gradient(self, x: Vector) -> Vector: ...
-        def hessian(self, x: Vector) -> Matrix: ...
 
 
 DENSE = 200
@@ -68,33 +59,32 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
     return np.where(outward(x, gradient, low, high), 0.0, gradient)
 
 
-def descend(function: Smooth, x: Vector, most: int, report: Report, is_scaled: bool = True) -> Descent:
+def descend(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
     """Minimize a function from a point at which its value and gradient are finite.
 
     The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
     (Moré and Sorensen 1983).  A trial at which the value or the gradient is not finite is a rejected step.
 
     Args:
-        function: the function.
+        problem: the function, whose constraints are left out.
         x: the start.
         most: the largest number of trials.
         report: the function that receives each accepted step.
-        is_scaled: whether the trust region is scaled by the curvatures; otherwise, it is a ball.
     """
-    return _Descender(function, x, report, is_scaled).run(most)
+    return _Descender(problem, x, report).run(most)
 
 
 class _Descender:
     """The state of a descent."""
 
-    def __init__(self, function: Smooth, x: Vector, report: Report, is_scaled: bool) -> None:
-        self.function, self._is_scaled = function, is_scaled
+    def __init__(self, problem: MinimumProblem, x: Vector, report: Report) -> None:
+        self.problem = problem
         self.report = report
-        self.low, self.high = function.low, function.high
+        self.low, self.high = problem.low, problem.high
         self.bounded = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
         self.x = x
-        self.value = function.value(x)
-        self.gradient = function.gradient(x)
+        self.value = problem.value(x)
+        self.gradient = problem.gradient(x)
         self.height = abs(self.value)
         self.typical = np.abs(x)
         self.scale = np.ones(len(x))
@@ -122,8 +112,8 @@ class _Descender:
             expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
             # Beside a pole, a step is small and still reduces the value by much.
             tiny = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
-            value = self.function.value(trial)
-            gradient = self.function.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
+            value = self.problem.value(trial)
+            gradient = self.problem.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
             if value == -np.inf:
                 self.x, self.value = trial, value
                 return self._end("unbounded")
@@ -187,22 +177,21 @@ class _Descender:
         if not (0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now):
             return
         leap = self.x + moved * (now / before) / (1 - now / before)
-        value = self.function.value(leap)
+        value = self.problem.value(leap)
         if np.isfinite(value) and value <= self.value:
-            gradient = self.function.gradient(leap)
+            gradient = self.problem.gradient(leap)
             if np.linalg.norm(gradient) < 0.5 * np.linalg.norm(self.gradient):
                 self.x, self.value, self.gradient, self.last = leap, value, gradient, None
 
     def _refresh(self) -> None:
         """Compute the Hessian matrix at the new point, and the scale of the variables."""
-        hessian = self.function.hessian(self.x)
+        hessian = self.problem.hessian(self.x)
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
         self.hessian = hessian
         values, vectors = np.linalg.eigh(hessian)
         roots = np.sqrt(vectors**2 @ np.abs(values))
         largest = float(np.max(roots, initial=0.0))
-        roots = roots if self._is_scaled else np.full_like(roots, largest)
         if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 

@@ -1,4 +1,4 @@
-"""The search for a root: descents of the norm of the residuals in a trust region, from the start and from further starts."""
+"""The search for a root: Newton's method, then a trust region, from the start and from further starts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.minima.descent import descend
+from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.problem import OutOfTime
-from autodiff_cli.solvers.roots.problem import Point, RootProblem, newton, norm
+from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm
 from autodiff_cli.solvers.roots.verification import Verification, verify
 
 if TYPE_CHECKING:
@@ -54,58 +54,42 @@ class Walk:
         self.steps.append({"step": len(self.steps), **x, "residual": norm(point.f), "length": length, "done": done})
 
 
-class _SquaredNorm:
-    """Half the square of the norm of the residuals, relative to that at the start, as a function to minimize."""
-
-    def __init__(self, walk: Walk, start: Point) -> None:
-        self._walk, self._point, self._size = walk, start, norm(start.f)
-        self.low, self.high = np.full_like(start.x, -np.inf), np.full_like(start.x, np.inf)
-
-    def _at(self, x: Vector) -> tuple[Vector, Matrix]:
-        if self._walk.expired:
-            raise OutOfTime
-        if not np.array_equal(x, self._point.x):
-            self._point = self._walk.problem.at(x)
-        return self._point.f / self._size, self._point.jacobian / self._size
-
-    def value(self, x: Vector) -> float:
-        return float(np.square(norm(self._at(x)[0])) / 2)
-
-    def gradient(self, x: Vector) -> Vector:
-        f, jacobian = self._at(x)
-        return jacobian.T @ f
-
-    def hessian(self, x: Vector) -> Matrix:
-        """Return the Hessian matrix without the second derivatives of the residuals, which vanish at a root."""
-        jacobian = self._at(x)[1]
-        matrix = jacobian.T @ jacobian
-        # With fewer equations than unknowns, a slight curvature in all directions and a ball make the steps the shortest ones.
-        return matrix + _SLIGHT * np.trace(matrix) * np.eye(len(x)) if len(jacobian) < len(x) else matrix
-
-
 def trust_region(walk: Walk, start: Point) -> Point:
-    """Return the minimum of the norm of the residuals that Gauss-Newton steps in the trust region of ``minimize`` reach."""
+    """Return the minimum of the norm of the residuals that SciPy's trust-region method reaches."""
     if not start.f.any():
         return start
-    last = start
+    last, size = start, norm(start.f)
 
-    def taken(x: Vector, value: float, slope: float, length: float, done: str) -> None:
+    def at(x: Vector) -> Point:
+        if walk.expired:
+            raise OutOfTime
+        return walk.problem.at(x)
+
+    def residuals(x: Vector) -> Vector:
+        return np.nan_to_num(at(x).f / size, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
+
+    def jacobian(x: Vector) -> Matrix:
+        """Return the Jacobian matrix at the start, or at a point that is accepted."""
         nonlocal last
-        moved = norm(x - last.x)
-        last = walk.problem.at(x)
-        walk.take(last, moved, "newton")
+        if not np.array_equal(x, last.x):
+            point = at(x)
+            walk.take(point, norm(x - last.x), "newton")
+            last = point
+        return np.nan_to_num(last.jacobian / size, nan=0.0, posinf=_HUGE, neginf=-_HUGE)
 
+    solve = library("scipy.optimize", "root").least_squares
+    scale = "jac" if len(start.f) >= len(start.x) else 1.0  # with fewer equations than unknowns, the steps are the shortest ones
     with suppress(OutOfTime):
-        descend(_SquaredNorm(walk, start), start.x, MOST_STEPS, taken, is_scaled=len(start.f) >= len(start.x))
+        solve(residuals, start.x, jacobian, ftol=None, xtol=1.01 * EPS, gtol=None, x_scale=scale, max_nfev=MOST_STEPS)
     return last
 
 
+_HUGE = 1e100
+"""The number in place of one that is not finite."""
 MOST_STEPS = 200
 MOST_SECONDS = 2.0
 """The time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
-_SLIGHT = 1e-6
-"""A curvature, relative to that of the norm, that only matters in directions without curvature."""
 _MOST_NEWTON = 60
 """The maximum number of shortened Newton steps."""
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
@@ -140,7 +124,7 @@ def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -
 def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
     best: SearchResult | None = None
     for number, x in enumerate(starts(start), 1):
-        for iterate in (trust_region, _newton):
+        for iterate in (_newton, trust_region):
             point = walk.begin(x)
             if not point.finite:
                 break
@@ -156,14 +140,21 @@ def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
 
 
 def _newton(walk: Walk, point: Point, trials: int = 8) -> Point:
-    """Return the point that Newton steps reach, each shortened until the residuals decrease; one trial records no steps."""
+    """Return the point that Newton steps reach, each shortened until the residuals decrease; one trial records no steps.
+
+    Steps that shrink by a constant factor are extrapolated to their limit, a multiple root.
+    """
+    last = 0.0
     for _ in range(_MOST_NEWTON):
         if not point.finite or not point.f.any():
             break
         step, _ = newton(point.jacobian, point.f)
         longest = float(np.max(np.abs(step) / (np.abs(point.x) + 1)))
-        parts = (walk.problem.at(point.x + step / max(1.0, longest) / 4**k) for k in range(trials))
-        reached = next((part for part in parts if norm(part.f) < norm(point.f)), None)
+        ratio, last = norm(step) / last if last else 0.0, norm(step)
+        leaps = [1 / (1 - ratio)] if trials > 1 and 0.4 < ratio < 0.95 else []
+        factors = [*leaps, *(1 / max(1.0, longest) / 4**k for k in range(trials))]
+        points = (walk.problem.at(point.x + factor * step) for factor in factors)
+        reached = next((reached for reached in points if norm(reached.f) < norm(point.f)), None)
         if reached is None:
             break
         if trials > 1:
