@@ -471,7 +471,7 @@ class Compiler:
         standard = [f"import {name}" for name in ("math", "operator") if f"{name}." in text]
         standard += ["from typing import Any"] if ": Any" in text else []
         header = [
-            f'"""{self.table.title}  Made from grammar/rules/{self.table.subject}.rules; do not edit."""',
+            f'"""{self.table.title}"""  # made from grammar/rules/{self.table.subject}.rules by grammar/compile_rules.py',
             "",
             *standard,
             *([""] if standard else []),

@@ -1,4 +1,4 @@
-"""Activation functions of neural networks.  Made from grammar/rules/activation.rules; do not edit."""
+"""Activation functions of neural networks."""  # made from grammar/rules/activation.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Arithmetic operators and functions.  Made from grammar/rules/arithmetic.rules; do not edit."""
+"""Arithmetic operators and functions."""  # made from grammar/rules/arithmetic.rules by grammar/compile_rules.py
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Elements that are rearranged, repeated, padded, joined and taken apart, and grids.  Made from grammar/rules/arrange.rules; do not edit."""
+"""Elements that are rearranged, repeated, padded, joined and taken apart, and grids."""  # made from grammar/rules/arrange.rules by grammar/compile_rules.py
 
 from typing import Any
 

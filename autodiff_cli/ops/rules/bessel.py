@@ -1,4 +1,4 @@
-"""Bessel and Airy functions, and complete elliptic integrals.  Made from grammar/rules/bessel.rules; do not edit."""
+"""Bessel and Airy functions, and complete elliptic integrals."""  # made from grammar/rules/bessel.rules by grammar/compile_rules.py
 
 import math
 

@@ -1,4 +1,4 @@
-"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0.  Made from grammar/rules/comparison.rules; do not edit."""
+"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0."""  # made from grammar/rules/comparison.rules by grammar/compile_rules.py
 
 import math
 import operator

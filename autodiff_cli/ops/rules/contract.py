@@ -1,4 +1,4 @@
-"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others.  Made from grammar/rules/contract.rules; do not edit."""
+"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""  # made from grammar/rules/contract.rules by grammar/compile_rules.py
 
 from typing import Any
 

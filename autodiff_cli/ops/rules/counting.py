@@ -1,4 +1,4 @@
-"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor.  Made from grammar/rules/counting.rules; do not edit."""
+"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor."""  # made from grammar/rules/counting.rules by grammar/compile_rules.py
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Functions that create tensors: constants and ranges.  Made from grammar/rules/creation.rules; do not edit."""
+"""Functions that create tensors: constants and ranges."""  # made from grammar/rules/creation.rules by grammar/compile_rules.py
 
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations

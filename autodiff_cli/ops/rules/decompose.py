@@ -1,4 +1,4 @@
-"""Decompositions of matrices, matrix norms, systems of equations and distances.  Made from grammar/rules/decompose.rules; do not edit."""
+"""Decompositions of matrices, matrix norms, systems of equations and distances."""  # made from grammar/rules/decompose.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Elementary functions, applied element by element.  Made from grammar/rules/elementary.rules; do not edit."""
+"""Elementary functions, applied element by element."""  # made from grammar/rules/elementary.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

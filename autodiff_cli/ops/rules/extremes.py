@@ -1,4 +1,4 @@
-"""Extreme elements, their positions, sorting, and selection by rank.  Made from grammar/rules/extremes.rules; do not edit."""
+"""Extreme elements, their positions, sorting, and selection by rank."""  # made from grammar/rules/extremes.rules by grammar/compile_rules.py
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Factorials, gamma and zeta functions, with their derivatives.  Made from grammar/rules/factorials.rules; do not edit."""
+"""Factorials, gamma and zeta functions, with their derivatives."""  # made from grammar/rules/factorials.rules by grammar/compile_rules.py
 
 from typing import Any
 

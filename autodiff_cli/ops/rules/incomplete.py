@@ -1,4 +1,4 @@
-"""Exponential integrals, and the regularized incomplete gamma and beta functions.  Made from grammar/rules/incomplete.rules; do not edit."""
+"""Exponential integrals, and the regularized incomplete gamma and beta functions."""  # made from grammar/rules/incomplete.rules by grammar/compile_rules.py
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Operations of in-place methods.  Made from grammar/rules/inplace.rules; do not edit."""
+"""Operations of in-place methods."""  # made from grammar/rules/inplace.rules by grammar/compile_rules.py
 
 import numpy as np
 

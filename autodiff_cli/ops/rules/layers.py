@@ -1,4 +1,4 @@
-"""Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors.  Made from grammar/rules/layers.rules; do not edit."""
+"""Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors."""  # made from grammar/rules/layers.rules by grammar/compile_rules.py
 
 from typing import Any
 

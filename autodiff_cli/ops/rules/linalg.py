@@ -1,4 +1,4 @@
-"""Products of vectors and matrices.  Made from grammar/rules/linalg.rules; do not edit."""
+"""Products of vectors and matrices."""  # made from grammar/rules/linalg.rules by grammar/compile_rules.py
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Logarithms of sums, odds and probability densities, and the Lambert W function.  Made from grammar/rules/logarithms.rules; do not edit."""
+"""Logarithms of sums, odds and probability densities, and the Lambert W function."""  # made from grammar/rules/logarithms.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Loss functions; reduction is 'mean', 'sum' or 'none'.  Made from grammar/rules/loss.rules; do not edit."""
+"""Loss functions; reduction is 'mean', 'sum' or 'none'."""  # made from grammar/rules/loss.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Inverses, linear equations, the Cholesky factor, determinants and functions of square matrices, in batches.  Made from grammar/rules/matrices.rules; do not edit."""
+"""Inverses, linear equations, the Cholesky factor, determinants and functions of square matrices, in batches."""  # made from grammar/rules/matrices.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Vector norms, and logarithms of sums of exponentials.  Made from grammar/rules/norms.rules; do not edit."""
+"""Vector norms, and logarithms of sums of exponentials."""  # made from grammar/rules/norms.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Polynomials, integrals, interpolation, quantiles and other statistics.  Made from grammar/rules/numerical.rules; do not edit."""
+"""Polynomials, integrals, interpolation, quantiles and other statistics."""  # made from grammar/rules/numerical.rules by grammar/compile_rules.py
 
 from typing import Any
 

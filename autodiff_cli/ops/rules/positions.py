@@ -1,4 +1,4 @@
-"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask.  Made from grammar/rules/positions.rules; do not edit."""
+"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""  # made from grammar/rules/positions.rules by grammar/compile_rules.py
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor.  Made from grammar/rules/random_numbers.rules; do not edit."""
+"""Random tensors, samples of distributions, and in-place methods that draw the elements of a tensor."""  # made from grammar/rules/random_numbers.rules by grammar/compile_rules.py
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.ops.creation import zeros_like

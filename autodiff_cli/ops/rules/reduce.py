@@ -1,4 +1,4 @@
-"""Sums, means, products, variances and running sums, over all elements or along dimensions.  Made from grammar/rules/reduce.rules; do not edit."""
+"""Sums, means, products, variances and running sums, over all elements or along dimensions."""  # made from grammar/rules/reduce.rules by grammar/compile_rules.py
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Signs, mantissas and exponents of floating-point numbers.  Made from grammar/rules/representation.rules; do not edit."""
+"""Signs, mantissas and exponents of floating-point numbers."""  # made from grammar/rules/representation.rules by grammar/compile_rules.py
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors.  Made from grammar/rules/shape.rules; do not edit."""
+"""Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors."""  # made from grammar/rules/shape.rules by grammar/compile_rules.py
 
 from typing import Any
 

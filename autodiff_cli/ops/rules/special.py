@@ -1,4 +1,4 @@
-"""Error functions, the normal distribution, the Faddeeva function, and sinc.  Made from grammar/rules/special.rules; do not edit."""
+"""Error functions, the normal distribution, the Faddeeva function, and sinc."""  # made from grammar/rules/special.rules by grammar/compile_rules.py
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Parts of an expression that derivatives treat as constants.  Made from grammar/rules/stop_gradient.rules; do not edit."""
+"""Parts of an expression that derivatives treat as constants."""  # made from grammar/rules/stop_gradient.rules by grammar/compile_rules.py
 
 import numpy as np
 

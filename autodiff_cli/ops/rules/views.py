@@ -1,4 +1,4 @@
-"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts.  Made from grammar/rules/views.rules; do not edit."""
+"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""  # made from grammar/rules/views.rules by grammar/compile_rules.py
 
 from typing import Any
 
