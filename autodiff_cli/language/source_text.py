@@ -88,12 +88,6 @@ def size_of(file: IO[bytes]) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def left_in(file: IO[bytes]) -> int | None:
-    """Return the number of unread bytes in a file on disk; ``None`` for a pipe or a device."""
-    size = size_of(file)
-    return None if size is None else max(0, size - int(file.tell()))
-
-
 def too_long(name: str, most: int) -> LimitError:
     """Return the error for a file that exceeds the size limit."""
     hint = f"check the file name, or lift the limit with {setting('no_limits')} if the command supports it"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -16,8 +16,6 @@ Value = Tensor | Array
 Number = int | float
 Operand = Value | Number
 """An operand: a tensor, an array, or a plain number."""
-Forward = Callable[..., Any]
-"""A forward computation, which takes arrays and the plain arguments of the operation and returns an array."""
 Shape = tuple[int, ...]
 Dims = int | Sequence[int] | None
 """One dimension or several dimensions; ``None`` means all dimensions."""

@@ -287,13 +287,6 @@ class Batched(Tensor):
         raise _no_values()
 
 
-def innermost(value: Tensor) -> Tensor:
-    """Return the ordinary tensor inside batched tensors."""
-    while type(value) is Batched:
-        value = value.physical
-    return value
-
-
 def dtype_of(value: Argument) -> Any:
     """Return the NumPy dtype of a tensor or an array; ``None`` for a plain number."""
     return value._data.dtype if isinstance(value, Tensor) else getattr(value, "dtype", None)
