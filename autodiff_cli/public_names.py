@@ -28,8 +28,8 @@ from autodiff_cli.autograd.printing import Size as Size
 from autodiff_cli.autograd.reverse.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from autodiff_cli.autograd.reverse.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from autodiff_cli.autograd.reverse.anomaly import set_anomaly_enabled as set_anomaly_enabled
-from autodiff_cli.autograd.reverse.engine import Variable as Variable
 from autodiff_cli.autograd.tensor import Tensor as Tensor
+from autodiff_cli.autograd.tensor import Tensor as Variable  # noqa: F401
 from autodiff_cli.autograd.tensor import is_inference as is_inference
 from autodiff_cli.autograd.transforms.vmap import vmap as vmap
 from autodiff_cli.compiler.program import Program as Program

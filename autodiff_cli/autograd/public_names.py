@@ -9,7 +9,7 @@ from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
 from autodiff_cli.autograd.reverse.anomaly import detect_anomaly as detect_anomaly
 from autodiff_cli.autograd.reverse.anomaly import set_detect_anomaly as set_detect_anomaly
-from autodiff_cli.autograd.reverse.engine import Variable as Variable
 from autodiff_cli.autograd.reverse_mode import backward as backward
 from autodiff_cli.autograd.reverse_mode import grad as grad
+from autodiff_cli.autograd.tensor import Tensor as Variable  # noqa: F401
 from autodiff_cli.errors import GradcheckError as GradcheckError

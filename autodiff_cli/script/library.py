@@ -20,7 +20,6 @@ from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import literal
 from autodiff_cli.autograd.reverse import anomaly
-from autodiff_cli.autograd.reverse.engine import Variable
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
@@ -91,7 +90,8 @@ ACTIONS: dict[str, Action] = {
     **CREATING,
     **TRANSFORMING,
     **{f"func.{name}": _product(f"func.{name}", getattr(func, name)) for name in PRODUCTS},
-    **{f.__name__: f for f in (reverse_mode.grad, reverse_mode.backward, gradcheck, gradgradcheck, Variable)},
+    **{f.__name__: f for f in (reverse_mode.grad, reverse_mode.backward, gradcheck, gradgradcheck)},
+    "Variable": Tensor,
     **{name: getattr(functional, name) for name in functional.__all__},
     "set_grad_enabled": modes.set_grad_enabled,
     "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not have a signature

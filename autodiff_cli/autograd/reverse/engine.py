@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_float
 from autodiff_cli.autograd.modes import restore_recording, switch_recording
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass
-from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 current_pass: ContextVar[BackwardPass | None] = ContextVar("autodiff_backward_pass", default=None)
 """The backward pass that is running in this context, the innermost of nested passes."""
@@ -49,16 +43,3 @@ def run_backward(
     finally:
         restore_recording(recording)
         current_pass.reset(outer)
-
-
-class _VariableType(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor)
-
-
-class Variable(metaclass=_VariableType):
-    """PyTorch's deprecated name of the tensor: a call returns a tensor, and all tensors are instances."""
-
-    def __new__(cls, data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
-        data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data
-        return new_tensor(data, requires_grad)
