@@ -266,7 +266,9 @@ def test_operators_of_tensors_are_known_to_type_checkers() -> None:
 
     tree = ast.parse((PACKAGE / "autograd" / "tensor.py").read_text(encoding="utf-8"))
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    declared = {node.name for block in blocks for node in ast.walk(block) if isinstance(node, ast.FunctionDef)}
+    nodes = [node for block in blocks for node in ast.walk(block)]
+    declared = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    declared |= {ast.unparse(target) for node in nodes if isinstance(node, ast.Assign) for target in node.targets}
     missing = [name for name in declared - {"__getattr__"} if name not in vars(type(ad.ones(1)))]
     assert len(declared) > 25
     assert missing == []
