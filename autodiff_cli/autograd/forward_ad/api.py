@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
 from autodiff_cli.autograd.forward_ad.dual import dual, split, view
-from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
+from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 
@@ -68,29 +67,21 @@ def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
     if not _open:
         return UnpackedDualTensor(tensor, None)
     primal, tangent = split(tensor, _open[0])
-    return UnpackedDualTensor(view(primal), tangent if is_forward_enabled() else None)
+    return UnpackedDualTensor(view(primal), tangent)
 
 
-class dual_level:
-    """A context manager and a decorator for computations with dual tensors; its value is the number of the level, 0.
+@contextmanager
+def dual_level() -> Iterator[int]:
+    """Return a context manager, which is also a decorator, for computations with dual tensors; its value is the level, 0.
 
     Raises:
         GraphError: if the block is inside another such block.
     """
-
-    def __enter__(self) -> int:
-        if _open:
-            raise GraphError("Nested forward mode AD is not supported at the moment", hint="use func.jvp for nested forward mode")
-        _open.append(Level())
-        return 0
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _open.pop().close()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
-                return function(*args, **kwargs)
-
-        return call
+    if _open:
+        raise GraphError("Nested forward mode AD is not supported at the moment", hint="use func.jvp for nested forward mode")
+    with Level() as level:
+        _open.append(level)
+        try:
+            yield 0
+        finally:
+            _open.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from autodiff_cli.autograd.forward_ad.level import set_forward_enabled
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
@@ -47,11 +46,9 @@ def custom_tangents(
             for x, t in zip(inputs, tangents, strict=True)
         ]
     node._in_jvp = True
-    before = set_forward_enabled(False)
     try:
         moved = function.jvp(node, *arguments)
     finally:
-        set_forward_enabled(before)
         node._in_jvp = False
     outputs = result if isinstance(result, tuple) else (result,)
     results = list(moved) if isinstance(moved, tuple) else [moved]

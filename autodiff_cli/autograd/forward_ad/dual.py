@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
-from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
+from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.reverse import gradients
 from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents
 from autodiff_cli.autograd.memory import view_of
@@ -58,7 +58,7 @@ class Dual(Tensor):
                 return quick
         primals, tangents, active = _unpacked(primitive, args, level)
         out = primitive.function(*primals)
-        if not active or not is_forward_enabled():
+        if not active:
             return out
         composed: Any = primitive.series
         tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
@@ -72,7 +72,7 @@ class Dual(Tensor):
         primal, tangent = split(self, level)
         primals = [primal, *args[1:]]
         outs = operation.function(*primals)
-        if tangent is None or not is_forward_enabled():
+        if tangent is None:
             return list(outs)
         parts = several_tangents(operation, outs, primals, tangent)
         return [out if part is None else dual(out, part, level) for out, part in zip(outs, parts, strict=True)]
@@ -90,8 +90,6 @@ class Dual(Tensor):
                 hint="compose the function of other functions",
             )
         result, node = function.run(tuple(primals), dict(kwargs))
-        if not is_forward_enabled():
-            return result
         tangents = custom_tangents(function, node, primals, [tangent for _, tangent in pairs], result)
         several = isinstance(result, tuple)
         outputs: list[Any] = []
@@ -249,7 +247,7 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
             if dtype is not None:
                 return None
             dtype = data.dtype
-    if moving is None or not is_forward_enabled():
+    if moving is None:
         return None
     try:
         out = primitive.forward(*values)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.forward_ad.dual import Dual, dual, split
-from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
+from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
@@ -33,8 +33,7 @@ def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> 
         return result  # type: ignore[no-any-return]
 
     change(primal, compute_primal)
-    if is_forward_enabled():
-        _put(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
+    _put(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
     return self
 
 
