@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from autodiff_cli.autograd.custom.node import PYTORCH, FunctionNode, Output
 from autodiff_cli.autograd.custom.outputs import Outputs
 from autodiff_cli.autograd.modes import is_recording, no_grad
-from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.node import Cotangent, leaf_edge
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import outermost
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 
 
@@ -154,38 +155,20 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             result = backward(ctx, *grads)
         if not recorded:
             return result
+        # As in PyTorch, the history of the gradients that the results were computed from ends here.
         parts = result if isinstance(result, tuple) else (result,)
-        barred = Error(parts).outputs(parts)
-        return barred if isinstance(result, tuple) else barred[0]
+        barred = [_barred(Tensor(part._data, requires_grad=True)) if isinstance(part, Tensor) else part for part in parts]
+        return tuple(barred) if isinstance(result, tuple) else barred[0]
 
     return call
 
 
-class Error(Node):
-    """The node of results that are not differentiable: it raises an error.  The name is PyTorch's.
+def _refuse(g: Cotangent) -> Cotangent:
+    raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
 
-    As in PyTorch, its edges lead to new leaves, so the history of the gradients that the results were computed from ends here.
 
-    Args:
-        parts: the results; a result that is not a tensor does not get an edge.
-    """
-
-    __slots__ = ("_outputs",)
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._saved = ()
-        self._hooks = None
-        self._edges = tuple(leaf_edge(Tensor(p._data, requires_grad=True)) if isinstance(p, Tensor) else None for p in parts)
-        self.describe_outputs([part if isinstance(part, Tensor) else None for part in parts])
-
-    def outputs(self, parts: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the results, in which each tensor has this node."""
-        return tuple(tensor_on(p._data, (self, i)) if isinstance(p, Tensor) else p for i, p in enumerate(parts))
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-    apply_recorded = apply
+_barred = Declarations(__name__)("once_differentiable", lambda x: x, {"x": _refuse}, node="Error", public=False)
+"""The same numbers, which cannot be differentiated; the name of the node is PyTorch's."""
 
 
 FunctionCtx = FunctionNode

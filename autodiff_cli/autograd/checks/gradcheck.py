@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,8 @@ import numpy as np
 from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch, numeric_jacobians
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.forward_ad.api import dual_level, make_dual, unpack_dual
-from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.primitives.nodes import output_of
 from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
@@ -310,7 +309,7 @@ class DerivativeCheck:
         for missing in [set(range(count)), *({i} for i in range(count) if count > 1)] if count else []:
             outputs = [o for o in self.call() if o.requires_grad]
             starts = [zeros_on(o.shape, o) for o in outputs]
-            roots = [_undefined(o) if i in missing else o for i, o in enumerate(outputs)]
+            roots = [_without_gradient(o) if i in missing else o for i, o in enumerate(outputs)]
             try:
                 gradients = grad(roots, self.checked, starts, allow_unused=True)
             except RuntimeError as error:
@@ -329,22 +328,8 @@ def outputs_of(result: Outputs) -> list[Tensor]:
     return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
 
 
-class _UndefinedGrad(Node):
-    """The node of a tensor whose gradient is missing."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self._saved = None
-
-    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        return (None,)
-
-    apply_recorded = apply
-
-
-def _undefined(output: Tensor) -> Tensor:
-    return output_of(_UndefinedGrad(), (output._edge or leaf_edge(output),), output._data)
+_without_gradient = Declarations(__name__)("undefined_grad", lambda x: x, {"x": lambda g: None}, public=False)
+"""The same tensor, whose gradient is missing."""
 
 
 def _require(setting: bool, name: str, mode: bool, mode_name: str) -> None:
