@@ -596,6 +596,8 @@ class Compiler:
         parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
         typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
         lines[:0] = map(self._requirement, row.keywords.get("requires", "").splitlines())
+        if row.is_helper and not lines:
+            return f"{row.name}: Any = lambda {parameters}: {body}"
         if row.is_helper:
             return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
         function = f"lambda {parameters}: {body}"

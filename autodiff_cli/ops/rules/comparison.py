@@ -16,10 +16,8 @@ from autodiff_cli.numerics.arithmetic import is_any_tensor
 
 declare = Declarations(__name__, elementwise=True)
 
-def larger_share(g: Any, x: Any, y: Any) -> Any:
-    return where(x == y, g / 2, where(x < y, 0.0, g))
-def is_inside(x: Any, min: Any, max: Any) -> Any:
-    return (x < max) if min is None else ((x > min) if max is None else ((x > min) & (x < max)))
+larger_share: Any = lambda g, x, y: where(x == y, g / 2, where(x < y, 0.0, g))
+is_inside: Any = lambda x, min, max: (x < max) if min is None else ((x > min) if max is None else ((x > min) & (x < max)))
 lt = less = declare('lt', operator.lt, {'x': None, 'y': None}, summary='true where x < y; not differentiable', aliases=('less',), operator='lt')
 le = less_equal = declare('le', operator.le, {'x': None, 'y': None}, summary='true where x <= y; not differentiable', aliases=('less_equal',), operator='le')
 gt = greater = declare('gt', operator.gt, {'x': None, 'y': None}, summary='true where x > y; not differentiable', aliases=('greater',), operator='gt')

@@ -25,31 +25,22 @@ from autodiff_cli.ops.views import movedim
 
 declare = Declarations(__name__)
 
-def norm_of_matrix(x: Any, ord: Any, rows: Any, columns: Any, keepdim: Any) -> Any:
-    return vector_norm(x, 2, (rows, columns), keepdim) if ord == 'fro' else (with_dims(norm_of_values(svdvals(movedim(x, (rows, columns), (-2, -1))), ord), rows, columns, keepdim) if ((ord == 'nuc') or (ord == 2)) or (ord == (-2)) else (extreme_sum(x, ord, rows, columns, keepdim) if (ord == 1) or (ord == (-1)) else extreme_sum(x, ord, columns, rows, keepdim)))
-def norm_of_values(values: Any, ord: Any) -> Any:
-    return sum(values, -1) if ord == 'nuc' else (amax(values, -1) if ord == 2 else amin(values, -1))
-def with_dims(x: Any, rows: Any, columns: Any, keepdim: Any) -> Any:
-    return (unsqueeze(unsqueeze(x, rows), columns) if rows < columns else unsqueeze(unsqueeze(x, columns), rows)) if keepdim else x
+norm_of_matrix: Any = lambda x, ord, rows, columns, keepdim: vector_norm(x, 2, (rows, columns), keepdim) if ord == 'fro' else (with_dims(norm_of_values(svdvals(movedim(x, (rows, columns), (-2, -1))), ord), rows, columns, keepdim) if ((ord == 'nuc') or (ord == 2)) or (ord == (-2)) else (extreme_sum(x, ord, rows, columns, keepdim) if (ord == 1) or (ord == (-1)) else extreme_sum(x, ord, columns, rows, keepdim)))
+norm_of_values: Any = lambda values, ord: sum(values, -1) if ord == 'nuc' else (amax(values, -1) if ord == 2 else amin(values, -1))
+with_dims: Any = lambda x, rows, columns, keepdim: (unsqueeze(unsqueeze(x, rows), columns) if rows < columns else unsqueeze(unsqueeze(x, columns), rows)) if keepdim else x
 def extreme_sum(x: Any, ord: Any, summed: Any, other: Any, keepdim: Any) -> Any:
     sums = vector_norm(x, 1, summed, True)
     return amax(sums, (summed, other), keepdim) if ord > 0 else amin(sums, (summed, other), keepdim)
-def extreme_quotient(values: Any, p: Any) -> Any:
-    return (values[..., -1] / values[..., 0]) if p == (-2) else (values[..., 0] / values[..., -1])
+extreme_quotient: Any = lambda values, p: (values[..., -1] / values[..., 0]) if p == (-2) else (values[..., 0] / values[..., -1])
 def norm_product(x: Any, p: Any) -> Any:
     singular = slogdet(x)[0] == 0
     regular = where(unsqueeze(unsqueeze(singular, -1), -1), np.eye(x.shape[-1], dtype=x.dtype), x)
     return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inv(regular), p))
-def joint(x: Any, y: Any) -> Any:
-    return y if x is None else (x if y is None else (x + y))
-def gaps(values: Any) -> Any:
-    return (unsqueeze(values, -2) - unsqueeze(values, -1)) + np.eye(values.shape[-1], dtype=values.dtype)
-def off_diagonal(x: Any) -> Any:
-    return x * (1 - np.eye(x.shape[-1], dtype=x.dtype))
-def skew(x: Any) -> Any:
-    return x - mT(x)
-def across(basis: Any, x: Any) -> Any:
-    return x - matmul(basis, matmul(mT(basis), x))
+joint: Any = lambda x, y: y if x is None else (x if y is None else (x + y))
+gaps: Any = lambda values: (unsqueeze(values, -2) - unsqueeze(values, -1)) + np.eye(values.shape[-1], dtype=values.dtype)
+off_diagonal: Any = lambda x: x * (1 - np.eye(x.shape[-1], dtype=x.dtype))
+skew: Any = lambda x: x - mT(x)
+across: Any = lambda basis, x: x - matmul(basis, matmul(mT(basis), x))
 def eigh_by_x(g: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
     turned = (None) if g[1] is None else (off_diagonal(matmul(mT(eigenvectors), g[1])) / gaps(eigenvalues))
     inner = joint((None) if g[0] is None else diag_embed(g[0]), turned)
@@ -78,8 +69,7 @@ def tall_by_x(g_q: Any, g_r: Any, Q: Any, R: Any) -> Any:
     ones = np.tri(R.shape[-1], dtype=R.dtype)
     mirrored = (inner * ones) + mT(inner * (ones - np.eye(R.shape[-1], dtype=R.dtype)))
     return mT(solve(R, mT(g_q + matmul(Q, mirrored))))
-def scaled(x: Any, factor: Any = 1) -> Any:
-    return x if factor == 1 else (x * factor)
+scaled: Any = lambda x, factor=1: x if factor == 1 else (x * factor)
 eigh = declare.several('eigh', arrays.eigh, eigh_by_x, node='LinalgEighBackward0', results=('eigenvalues', 'eigenvectors'), summary='eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns', formula='V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, with gaps[i, j] = L[j] - L[i]', domain='x is symmetric', smooth='no two eigenvalues are equal', convention='only the symmetric part of x is used, and the derivative is symmetric', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 eigvalsh = declare.composed('eigvalsh', lambda x: eigh(x)[0], dict(), tensors=('x',), summary='eigenvalues of a symmetric matrix in ascending order', formula='V @ diag(g) @ V.mT', domain='x is symmetric', smooth='no two eigenvalues are equal', convention='only the symmetric part of x is used, and the derivative is symmetric', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 svd = declare.several('svd', arrays.svd, svd_by_x, statics={'full_matrices': True}, kinds={'full_matrices': FLAG}, node='LinalgSvdBackward0', results=('U', 'S', 'Vh'), summary='U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false gives the reduced form', formula='U @ diag(g) @ Vh for S alone', smooth='no two singular values are equal, and no singular value is 0 if x is not square', convention='LAPACK determines the signs of the vectors', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], False), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], False),))

@@ -16,18 +16,15 @@ from autodiff_cli.ops.rules.reduce import spread, sum
 
 declare = Declarations(__name__)
 
-def mean_where(x: Any, chosen: Any, dim: Any, keepdim: Any) -> Any:
-    return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
+mean_where: Any = lambda x, chosen, dim, keepdim: sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
 def equal_shares(g: Any, x: Any, out: Any, dim: Any, nans: Any = True) -> Any:
     g = spread(g, x.shape, dim)
     out = spread(out, x.shape, dim)
     chosen = ((x == out) | (isnan(x) & isnan(out))) if nans else (x == out)
     number = spread(sum(chosen, dim), x.shape, dim)
     return (where(chosen, g / number, 0.0)) if nans else ((g * (where(chosen, 1.0, 0.0))) / number)
-def put_back(g: Any, indices: Any, x_shape: Any, dim: Any) -> Any:
-    return dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
-def put_one_back(g: Any, indices: Any, x_shape: Any, dim: Any, keepdim: Any) -> Any:
-    return put_back(g, indices, x_shape, dim) if keepdim or (not x_shape) else put_back((reshaped(g[0], lane_shape(x_shape, dim)),), np.asarray(array_of(indices)).reshape(lane_shape(x_shape, dim)), x_shape, dim)
+put_back: Any = lambda g, indices, x_shape, dim: dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
+put_one_back: Any = lambda g, indices, x_shape, dim, keepdim: put_back(g, indices, x_shape, dim) if keepdim or (not x_shape) else put_back((reshaped(g[0], lane_shape(x_shape, dim)),), np.asarray(array_of(indices)).reshape(lane_shape(x_shape, dim)), x_shape, dim)
 amax = declare('amax', arrays.amax, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == maxima(array_of(x), dim), dim, keepdim), selects=True, summary='maximum of all elements, or maxima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.is_tied_maximum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 amin = declare('amin', arrays.amin, {'x': lambda g, x, out, dim: equal_shares(g, x, out, dim, False)}, statics={'dim': None, 'keepdim': False}, kinds={'dim': optional(DIMENSIONS), 'keepdim': FLAG}, series=lambda x, dim, keepdim: mean_where(x, x == minima(array_of(x), dim), dim, keepdim), selects=True, summary='minimum of all elements, or minima along dim', formula='1 at the extreme element, 0 elsewhere', smooth='the extreme element is unique', kink=arrays.is_tied_minimum, convention='equal extreme elements share the derivative evenly (PyTorch)', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),), edges=(([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],),))
 def _max_composed(x: Any, y: Any = None, keepdim: Any = False, dim: Any = None) -> Any:

@@ -47,8 +47,7 @@ def standardized(x: Any, axes: Any = (), eps: Any = 1e-5) -> Any:
     centered = x - mean(x, axes, True)
     scale = rsqrt(mean(square(centered), axes, True) + eps)
     return (centered * scale, scale)
-def in_shape(x: Any, shape: Any = ()) -> Any:
-    return x if is_single(x) else reshape(x, shape)
+in_shape: Any = lambda x, shape=(): x if is_single(x) else reshape(x, shape)
 def sum_beside(g: Any, shape: Any = (), beside: Any = ()) -> Any:
     dims = lost_dims(g, beside)
     return sum(g) if shape == () else reshape(g if dims == () else sum(g, dims), shape)

@@ -28,8 +28,7 @@ declare = Declarations(__name__)
 def reduce_loss(values: Any, reduction: Any = 'mean') -> Any:
     how = known_reduction(reduction)
     return values if how == 'none' else (mean(values) if how == 'mean' else sum(values))
-def beside(slope: Any, shape: Any = ()) -> Any:
-    return expand(slope, common_shape(slope, shape)) if is_smaller(slope, shape) else slope
+beside: Any = lambda slope, shape=(): expand(slope, common_shape(slope, shape)) if is_smaller(slope, shape) else slope
 def stirling(target: Any) -> Any:
     many = where(target > 1, target, 1.0)
     return where(target > 1, ((target * log(many)) - target) + (0.5 * log((2 * math.pi) * many)), 0.0)

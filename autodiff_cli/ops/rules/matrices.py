@@ -16,12 +16,9 @@ from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
 
-def mT(x: Any) -> Any:
-    return transpose(x, -2, -1)
-def symmetric(x: Any) -> Any:
-    return (x + mT(x)) / 2
-def cofactors_of(x: Any) -> Any:
-    return (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
+mT: Any = lambda x: transpose(x, -2, -1)
+symmetric: Any = lambda x: (x + mT(x)) / 2
+cofactors_of: Any = lambda x: (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
 def minors(x: Any) -> Any:
     n = x.shape[-1]
     return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, matrix_count(x.shape))), minor_shape(x.shape))
@@ -29,8 +26,7 @@ def from_minors(g: Any, shape: Any = ()) -> Any:
     n = shape[-1]
     count = matrix_count(shape)
     return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), minor_key(n, count)), shape)
-def lift(x: Any) -> Any:
-    return unsqueeze(unsqueeze(x, -1), -1)
+lift: Any = lambda x: unsqueeze(unsqueeze(x, -1), -1)
 inv = inverse = declare('inv', arrays.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
 solve = declare.composed('solve', lambda A, B, left=True: solve_left(A, B) if left else mT(solve_left(mT(A), mT(B))), dict(A=TENSOR, B=TENSOR, left=FLAG), tensors=('A', 'B'), summary='solution X of A @ X = B for a vector or matrix B, or of X @ A = B with left=false', formula='-solve(A.mT, g) @ X.mT, solve(A.mT, g)', domain='A is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], [1.0, -2.0]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]]), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [[[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [0.5, 3.0]]]), ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [2.0, 4.0]], False), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], [1.0, 2.0]),))
 cholesky = declare.composed('cholesky', lambda x, upper=False: mT(cholesky_lower(x)) if upper else cholesky_lower(x), dict(x=TENSOR, upper=FLAG), tensors=('x',), summary='lower triangular L with L @ L.mT = x, or its transpose with upper=true', formula='the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal', domain='x is symmetric and positive definite', convention='only the symmetric part of x is used, and the derivative is symmetric (PyTorch)', samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[[4.0, 1.0], [1.0, 3.0]], [[2.0, -0.5], [-0.5, 1.0]]],), ([[4.0, 1.0], [1.0, 3.0]], True),))

@@ -13,19 +13,14 @@ from autodiff_cli.ops.views import neighbour
 
 declare = Declarations(__name__)
 
-def of_type(x: Any, dtype: Any) -> Any:
-    return x if dtype is None else to(x, dtype)
-def spread(g: Any, x_shape: Any, dim: Any) -> Any:
-    return expanded(reshaped(g, kept_shape(x_shape, dim)) if g.shape else g, x_shape)
-def others(x: Any, dim: Any) -> Any:
-    return reshaped(others_along(reshaped(x, (-1,)), 0), x.shape) if dim is None else others_along(x, dim)
-def others_along(x: Any, dim: Any) -> Any:
-    return neighbour(running_product(x, dim, False), dim, False, 1.0) * neighbour(running_product(x, dim, True), dim, True, 1.0)
+of_type: Any = lambda x, dtype: x if dtype is None else to(x, dtype)
+spread: Any = lambda g, x_shape, dim: expanded(reshaped(g, kept_shape(x_shape, dim)) if g.shape else g, x_shape)
+others: Any = lambda x, dim: reshaped(others_along(reshaped(x, (-1,)), 0), x.shape) if dim is None else others_along(x, dim)
+others_along: Any = lambda x, dim: neighbour(running_product(x, dim, False), dim, False, 1.0) * neighbour(running_product(x, dim, True), dim, True, 1.0)
 def var_vjp(g: Any, x: Any, dim: Any, correction: Any) -> Any:
     free = count(x.shape, dim) - correction
     return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * ((2 / free) if free != 0 else math.inf))
-def over_size(g: Any, size: Any) -> Any:
-    return where(size == 0, 0.0, g / (where(size == 0, 1.0, size)))
+over_size: Any = lambda g, size: where(size == 0, 0.0, g / (where(size == 0, 1.0, size)))
 sum = declare.composed('sum', lambda x, dim=None, keepdim=False, dtype=None: sum_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else sum_of_all(of_type(x, dtype), None, False), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='sum of all elements, or sums along dim; sum(i=1..10, x**i) is a sum over an index', formula='1', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),))
 mean = declare.composed('mean', lambda x, dim=None, keepdim=False, dtype=None: mean_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else mean_of_all(of_type(x, dtype), None, False), dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='mean of all elements, or means along dim', formula='1/n', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True),))
 prod = declare.composed('prod', lambda x, dim=None, keepdim=False, dtype=None: prod_along(of_type(x, dtype), dim, keepdim) if (dim is not None) or keepdim else prod_of_all(of_type(x, dtype), None, False), dict(dim=optional(DIMENSION), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='product of all elements, or products along dim; prod(i=1..10, x + i) is a product over an index', formula='products of the other elements', convention='derivatives of every order are exact where elements are 0', samples=(([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True), ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,),))

@@ -10,8 +10,7 @@ from autodiff_cli.numerics.backend import from_scipy
 
 declare = Declarations(__name__, elementwise=True)
 
-def normal_density(x: Any) -> Any:
-    return bell(x, 0.5) * (1 / 2.5066282746310002)
+normal_density: Any = lambda x: bell(x, 0.5) * (1 / 2.5066282746310002)
 erf = declare('erf', arrays.erf, {'x': lambda g, x: g * (bell(x, 1.0) * (2 / 1.7724538509055159))}, decomposition=lambda: decomposition('ERF'), summary='error function', formula='2/sqrt(pi)*exp(-x**2)', samples=None)
 erfc = declare('erfc', arrays.erfc, {'x': lambda g, x: g * (bell(x, 1.0) * ((-2) / 1.7724538509055159))}, decomposition=lambda: decomposition('ERFC'), summary='1 - erf(x), accurate for large x', formula='-2/sqrt(pi)*exp(-x**2)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (-5.0,), (3.0,),))
 erfinv = declare('erfinv', from_scipy('erfinv'), {'x': lambda g, x: g * erfinv_slope(x)}, decomposition=lambda: decomposition('ERFINV'), summary='inverse of erf', formula='sqrt(pi)/2*exp(erfinv(x)**2)', domain='-1 < x < 1', inside=lambda x: ((-1) < x) & (x < 1), convention='at -1 and 1 the value is infinite and the derivative is inf (PyTorch)', samples=None, edges=None)
