@@ -135,6 +135,11 @@ class Row:
         return [each for each in self.parameters if each.default]
 
     @property
+    def options(self) -> list[Parameter]:
+        """The keyword parameters that only Python has."""
+        return [_parameter(each, self.name) for each in _names(self.keywords.get("options", "none"))]
+
+    @property
     def call(self) -> str:
         """The call of the function with its own parameters."""
         return f"{self.name}({', '.join(each.name for each in self.parameters)})"
@@ -557,8 +562,7 @@ class Compiler:
         """Return the description of a function of ``ops/`` that is written in Python."""
         own = row.parameters
         kinds = {each.name: each.kind for each in own if each.kind}
-        options = [_parameter(each, row.name) for each in _names(row.keywords.get("options", "none"))]
-        checked = kinds | {each.name: each.kind for each in options}
+        checked = kinds | {each.name: each.kind for each in row.options}
         names = pieces(row.keywords["checks"]) if "checks" in row.keywords else [*checked]
         arguments = [
             repr(row.name),
@@ -591,10 +595,13 @@ class Compiler:
 
     def _composition(self, row: Row) -> str:
         """Return the declaration of a function that is composed of others."""
-        names = [each.name for each in row.parameters]
-        lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], names)
-        parameters = ", ".join(each.name + (f"={each.default}" if each.default else "") for each in row.parameters)
-        typed = ", ".join(f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in row.parameters)
+        own = [*row.parameters, *row.options]
+        lines, body = self._statements(row, [_folded(each) for each in parse(row.value[2:]).children], [each.name for each in own])
+        names = [f"{each.name}: Any" + (f" = {each.default}" if each.default else "") for each in own]
+        if row.options:
+            names.insert(len(row.parameters), "*")
+        typed = ", ".join(names)
+        parameters = typed.replace(": Any", "").replace(" = ", "=")
         lines[:0] = map(self._requirement, row.keywords.get("requires", "").splitlines())
         if row.is_helper and not lines:
             return f"{row.name}: Any = lambda {parameters}: {body}"
@@ -604,7 +611,7 @@ class Compiler:
         if lines:
             function = f"_{row.name}_composed"
             self.definitions.append("\n".join([f"def {function}({typed}) -> Any:", *lines, f"    return {body}"]))
-        kinds = ", ".join(f"{each.name}={each.kind}" for each in row.parameters if each.kind)
+        kinds = ", ".join(f"{each.name}={each.kind}" for each in own if each.kind)
         return (
             f"{_target(row)} = declare.composed({row.name!r}, {function}, "
             f"dict({kinds}), {', '.join([f'tensors={row.operands!r}', *self._description(row)])})"
@@ -707,7 +714,7 @@ class Compiler:
 
     def _statements(self, row: Row, statements: Sequence[Syntax], names: Sequence[str]) -> tuple[list[str], str]:
         """Return the assignments of a program as lines of Python, and its last expression."""
-        plain = [each.name for each in row.parameters if not each.tensor]
+        plain = [each.name for each in (*row.parameters, *row.options) if not each.tensor]
         arrays = self.names.arrays.keys() - self.names.modules.keys()
         writer = Writer([*plain, *(f"{each}_shape" for each in row.tensors), "shapes", "i"], arrays)
         lines, local = [], set()

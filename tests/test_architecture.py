@@ -54,7 +54,7 @@ BUDGETS = {
     "nn": 515,
     "notes": 2235,
     "numerics": 4475,
-    "ops": 5230,
+    "ops": 5190,
     "optim": 352,
     "plotting": 2165,
     "precise": 2170,

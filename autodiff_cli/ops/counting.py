@@ -23,7 +23,6 @@ from autodiff_cli.ops.rules.counting import (
     occurrences,
     reduced_at,
     run_parts,
-    search,
     unique_parts,
 )
 from autodiff_cli.ops.rules.positions import dropped
@@ -34,18 +33,6 @@ def where(condition: Value, input: Operand | None = None, other: Operand | None 
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     return choose(condition, input, other)
-
-
-@declare.described
-def searchsorted(sorted_sequence: Value, x: Value, *, out_int32: bool = False, right: bool = False, side: str | None = None) -> Any:
-    return search(sorted_sequence, x, right or side == "right")
-
-
-@declare.described
-def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
-    if len(boundaries.shape) != 1:
-        raise GraphError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries.shape)})")
-    return search(boundaries, x, right)
 
 
 @declare.described

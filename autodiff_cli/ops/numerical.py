@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.primitives.structural import dimension, where
-from autodiff_cli.autograd.primitives.types import Dims, Number, Value, array_of
+from autodiff_cli.autograd.primitives.types import Dims, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
@@ -17,9 +17,9 @@ from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
-from autodiff_cli.ops.rules.numerical import areas, declare
+from autodiff_cli.ops.rules.numerical import declare
 from autodiff_cli.ops.rules.positions import take
-from autodiff_cli.ops.rules.reduce import cumsum, mean, sum
+from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import cat, transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
@@ -191,9 +191,3 @@ def corrcoef(x: Value) -> Any:
         return result / result
     size = diagonal(result) ** 0.5
     return result / reshape(size, (-1, 1)) / size
-
-
-@declare.described
-def cumulative_trapezoid(y: Value, x: Value | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
-    at = dimension(dim, len(y.shape))
-    return cumsum(areas("cumulative_trapezoid", y, x, dx, at), at)

@@ -7,7 +7,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, POSITIONS, SIDE, TENSOR, TEXT, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
-from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics import counting as arrays
 from autodiff_cli.numerics.counting import extreme_shares, first_key, is_place, places_at, range_along, zero_elements, zeros_at
 from autodiff_cli.numerics.positions import size_of
@@ -38,8 +38,11 @@ def product_by_src(g: Any, x: Any, src: Any, dim: Any = 0, index: Any = None, in
     return picked(g, dim, index) * where(there == 0, product / where(zero, 1.0, src), alone)
 argwhere = declare('argwhere', np.argwhere, {'x': None}, summary='the positions of the elements that are not 0, one position in each row')
 nonzero = declare.composed('nonzero', lambda x, as_tuple=False: unbind(argwhere(x if x.shape else reshape(x, (1,))), 1) if as_tuple else argwhere(x), dict(as_tuple=FLAG), tensors=('x',), summary='the positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension')
-declare.python('searchsorted', ('sorted_sequence', 'x', 'out_int32', 'right', 'side'), parameters=('sorted_sequence', 'x'), defaults=(), tensors=('sorted_sequence', 'x'), kinds={'sorted_sequence': TENSOR, 'x': TENSOR, 'out_int32': FLAG, 'right': FLAG, 'side': optional(SIDE)}, summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
-declare.python('bucketize', ('x', 'boundaries', 'out_int32', 'right'), parameters=('x', 'boundaries'), defaults=(), tensors=('x', 'boundaries'), kinds={'x': TENSOR, 'boundaries': TENSOR, 'out_int32': FLAG, 'right': FLAG}, summary='the number of the interval between sorted boundaries that each element of x belongs to', methods=())
+searchsorted = declare.composed('searchsorted', lambda sorted_sequence, x, *, out_int32=False, right=False, side=None: search(sorted_sequence, x, right or (side == 'right')), dict(sorted_sequence=TENSOR, x=TENSOR, out_int32=FLAG, right=FLAG, side=optional(SIDE)), tensors=('sorted_sequence', 'x'), summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
+def _bucketize_composed(x: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False) -> Any:
+    if not (len(boundaries.shape) == 1): raise GraphError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries.shape)})")
+    return search(boundaries, x, right)
+bucketize = declare.composed('bucketize', _bucketize_composed, dict(x=TENSOR, boundaries=TENSOR, out_int32=FLAG, right=FLAG), tensors=('x', 'boundaries'), summary='the number of the interval between sorted boundaries that each element of x belongs to', methods=())
 declare.python('bincount', ('weights', 'minlength'), parameters=('x', 'weights', 'minlength'), defaults=(None, 0, ), tensors=('x',), kinds={'weights': optional(TENSOR), 'minlength': WHOLE}, summary='how often each whole number from 0 on is among the elements of a vector, or the sums of their weights')
 declare.python('isin', ('test_elements', 'elements', 'assume_unique', 'invert'), parameters=('x', 'test_elements'), defaults=(), tensors=('x', 'test_elements'), kinds={'test_elements': TENSOR, 'elements': TENSOR, 'assume_unique': FLAG, 'invert': FLAG}, summary='true for the elements of x that are among the test elements', methods=('isin',))
 declare.python('unique', ('sorted', 'return_inverse', 'return_counts', 'dim'), parameters=('x', 'sorted', 'return_inverse', 'return_counts', 'dim'), defaults=(True, False, False, None, ), tensors=('x',), kinds={'sorted': FLAG, 'return_inverse': FLAG, 'return_counts': FLAG, 'dim': optional(DIMENSION)}, summary='the distinct elements of x in ascending order, or its distinct slices along dim')

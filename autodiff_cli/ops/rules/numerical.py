@@ -16,7 +16,7 @@ from autodiff_cli.numerics.numerical import column_shape, has_points, neighbour_
 from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import equal_shares, put_one_back
-from autodiff_cli.ops.rules.reduce import deviation, mean, over_size, spread, sum, var_vjp, variance
+from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, over_size, spread, sum, var_vjp, variance
 from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
@@ -58,7 +58,10 @@ nanmedian = declare.composed('nanmedian', lambda x, dim=None, keepdim=False: nan
 mode = declare.composed('mode', lambda x, dim=-1, keepdim=False: mode_along(x, dim, keepdim), dict(dim=DIMENSION, keepdim=FLAG), tensors=('x',), summary='the most frequent element along dim, the smallest of several, and its last position', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
 declare.python('cov', ('correction',), parameters=('x',), defaults=(), tensors=('x',), kinds={'correction': NUMBER}, summary='the covariance matrix of the rows of x, whose columns are observations, with optional weights', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
 declare.python('corrcoef', (), parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='the matrix of correlation coefficients of the rows of x, whose columns are observations', samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
-declare.python('cumulative_trapezoid', ('y', 'x', 'dx', 'dim'), parameters=('y', 'x'), defaults=(None, ), tensors=('y', 'x'), kinds={'y': TENSOR, 'x': optional(TENSOR), 'dx': NUMBER, 'dim': DIMENSION}, summary='the integrals from the first point to each further point by the trapezoidal rule, at distances dx or at points x', samples=(([1.0, -2.0, 3.5],), ([1.0, -2.0, 3.5], [0.0, 1.0, 3.0]),))
+def _cumulative_trapezoid_composed(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
+    at = dimension(dim, len(y.shape))
+    return cumsum(areas('cumulative_trapezoid', y, x, dx, at), at)
+cumulative_trapezoid = declare.composed('cumulative_trapezoid', _cumulative_trapezoid_composed, dict(y=TENSOR, x=optional(TENSOR), dx=NUMBER, dim=DIMENSION), tensors=('y', 'x'), summary='the integrals from the first point to each further point by the trapezoidal rule, at distances dx or at points x', samples=(([1.0, -2.0, 3.5],), ([1.0, -2.0, 3.5], [0.0, 1.0, 3.0]),))
 def _variance_and_mean_by_x(g: Any, x: Any, dim: Any, correction: Any) -> Any:
     by_measure = (None) if g[0] is None else var_vjp(g[0], x, dim, correction)
     return sum_with_mean(by_measure, g[1], x, dim)
