@@ -16,7 +16,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import maximum, minimum
-from autodiff_cli.ops.rules.elementary import abs, exp, log, sqrt, square
+from autodiff_cli.ops.rules.elementary import abs, log, sqrt, square
 from autodiff_cli.ops.rules.logarithms import logaddexp
 from autodiff_cli.ops.rules.matrices import mT
 from autodiff_cli.ops.rules.reduce import sum
@@ -84,19 +84,6 @@ def _solution(x: Value, y: Value) -> Any:
     return product / determinant
 
 
-def _cholesky(x: Value) -> Any:
-    n = x.shape[-1]
-    result: dict[tuple[int, int], Any] = {}
-    for i in range(n):
-        for j in range(i + 1):
-            rest = x[..., i, j]
-            for k in range(j):
-                rest = rest - (square(result[i, k]) if i == j else result[i, k] * result[j, k])
-            result[i, j] = sqrt(rest) if i == j else rest / result[j, j]
-    zero = x[..., 0, 0] * 0
-    return stack([stack([result.get((i, j), zero) for j in range(n)], -1) for i in range(n)], -2)
-
-
 def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
     size = abs(x)
     if math.isinf(ord):
@@ -108,42 +95,15 @@ def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
     return sqrt(sum(square(x), dim, keepdim)) if ord == 2 else sum(size**ord, dim, keepdim) ** (1 / ord)
 
 
-def _variance(x: Value, dim: Dims, correction: float, keepdim: bool) -> Any:
-    axes = dimensions(dim, x.ndim)
-    count = math.prod(x.shape[d] for d in axes)
-    away = x - sum(x, list(axes), True) / count
-    return sum(square(away), list(axes), keepdim) / max(count - correction, 0)
-
-
-def _differences(x: Value, dim: int) -> Any:
-    """Return x[j] - x[i] with j along ``dim`` and i along the next dimension."""
-    dim = dimensions(dim, x.ndim)[0]
-    return unsqueeze(x, dim + 1) - unsqueeze(x, dim)
-
-
-def _log_softmax(x: Value, dim: int) -> Any:
-    away = _differences(x, dim)
-    return -_reduced(away, dimensions(dim, x.ndim)[0], False, logaddexp)
-
-
-def _softmax(x: Value, dim: int) -> Any:
-    return 1 / sum(exp(_differences(x, dim)), dimensions(dim, x.ndim)[0])
-
-
 FORMULAS: Mapping[str, Callable[..., Any]] = {
     "det": _minors,
     "cofactors": _cofactors,
     "slogdet": lambda x: (where(_minors(x) < 0, -1.0, where(_minors(x) > 0, 1.0, 0.0)), log(abs(_minors(x)))),
     "inv": _inverse,
     "solve": _solution,
-    "cholesky": _cholesky,
     "vdot": lambda x, y: sum(x * y),
     "linalg_vector_norm": _norm,
     "logsumexp": lambda x, dim, keepdim: _reduced(x, dim, keepdim, logaddexp),
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "var": _variance,
-    "std": lambda *arguments: sqrt(_variance(*arguments)),
     **dict.fromkeys(("amax", "max"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, maximum)),
     **dict.fromkeys(("amin", "min"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, minimum)),
 }
