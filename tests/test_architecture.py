@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1614,
     "script": 1582,
-    "solvers": 11380,
+    "solvers": 11280,
     "symbolic": 3621,
     "utils": 282,
 }

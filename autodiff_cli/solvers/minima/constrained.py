@@ -1,4 +1,4 @@
-"""Minima with constraints: SciPy's SLSQP searches, and Newton's method with an active set ends where a minimum can be proven.
+"""Minima with constraints or bounds: SciPy's SLSQP searches, and Newton's method with an active set ends at the minimum.
 
 The multipliers of the active set have the signs of a minimum, or one constraint after the other leaves it.  Source of the search:
 Kraft, "A software package for sequential quadratic programming" (1988).
@@ -6,6 +6,7 @@ Kraft, "A software package for sequential quadratic programming" (1988).
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, refine, violations
+from autodiff_cli.solvers.minima.descent import Descent
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)
 """The distances from the start, relative to its size, of further starts."""
 _MOST_STEPS = 300
+_MOST_RUNS = 4
 _HUGE = 1e100
 """The number in place of one that is not finite."""
 _TOLERANCE = 1e-12
@@ -86,8 +89,15 @@ def _solved(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate 
 
 def _is_endless(problem: MinimumProblem, x: Vector) -> bool:
     """Return whether a value is so low at a point, which satisfies the constraints, that it has no bound."""
-    violation = float(np.max(violations(problem, x)))
+    violation = float(np.max(violations(problem, x), initial=0.0))
     return violation <= _NEAR * float(np.max(np.abs(x))) and problem.values(x)[0] < min(-_DEEP, problem.values(problem.start)[0])
+
+
+def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> Descent:
+    """Minimize a function between bounds; see ``descend``."""
+    points = _searched(problem, start, report)
+    lengths = [float(np.linalg.norm(after - before)) for before, after in itertools.pairwise(points)]
+    return Descent(points[-1], "unbounded" if _is_endless(problem, points[-1]) else "stationary", len(lengths), lengths)
 
 
 def _searched(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
@@ -107,17 +117,26 @@ def _searched(problem: MinimumProblem, start: Vector, report: Report) -> list[Ve
         report(points[-1], problem.values(points[-1])[0], slope, float(np.linalg.norm(points[-1] - points[-2])), "step")
 
     points = [start]
+    optimize = library("scipy.optimize", "minimize")
     kinds = [(kind, rows) for kind, rows in (("eq", problem.equality), ("ineq", ~problem.equality)) if rows.any()]
-    done = library("scipy.optimize", "minimize").minimize(
-        lambda x: float(_finite(np.asarray(problem.value(x)))),
-        start,
-        jac=lambda x: _finite(problem.gradient(x)),
-        bounds=list(zip(problem.low, problem.high, strict=True)),
-        constraints=[{"type": kind, "fun": partial(values, rows), "jac": partial(slopes, rows)} for kind, rows in kinds],
-        method="SLSQP",
-        options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
-        callback=taken,
-    )
+    constraints = [{"type": kind, "fun": partial(values, rows), "jac": partial(slopes, rows)} for kind, rows in kinds]
+    bounds = optimize.Bounds(problem.low, problem.high)
+    for _ in range(_MOST_RUNS):
+        unit = min(1.0, max(float(np.linalg.norm(problem.gradient(start))), 1e-100))  # the tolerance is not relative
+        value = problem.value(start)
+        done = optimize.minimize(
+            lambda x, unit=unit: float(_finite(np.asarray(problem.value(x) / unit))),
+            start,
+            jac=lambda x, unit=unit: _finite(problem.gradient(x) / unit),
+            bounds=bounds,
+            constraints=constraints,
+            method="SLSQP",
+            options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
+            callback=taken,
+        )
+        start = points[-1]
+        if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):
+            break
     x = done.x if np.isfinite(done.x).all() else points[-1]
     for bound in (problem.low, problem.high):
         x = np.where(np.abs(x - bound) <= _NEAR * np.maximum(1.0, np.abs(x)), bound, x)

@@ -1,4 +1,4 @@
-"""Newton's method in a trust region, for smooth functions of variables with bounds."""
+"""Newton's method in a trust region, for smooth functions of variables without bounds."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.minima.steps import EPS, bounded_step, exact_step
-
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
     Report = Callable[[Vector, float, float, float, str], None]
     """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
 
 
+EPS = float(np.finfo(float).eps)
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
 _FAR = 1e20
@@ -27,6 +26,7 @@ _DEEPEST = 1e200
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
 _LEAST_SCALE = 1e-6
+_MOST_SECULAR = 100
 _SMALLEST = 1e-3 * EPS
 _TINY = 1e-100
 """The size below which the start of a variable, and the root of a curvature, count as 0."""
@@ -47,16 +47,6 @@ class Descent(NamedTuple):
     ending: str
     steps: int
     lengths: list[float]
-
-
-def outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
-    """Return the mask of the variables at a bound that a descent would cross."""
-    return np.asarray(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)))
-
-
-def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the gradient without the elements of variables at a bound that a descent would cross."""
-    return np.where(outward(x, gradient, low, high), 0.0, gradient)
 
 
 def descend(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
@@ -80,8 +70,6 @@ class _Descender:
     def __init__(self, problem: MinimumProblem, x: Vector, report: Report) -> None:
         self.problem = problem
         self.report = report
-        self.low, self.high = problem.low, problem.high
-        self.bounded = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
         self.x = x
         self.value = problem.value(x)
         self.gradient = problem.gradient(x)
@@ -98,12 +86,9 @@ class _Descender:
         radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
         far = _FAR * max(1.0, float(np.abs(self.x).max()))
         for _ in range(most):
-            slope = projected(self.x, self.gradient, self.low, self.high)
-            lowest = not slope.any() and self._lowest() < 0
-            if (not slope.any() and not lowest) or self._vanishes(slope):
+            if self._is_stationary():
                 return self._end("stationary")
-            step = self._step(radius)
-            trial = self._moved(step)
+            trial = self.x + self._step(radius)
             step = trial - self.x
             length = float(np.linalg.norm(self.scale * step))
             typical = np.maximum(self.typical, np.abs(trial))
@@ -125,7 +110,7 @@ class _Descender:
                 if expected <= noise and abs(change) <= 4 * noise:
                     # The values differ by rounding only: the gradient decides.
                     share = 0.5 if length < 0.9 * radius else 0.95
-                    better = self._size(trial, gradient) < share * self._size(self.x, self.gradient)
+                    better = np.linalg.norm(gradient / self.scale) < share * np.linalg.norm(self.gradient / self.scale)
                     ratio = 1.0 if better else 0.0
                     if not better:
                         return self._end("stationary")
@@ -147,11 +132,12 @@ class _Descender:
                 return self._end("collapsed")
         return self._end("limit")
 
-    def _vanishes(self, slope: Vector) -> bool:
-        """Return whether a gradient is so small that a degenerate minimum cannot be approached further."""
-        if not slope.any():
-            return False
-        return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
+    def _is_stationary(self) -> bool:
+        """Return whether the gradient is 0 without a way down, or too small to approach a degenerate minimum further."""
+        if self.gradient.any():
+            return bool((np.abs(self.gradient) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
+        values = np.linalg.eigvalsh(self.hessian)
+        return bool(values[0] >= -len(values) * EPS * np.abs(values).max())
 
     def _end(self, ending: str) -> Descent:
         deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
@@ -164,14 +150,13 @@ class _Descender:
         self.typical = np.maximum(self.typical, np.abs(self.x))
         self.steps += 1
         self.lengths.append(float(np.linalg.norm(moved)))
-        slope = projected(self.x, self.gradient, self.low, self.high)
-        self.report(self.x, self.value, float(np.linalg.norm(slope)), length, "step")
+        self.report(self.x, self.value, float(np.linalg.norm(self.gradient)), length, "step")
         self._refresh()
 
     def _extrapolate(self, moved: Vector) -> None:
         """Move to the limit of steps that shrink by a constant factor, as those of Newton's method at a degenerate minimum."""
         last, self.last = self.last, moved
-        if last is None or self.bounded:
+        if last is None:
             return
         before, now = float(np.linalg.norm(last)), float(np.linalg.norm(moved))
         if not (0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now):
@@ -195,33 +180,44 @@ class _Descender:
         if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
-    def _lowest(self) -> float:
-        """Return the lowest eigenvalue between the bounds if it is negative beyond rounding, or else 0."""
-        inner = (self.low < self.x) & (self.x < self.high)
-        values = np.linalg.eigvalsh(self.hessian[np.ix_(inner, inner)])
-        return float(values[0]) if len(values) and values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
-
     def _step(self, radius: float) -> Vector:
-        scale = self.scale
-        gradient, hessian = self.gradient / scale, self.hessian / np.outer(scale, scale)
+        scaled = self.hessian / np.outer(self.scale, self.scale)
+        return exact_step(scaled, self.gradient / self.scale, radius) / self.scale
 
-        def within(slope: Vector, free: Mask, radius: float) -> Vector:
-            step = np.zeros_like(slope)
-            step[free] = exact_step(hessian[np.ix_(free, free)], slope[free], radius)
-            return step
 
-        if not self.bounded:
-            return within(gradient, np.ones(len(scale), bool), radius) / scale
-        low, high = (self.low - self.x) * scale, (self.high - self.x) * scale
-        return bounded_step(within, hessian, gradient, low, high, radius) / scale
+def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
+    """Return the global minimizer of ``g @ s + s @ H @ s / 2`` for steps of at most ``radius``.
 
-    def _moved(self, step: Vector) -> Vector:
-        """Return the point after a step; a variable within rounding of a bound is placed on it."""
-        trial = np.clip(self.x + step, self.low, self.high)
-        for bound in (self.low, self.high):
-            near = np.isfinite(bound) & (np.abs(trial - bound) <= 4 * EPS * np.abs(step)) & (step != 0)
-            trial = np.where(near, bound, trial)
-        return trial
-
-    def _size(self, x: Vector, gradient: Vector) -> float:
-        return float(np.linalg.norm(projected(x, gradient, self.low, self.high) / self.scale))
+    The multiplier of the radius solves the secular equation by Newton's method, safeguarded by bisection (Moré and Sorensen,
+    SIAM J. Sci. Stat. Comput. 4, 1983).  In the hard case, a multiple of the eigenvector of the lowest eigenvalue is added.
+    """
+    values, vectors = np.linalg.eigh(hessian)
+    along = vectors.T @ gradient
+    lowest, size = values[0], float(np.linalg.norm(gradient))
+    if lowest > 0:
+        step = -along / values
+        if np.linalg.norm(step) <= radius:
+            return np.asarray(vectors @ step)
+    low = max(0.0, -lowest)
+    high = low + size / radius + EPS * max(1.0, abs(lowest))
+    nearest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
+    shift = high
+    regular = np.where(nearest, 0.0, -along / np.where(nearest, 1.0, values + low))
+    if lowest <= 0 and np.linalg.norm(along[nearest]) <= EPS * size and np.linalg.norm(regular) <= radius:
+        missing = np.sqrt(max(radius**2 - float(regular @ regular), 0.0))
+        regular[0] += missing if along[0] <= 0 else -missing
+        return np.asarray(vectors @ regular)
+    for _ in range(_MOST_SECULAR):
+        divided = along / (values + shift)
+        length = float(np.linalg.norm(divided))
+        if abs(length - radius) <= 1e-10 * radius:
+            break
+        low, high = (shift, high) if length > radius else (low, shift)
+        slope = float(np.sum(divided**2 / (values + shift)))
+        shift += (length - radius) / radius * length**2 / slope if slope else 0.0
+        if not low < shift < high:
+            shift = (low + high) / 2
+            if shift in (low, high):
+                break
+    step = vectors @ (-along / np.maximum(values + shift, 1e-300))
+    return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))

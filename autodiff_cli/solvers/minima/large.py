@@ -9,8 +9,7 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, definiteness
-from autodiff_cli.solvers.minima.descent import Descent, outward, projected
-from autodiff_cli.solvers.minima.steps import EPS
+from autodiff_cli.solvers.minima.descent import EPS, Descent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +25,16 @@ _MOST_CONJUGATE = 1_000
 _PARTS = (1.0, 0.25, 0.0625)
 _DEEP, _FAR = 1e200, 1e20
 """The depth of a value and the distance of a point that are taken as unbounded."""
+
+
+def _outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
+    """Return the mask of the variables at a bound that a descent would cross."""
+    return np.asarray(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)))
+
+
+def _projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
+    """Return the gradient without the elements of variables at a bound that a descent would cross."""
+    return np.where(_outward(x, gradient, low, high), 0.0, gradient)
 
 
 def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
@@ -47,20 +56,20 @@ def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report)
     while not is_endless and len(lengths) < most and (lower := _newton(problem, x)) is not None:
         lengths.append(float(np.linalg.norm(lower - x)))
         x = lower
-        slope = projected(x, problem.gradient(x), problem.low, problem.high)
+        slope = _projected(x, problem.gradient(x), problem.low, problem.high)
         report(x, problem.value(x), float(np.linalg.norm(slope)), lengths[-1], "step")
     return Descent(x, "unbounded" if is_endless else "stationary", steps + len(lengths), lengths)
 
 
 def _newton(problem: MinimumProblem, x: Vector) -> Vector | None:
     """Return the point after a Newton step that reduces the gradient, or ``None``."""
-    slope = projected(x, problem.gradient(x), problem.low, problem.high)
+    slope = _projected(x, problem.gradient(x), problem.low, problem.high)
     if not slope.any():
         return None
     step = _conjugate_step(problem, x, slope)
     for part in _PARTS:
         trial = np.clip(x + part * step, problem.low, problem.high)
-        reached = projected(trial, problem.gradient(trial), problem.low, problem.high)
+        reached = _projected(trial, problem.gradient(trial), problem.low, problem.high)
         is_lower = problem.value(trial) <= problem.value(x) + 8 * EPS * abs(problem.value(x))
         if is_lower and np.linalg.norm(reached) < 0.5 * np.linalg.norm(slope):
             return trial
@@ -87,10 +96,10 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
         typical: the size of each variable.
     """
     gradient = problem.slopes(x)[0]
-    fixed = outward(x, gradient, problem.low, problem.high)
+    fixed = _outward(x, gradient, problem.low, problem.high)
     free = ~fixed
 
-    slope = projected(x, gradient, problem.low, problem.high)
+    slope = _projected(x, gradient, problem.low, problem.high)
     step = _conjugate_step(problem, x, slope)
     moved = [problem.slopes(x * (1 + EPS * sign))[0] for sign in np.random.default_rng(0).choice((-1.0, 1.0), (_TRIALS, len(x)))]
     rounding = 32 * np.maximum(np.max(np.abs(np.array(moved) - gradient), axis=0), EPS**2)

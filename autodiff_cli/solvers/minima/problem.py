@@ -146,6 +146,11 @@ class MinimumProblem:
         """The number n of variables."""
         return len(self.start)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a variable has a bound."""
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+
     def program(self, row: int) -> int:
         """Return the number of the program that computes a row: row 0 is the objective, and row i is constraint i - 1."""
         return self._programs[row]

@@ -10,12 +10,11 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.constrained import Unbounded, minimize_constrained, solve_active_set
+from autodiff_cli.solvers.minima.constrained import Unbounded, descend_between, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
-from autodiff_cli.solvers.minima.descent import DENSE, Descent, descend
+from autodiff_cli.solvers.minima.descent import DENSE, EPS, Descent, descend
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
 from autodiff_cli.solvers.minima.problem import OutOfTime
-from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 1_000
 """The largest number of trial steps of a descent."""
+_NEAR = 1e-4
+"""The distance, relative to the size of the variables, by which Newton's method may move the end of a search."""
 _MOST_NEIGHBOURS = 50
 """The largest number of variables for which the values close to a minimum are compared with it."""
 _SUBNORMAL = float(np.finfo(float).tiny) / EPS
@@ -139,6 +140,8 @@ class Search:
         for _ in range(_MOST_ESCAPES):
             if self.problem.size > DENSE:
                 done = descend_large(self.problem, self.x, _MOST_STEPS, self._report)
+            elif self.problem.is_bounded:
+                done = descend_between(self.problem, self.x, self._report)
             else:
                 done = descend(self.problem, self.x, _MOST_STEPS, self._report)
             self.x, self.steps = done.x, self.steps + done.steps
@@ -219,7 +222,7 @@ class Search:
             return None
         value = problem.values(self.x)[0]
         result = solve_active_set(problem, self.x, none, self.typical)
-        near = np.sqrt(EPS) * np.maximum(self.typical, 1.0)
+        near = _NEAR * np.maximum(self.typical, 1.0)
         if result is not None and (np.abs(result.x - self.x) <= near).all() and result.value <= value + 1e-8 * abs(value):
             return result
         fixed = (self.x <= problem.low) | (self.x >= problem.high)
