@@ -41,6 +41,11 @@ def has_points(points: Shape, samples: Shape, dim: int) -> bool:
     return tuple(lengths) == (samples[dim],)
 
 
+def positive_part(free: Any) -> Any:
+    """Return a number of degrees of freedom, but 0 in place of a negative number; a tensor is unchanged."""
+    return max(free, 0.0) if isinstance(free, (int, float)) else free
+
+
 # Statistics of arrays: several reductions at once, and reductions without nan.
 
 

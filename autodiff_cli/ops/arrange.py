@@ -19,7 +19,7 @@ from autodiff_cli.ops.creation import zeros
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.arrange import declare, diag_embed, flipped, pad, tiled, unfold
-from autodiff_cli.ops.rules.shape import cat, flatten, transpose, unsqueeze
+from autodiff_cli.ops.rules.shape import cat, flatten, unsqueeze
 from autodiff_cli.ops.rules.views import diagonal as _diagonal_of
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape, tensor_list
 from autodiff_cli.ops.views import length_along
@@ -195,22 +195,6 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
 
 
 add_methods(unfold=_unfold)
-
-
-@declare.described
-def rot90(x: Value, k: int = 1, dims: Wholes = (0, 1)) -> Any:
-    given = [dims] if isinstance(dims, int) else dims
-    plane = [dimension(d, len(x.shape)) for d in given]
-    if len(plane) != 2:
-        raise GraphError(f"expected total rotation dims == 2, but got dims = {len(plane)}")
-    if plane[0] == plane[1]:
-        raise GraphError(f"expected rotation dims to be different, but got dim0 = {plane[0]} and dim1 = {plane[1]}")
-    turns = k % 4
-    if turns == 2:
-        return flip(x, plane)
-    if turns == 1:
-        return transpose(flip(x, [plane[1]]), *plane)
-    return flip(transpose(x, *plane), [plane[1]]) if turns == 3 else flip(x, [])
 
 
 def _as_operand(x: Any, ndim: int) -> Any:

@@ -13,15 +13,12 @@ from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
 from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import amax, amin, sort
 from autodiff_cli.ops.rules.numerical import declare
 from autodiff_cli.ops.rules.positions import take
-from autodiff_cli.ops.rules.reduce import mean, sum
-from autodiff_cli.ops.rules.shape import cat, transpose
-from autodiff_cli.ops.rules.views import diagonal
+from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import movedim
 
@@ -155,39 +152,3 @@ class Extremes(NamedTuple):
 @declare.described
 def aminmax(x: Value, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extremes(amin(x, dim, keepdim), amax(x, dim, keepdim))
-
-
-@declare.described
-def cov(x: Value, *, correction: int = 1, fweights: Value | None = None, aweights: Value | None = None) -> Any:
-    if len(x.shape) > 2:
-        raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
-    rows = reshape(x, (1, -1)) if len(x.shape) < 2 else x
-    weights: Any = None
-    for given in (fweights, aweights):
-        if given is not None:
-            weights = given if weights is None else weights * given
-    if weights is None:
-        total: Any = rows.shape[1]
-        free = total - correction
-        rest = rows - mean(rows, 1, True)
-        product = matmul(rest, transpose(rest))
-    else:
-        total = sum(weights)
-        rest = rows - sum(rows * weights, 1, True) / total
-        free = total - correction * (1 if aweights is None else sum(weights * aweights) / total)
-        product = matmul(rest * weights, transpose(rest))
-    result = product / free if not isinstance(free, int) or free > 0 else product / 0.0
-    return reshape(result, ()) if len(x.shape) < 2 else result
-
-
-@declare.described
-def corrcoef(x: Value) -> Any:
-    if len(x.shape) > 2:
-        raise ShapeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions"
-        )
-    result = cov(x)
-    if not result.shape:
-        return result / result
-    size = diagonal(result) ** 0.5
-    return result / reshape(size, (-1, 1)) / size

@@ -4,7 +4,7 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, PARTS, POSITIONS, TENSOR, TEXT, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.primitives.structural import dimension, reshaped
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import arrange as arrays
 from autodiff_cli.numerics.arithmetic import is_plain
@@ -56,7 +56,13 @@ declare.python('vsplit', ('indices_or_sections',), parameters=('x', 'indices_or_
 declare.python('dsplit', ('indices_or_sections',), parameters=('x', 'indices_or_sections'), defaults=(), tensors=('x',), kinds={'indices_or_sections': PARTS}, summary='parts of equal length, or the parts between positions, along the third dimension', samples=(([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]], 2),))
 split_with_sizes = declare.composed('split_with_sizes', lambda x, split_sizes, dim=0: split(x, listed(split_sizes), dim), dict(split_sizes=WHOLES, dim=DIMENSION), tensors=('x',), summary='parts of x along dim with the lengths in a list', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [2, 1], 1),))
 unfold = declare('unfold', arrays.unfolded, {'x': lambda g, x_shape, dim, size, step: unfold_backward(g, x_shape, dim, size, step)}, statics={'dim': 0, 'size': 1, 'step': 1}, kinds={'dim': DIMENSION, 'size': WHOLE, 'step': WHOLE}, series='linear', view=True, summary='windows of the given size along dim, at distances of step, along a new last dimension', samples=(([1.0, -2.0, 3.0], 0, 2, 1), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 2, 1),))
-declare.python('rot90', ('k', 'dims'), parameters=('x', 'k', 'dims'), defaults=(1, (0, 1), ), tensors=('x',), kinds={'k': WHOLE, 'dims': WHOLES}, summary='x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second', formula='rot90(g, -k)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 3), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [1, 0]),))
+def _rot90_composed(x: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
+    if not (len(listed(dims)) == 2): raise GraphError(f"expected total rotation dims == 2, but got dims = {len(listed(dims))}")
+    if not (dimension(dims[0], len(x.shape)) != dimension(dims[1], len(x.shape))): raise GraphError(f"expected rotation dims to be different, but got dim0 = {dimension(dims[0], len(x.shape))} and dim1 = {dimension(dims[1], len(x.shape))}")
+    first = dimension(dims[0], len(x.shape))
+    second = dimension(dims[1], len(x.shape))
+    return transpose(flipped(x, (second,)), first, second) if (k % 4) == 1 else (flipped(x, (first, second)) if (k % 4) == 2 else (flipped(transpose(x, first, second), (second,)) if (k % 4) == 3 else flipped(x, ())))
+rot90 = declare.composed('rot90', _rot90_composed, dict(k=WHOLE, dims=WHOLES), tensors=('x',), summary='x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second', formula='rot90(g, -k)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 3), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [1, 0]),))
 def _adjoint_composed(x: Any) -> Any:
     if not (len(x.shape) != 1): raise GraphError('tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.')
     return transpose(x, -2, -1) if x.shape else x

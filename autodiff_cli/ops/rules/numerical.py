@@ -12,15 +12,19 @@ from autodiff_cli.errors import ShapeError
 from autodiff_cli.numerics import numerical as arrays
 from autodiff_cli.numerics.arithmetic import is_ordinary_tensor
 from autodiff_cli.numerics.extremes import is_repeated
-from autodiff_cli.numerics.numerical import column_shape, has_points, neighbour_key, some_whole
+from autodiff_cli.numerics.numerical import column_shape, has_points, neighbour_key, positive_part, some_whole
 from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
+from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import isnan
 from autodiff_cli.ops.rules.extremes import equal_shares, put_one_back
 from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, over_size, spread, sum, var_vjp, variance
+from autodiff_cli.ops.rules.shape import transpose
+from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
 
 declare = Declarations(__name__)
 
+over_deviations: Any = lambda covariance, size: (covariance / reshape(size, (-1, 1))) / size
 def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
     if not (len(y.shape) > 0): raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
     if not ((x is None) or has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
@@ -56,8 +60,21 @@ def _nanmean_composed(x: Any, dim: Any = None, keepdim: Any = False, dtype: Any 
 nanmean = declare.composed('nanmean', _nanmean_composed, dict(dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='the mean of the elements that are not nan, or means along dim', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, True),))
 nanmedian = declare.composed('nanmedian', lambda x, dim=None, keepdim=False: nanmedian_of_all(x) if dim is None else nanmedian_along(x, dim, keepdim), dict(dim=optional(DIMENSION), keepdim=FLAG), tensors=('x',), summary='the lower median of the elements that are not nan; along dim, the medians and their positions', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
 mode = declare.composed('mode', lambda x, dim=-1, keepdim=False: mode_along(x, dim, keepdim), dict(dim=DIMENSION, keepdim=FLAG), tensors=('x',), summary='the most frequent element along dim, the smallest of several, and its last position', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
-declare.python('cov', ('correction',), parameters=('x',), defaults=(), tensors=('x',), kinds={'correction': NUMBER}, summary='the covariance matrix of the rows of x, whose columns are observations, with optional weights', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
-declare.python('corrcoef', (), parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='the matrix of correlation coefficients of the rows of x, whose columns are observations', samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
+def _cov_composed(x: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    if not (len(x.shape) < 3): raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
+    weights = fweights if aweights is None else (aweights if fweights is None else (fweights * aweights))
+    rows = reshape(x, (1, -1)) if len(x.shape) < 2 else x
+    total = rows.shape[1] if weights is None else sum(weights)
+    rest = rows - (mean(rows, 1, True) if weights is None else (sum(rows * weights, 1, True) / total))
+    free = total - (correction * (1 if aweights is None else (sum(weights * aweights) / total)))
+    result = matmul(rest if weights is None else (rest * weights), transpose(rest)) / positive_part(free)
+    return reshape(result, ()) if len(x.shape) < 2 else result
+cov = declare.composed('cov', _cov_composed, dict(correction=NUMBER, fweights=optional(TENSOR), aweights=optional(TENSOR)), tensors=('x',), summary='the covariance matrix of the rows of x, whose columns are observations, with optional weights', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
+def _corrcoef_composed(x: Any) -> Any:
+    if not (len(x.shape) < 3): raise ShapeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
+    covariance = cov(x)
+    return over_deviations(covariance, diagonal(covariance) ** 0.5) if covariance.shape else (covariance / covariance)
+corrcoef = declare.composed('corrcoef', _corrcoef_composed, dict(), tensors=('x',), summary='the matrix of correlation coefficients of the rows of x, whose columns are observations', samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
 def _cumulative_trapezoid_composed(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     at = dimension(dim, len(y.shape))
     return cumsum(areas('cumulative_trapezoid', y, x, dx, at), at)
