@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1614,
     "script": 1582,
     "solvers": 11280,
-    "symbolic": 3621,
+    "symbolic": 3818,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

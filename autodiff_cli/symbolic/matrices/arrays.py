@@ -31,13 +31,15 @@ class Array:
 
     Attributes:
         kind: ``leaf``, ``map`` (an elementwise formula), ``contraction``, ``sum``, ``inverse``, ``determinant``, ``product`` (of
-            all elements), ``identity``, ``ones``, ``unit`` (a vector with a 1 at one place) or ``length`` (of a dimension).
+            elements), ``identity``, ``ones``, ``triangle`` (1 on and below the diagonal), ``rows`` (of an identity matrix) or
+            ``length`` (of a dimension).
         dims: the length of each dimension: a number, or a name.
         symbol: the symbol of the array in elementwise formulas.
         formula: the formula of a map.
-        coefficient: the coefficient of a contraction; the place of a unit vector.
+        coefficient: the coefficient of a contraction.
         parts: the pairs of array and labels of a contraction; the terms of a sum; the matrix of an inverse or a determinant.
-        labels: the labels of the dimensions of a contraction.
+        labels: the labels of the dimensions of a contraction; the dimensions over which a product is taken.
+        subscript: the index of the rows of an identity matrix, as text.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Array:
     parts: tuple[Any, ...] = ()
     labels: Labels = ()
     symmetric: bool = False
+    subscript: str = ""
 
 
 class Arrays:
@@ -61,6 +64,7 @@ class Arrays:
         self.algebra = Algebra(names)
         self.of_symbol: dict[Formula, Array] = {}
         self._known: dict[object, Array] = {}
+        self._lengths: dict[Array, Length] = {}
         self._new_label = count(1_000).__next__  # labels of stored contractions begin at 0
 
     def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
@@ -91,13 +95,35 @@ class Arrays:
         """Return a vector of ones."""
         return self._array("ones", (length,), None)
 
-    def unit(self, length: Length, place: int) -> Array:
-        """Return a vector of zeros with a 1 at one place, which selects an element of a dimension."""
-        return self._array("unit", (length,), place, coefficient=Fraction(place))
+    def rows(self, count: tuple[Length, ...], length: Length, subscript: str) -> Array:
+        """Return ``eye(length)[subscript]``, which selects elements of a dimension: a row for a place, or several rows."""
+        if str(length).isdecimal() and subscript.lstrip("-").isdecimal() and not -int(length) <= int(subscript) < int(length):
+            raise ShapeError(f"the place {subscript} is outside of a dimension of the length {length}")
+        return self._array("rows", (*count, length), subscript, subscript=subscript)
+
+    def triangle(self, length: Length) -> Array:
+        """Return a square matrix of ones on and below the diagonal, and zeros above."""
+        return self._array("triangle", (length, length), None)
 
     def length(self, length: Length) -> Array:
-        """Return the number of elements of a dimension."""
-        return self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)
+        """Return the number of elements of a dimension, which may be that of another less a number: ``n-1``."""
+        name, _, less = str(length).partition("-")
+        if less:
+            return self.map(self.algebra.sum([(self.length(name).formula, Fraction(1)), (self.algebra.one, -Fraction(less))]), ())
+        array = self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)
+        self._lengths[array] = length
+        return array
+
+    def length_of(self, array: Array) -> Length:
+        """Return the length that a number of elements means.
+
+        Raises:
+            ShapeError: if the number is not the length of a dimension.
+        """
+        value = array.formula.value
+        if array in self._lengths or value is not None:
+            return self._lengths[array] if array in self._lengths else 1 if value == 1 else str(value)
+        raise ShapeError("this is not a length", hint="write a number or x.shape[0]")
 
     # Elementwise formulas
 
@@ -106,7 +132,21 @@ class Arrays:
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
-        return self._array("map", dims, formula, formula)
+        return self._spread(formula, dims) or self._array("map", dims, formula, formula)
+
+    def _spread(self, formula: Formula, dims: tuple[Length, ...]) -> Array | None:
+        """Return a formula of one array that has new dimensions, as in ``exp(x[:, none])``, with the new dimensions outside."""
+        arrays = [atom for atom in self.atoms(formula) if atom.dims]
+        if len(arrays) != 1 or arrays[0].kind != "contraction" or arrays[0].dims != dims:
+            return None
+        (array,) = arrays
+        new = [(factor, label) for factor, label in array.parts if factor.kind == "ones" and factor.dims == (1,)]
+        if not new:
+            return None
+        labels = tuple(label for label in array.labels if (label,) not in [own for _, own in new])
+        one = self.contraction([part for part in array.parts if part not in new], labels, array.coefficient)
+        inside = self.map(self.algebra.substituted(formula, {array.symbol: one.formula}), one.dims)
+        return self.contraction([(inside, labels), *new], array.labels)
 
     def power(self, base: Formula, exponent: Exponent) -> Array:
         """Return a power of an elementwise formula, with the dimensions to which its arrays are broadcast."""
@@ -208,15 +248,25 @@ class Arrays:
         """Return the determinant of a matrix."""
         return self._array("determinant", (), matrix, parts=(matrix,))
 
-    def product(self, array: Array) -> Array:
-        """Return the product of all elements."""
-        return self._array("product", (), array, parts=(array,))
+    def product(self, array: Array, over: Sequence[int]) -> Array:
+        """Return the product over some dimensions."""
+        dims = tuple(length for place, length in enumerate(array.dims) if place not in over)
+        return self._array("product", dims, (array, *over), parts=(array,), labels=tuple(over))
 
     # Contractions
 
     def labels(self, array: Array) -> Labels:
         """Return a new label for each dimension of an array."""
-        return tuple(self._new_label() for _ in array.dims)
+        return self.new_labels(len(array.dims))
+
+    def new_labels(self, count: int) -> Labels:
+        """Return new labels."""
+        return tuple(self._new_label() for _ in range(count))
+
+    def aligned(self, array: Array, labels: Labels, lengths: Sequence[Length]) -> Labels:
+        """Return the labels of an array that is broadcast to dimensions; a dimension of length 1 gets a label of its own."""
+        pairs = zip(array.dims, labels[len(labels) - len(array.dims) :], lengths[len(labels) - len(array.dims) :], strict=True)
+        return tuple(label if own == length else self._new_label() for own, label, length in pairs)
 
     def contraction(self, factors: Iterable[tuple[Array, Labels]], labels: Labels, coefficient: Fraction = Fraction(1)) -> Array:
         """Return a product of factors, summed over the labels that the result does not have.
@@ -268,7 +318,9 @@ class Arrays:
                 coefficient *= number if isinstance(number, Fraction) else Fraction(number)
                 for base, exponent in reversed(array.formula.parts):
                     part = self.power(base, exponent)
-                    (flat if part is array else work).append((part, labels[len(labels) - len(part.dims) :]))
+                    own = self.aligned(part, labels, array.dims)
+                    lengths.update(zip(own, part.dims, strict=True))
+                    (flat if part is array else work).append((part, own))
             else:
                 flat.append((array, labels))
         return flat, coefficient

@@ -61,8 +61,9 @@ class Derivative:
             for atom, slope in zip(atoms, self._slopes(array.formula, [atom.symbol for atom in atoms]), strict=True):
                 own, wrt = arrays.labels(array), arrays.labels(self.leaf)
                 slope_dims = arrays.broadcast(atom.dims for atom in arrays.atoms(slope))
-                factors = [(arrays.map(slope, slope_dims), own[len(own) - len(slope_dims) :])]
-                factors.append((inner[atom], own[len(own) - len(atom.dims) :] + wrt))
+                slope_map = arrays.map(slope, slope_dims)
+                factors = [(slope_map, arrays.aligned(slope_map, own, array.dims))]
+                factors.append((inner[atom], arrays.aligned(atom, own, array.dims) + wrt))
                 factors += [(arrays.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]
                 terms.append(arrays.contraction(factors, own + wrt))
         elif array.kind == "contraction":
@@ -74,8 +75,9 @@ class Derivative:
         elif array.kind == "product" and not arrays.is_zero(inner[array.parts[0]]):
             (operand,) = array.parts
             own, wrt = arrays.labels(operand), arrays.labels(self.leaf)
+            kept = tuple(label for place, label in enumerate(own) if place not in array.labels)
             reciprocal = arrays.map(arrays.algebra.product([(operand.formula, -Fraction(1))]), operand.dims)
-            return arrays.contraction([(array, ()), (reciprocal, own), (inner[operand], own + wrt)], wrt)
+            return arrays.contraction([(array, kept), (reciprocal, own), (inner[operand], own + wrt)], kept + wrt)
         elif array.kind in ("inverse", "determinant") and not arrays.is_zero(inner[array.parts[0]]):
             (matrix,) = array.parts
             (i, j), (a, b), wrt = arrays.labels(matrix), arrays.labels(matrix), arrays.labels(self.leaf)

@@ -1,193 +1,276 @@
-"""Conversion of syntax trees to arrays."""
+"""Conversion of programs to arrays: an evaluator whose values are arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache, reduce
+from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.primitive import argument_names
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, setting
-from autodiff_cli.evaluation.compile import trace
-from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, unparse
-from autodiff_cli.postorder import postorder
+from autodiff_cli.evaluation.coercion import items, literal_text, takes_sequence
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.user_function import UserFunction
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
-from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 
-_ONE, _HALF = Fraction(1), Fraction(1, 2)
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+_ONE = Fraction(1)
 _HINT = f"use grad with {setting('at')} to compute numbers"
-_OPERATORS = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "pow",
-    "neg",
-    "pos",
-    "comparison",
-    "conditional",
-    "logical_and",
-    "logical_or",
-    "logical_not",
-)
+_WAYS = {
+    **dict.fromkeys(("max", "amax"), "write logsumexp(k*x)/k for a smooth maximum, or "),
+    **dict.fromkeys(("min", "amin"), "write -logsumexp(-k*x)/k for a smooth minimum, or "),
+    **dict.fromkeys(("cat", "hstack", "vstack"), "write the terms of the blocks as a sum, or "),
+    **dict.fromkeys(("reshape", "view", "flatten", "ravel"), "use einsum or an index, or "),
+    "kron": """write einsum("ij,kl->ikjl", A, B), which has the same elements, or """,
+    **dict.fromkeys(("var", "std"), "write mean((x - mean(x))**2), or "),
+    "cholesky": "write logdet(S) and solve(S, b) without the factor, or ",
+    "cumprod": "write exp(cumsum(log(x))) if x is positive, or ",
+}
+"""What to write in place of functions without a formula."""
+_MOVING = ("shape", "views", "positions", "arrange", "counting", "creation", "extremes", "stop_gradient")
+"""The sections of functions that are not elementwise, in addition to those that take arrays."""
 
 
-class Reader:
-    """Reads programs as arrays.
+class Symbol(Tensor):
+    """An array as a value of a program.  Checks of arguments take it for a number, which nothing may read."""
+
+    __slots__ = ("array",)
+    array: Array
+
+    def __init__(self, array: Array) -> None:
+        super().__init__(1.0)
+        self.array = array
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise NotRecordable("this must be a number, not the value of a variable", hint=_HINT)
+
+    item = tolist = numpy = __bool__ = __float__ = __int__ = __index__ = __array__ = _refuse
+
+
+class Reader(Evaluator):
+    """Reads a program as an array.
 
     Args:
         arrays: the factory of the arrays.
-        source: the text of the program, for errors.
-        dims: the dimensions of each name; other names are numbers.
-        symmetric: the names of symmetric matrices.
+        source: the text of the program.
+        leaves: the variables of the program.
     """
 
-    def __init__(self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str] = ()) -> None:
+    def __init__(self, arrays: Arrays, source: str, leaves: Sequence[Array]) -> None:
+        super().__init__(source, {leaf.symbol.name: Symbol(leaf) for leaf in leaves}, np.dtype("float64"))
         self.arrays = arrays
-        self.source = source
-        self.dims = dims
-        self.symmetric = symmetric
-        self.assigned: dict[str, Array] = {}
 
-    def program(self, tree: Syntax) -> Array:
-        """Return the result of a program.
+    def result(self) -> Array:
+        """Return the result of the program.
 
         Raises:
             NotRecordable: if the program contains an operation that does not have a formula.
             ShapeError: if shapes do not fit.
         """
-        result: Array | None = None
-        for statement in tree.children if tree.kind == "start" else [tree]:
-            if statement.kind == "assignment":
-                self.assigned[statement.children[0].text] = result = self.expression(statement.children[1])
-            elif statement.kind in ("definition", "definition_with_grad", "unpack"):
-                raise self._refusal(statement, "a definition has no formula for vectors and matrices")
-            else:
-                result = self.expression(statement)
-        assert result is not None
-        return result
+        return self.array(self.run())
 
-    def expression(self, tree: Syntax) -> Array:
-        """Return the array of an expression."""
-        values: dict[Syntax, Array] = {}
-        for node in postorder([tree], self._operands):
+    def array(self, value: object) -> Array:
+        """Return a value of the program as an array; constant arrays become leaves that are called like their text."""
+        if isinstance(value, Symbol):
+            return value.array
+        if isinstance(value, list) and _has_symbol(value):
+            return self.stacked([self.array(item) for item in value])
+        constant = np.asarray(self.tensors.as_tensor(value)._data)
+        if not constant.ndim:
+            return self.arrays.map(self.arrays.algebra.number(constant.item()), ())
+        whole = constant.astype(int)
+        text = literal_text((whole if (whole == constant).all() else constant).tolist())
+        return self.arrays.leaf(text, tuple(_length(size) for size in constant.shape))
+
+    # The evaluator
+
+    most_nested = 100  # conditions are unknown, so a recursive function would never return
+
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        return super()._set(name, self._whole(value), tree)
+
+    def _whole(self, value: object) -> Any:
+        """Return a list that contains arrays as one array."""
+        return Symbol(self.array(value)) if isinstance(value, list) and _has_symbol(value) else value
+
+    def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if function.partials is not None:
+            raise NotRecordable(f"'{function.name}' has user-written derivatives, which have no formula here", hint=_HINT)
+        return super().enter(function, list(map(self._whole, arguments)), named, node)
+
+    def choose(self, node: Syntax, values: list[Any]) -> Any:
+        condition = self._whole(values[0])
+        return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
+
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        thing = self._whole(thing)
+        if not isinstance(thing, Symbol) or name not in ("T", "mT", "shape", "ndim"):
+            return super().attribute(thing, name, node)
+        if name == "shape":
+            return [Symbol(self.arrays.length(length)) for length in thing.array.dims]
+        return len(thing.array.dims) if name == "ndim" else Symbol(self.permuted(thing.array, (-1, -2)))
+
+    def keys(self, values: Sequence[object]) -> list[Any]:
+        return list(values) if _has_symbol(values) else super().keys(values)
+
+    def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        if not _has_symbol([thing, *keys]):
+            return super().element(thing, keys, node)
+        if isinstance(thing, list) and len(keys) == 1 and isinstance(keys[0], int) and -len(thing) <= keys[0] < len(thing):
+            return thing[keys[0]]
+        return Symbol(self.selected(self.array(thing), keys))
+
+    def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if op.name in ("eye", "ones", "zeros") and _has_symbol(operands) and not named:
+            return Symbol(self.constant(op, operands))
+        if not _has_symbol([*operands, *named.values()]):
+            return super().apply(op, operands, named, node)
+        self.count(node)
+        operands = operands if takes_sequence(op, operands) else list(map(self._whole, operands))
+        arguments, keywords = self.tensors.arguments(op, operands, named, node)
+        values = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
+        values |= {**dict(zip(op.parameters, arguments, strict=False)), **keywords}
+        if op.name == "einsum":
+            return Symbol(self.einsum(arguments[0], *map(self.array, arguments[1:])))
+        if op.name in FUNCTIONS:
+            rule = FUNCTIONS[op.name]
+            used = self._used(op, values, argument_names(rule)[1:])
+            arrays = {name: self._argument(value) if name in op.tensors else value for name, value in used.items()}
+            return Symbol(rule(self, **arrays))
+        if op.name in _programs():
+            function = _programs()[op.name]
+            used = self._used(op, values, function.parameters)
             try:
-                values[node] = self._value(node, [values[operand] for operand in self._operands(node)])
+                return self.within(function, function.body, [used[name] for name in function.parameters])
             except AutodiffError as error:
-                if error.span is None:
-                    error.span, error.source = node.span, self.source
+                error.span = error.source = None  # the place is in the definition, which the user does not know
                 raise
-        return values[tree]
+        return Symbol(self._elementwise(op, arguments, keywords))
 
-    def _operands(self, node: Syntax) -> list[Syntax]:
-        if node.kind == "index" and _is_shape(node.children[0]):
-            return []
-        if node.kind == "call" and node.children[0].text in ("eye", "ones", "zeros"):
-            return []
-        if node.kind == "call":
-            return [argument for argument in arguments(node) if argument.kind not in ("keyword", "string")]
-        if node.kind == "method":
-            return [node.children[0], *(argument for argument in arguments(node) if argument.kind not in ("keyword", "string"))]
-        if node.kind in ("attribute", "index"):
-            return node.children[:1]
-        if node.kind == "comparison":
-            return node.children[::2]
-        return [] if node.kind in ("number", "name", "list") else node.children
+    def _argument(self, value: Any) -> Any:
+        return [self.array(item) for item in value] if isinstance(value, list) else None if value is None else self.array(value)
 
-    def _value(self, node: Syntax, operands: Sequence[Array]) -> Array:
-        if node.kind == "name":
-            name = node.children[0].text
-            if name in self.assigned:
-                return self.assigned[name]
-            if name in ("pi", "e") and name not in self.dims:
-                return self.arrays.map(self.arrays.algebra.symbol(name), ())
-            return self.arrays.leaf(name, self.dims.get(name, ()), name in self.symmetric)
-        if node.kind == "number":
-            return self.arrays.number(Fraction(node.children[0].text.replace("_", "")))
-        if node.kind == "matmul":
-            return self.matmul(*operands)
-        if node.kind == "attribute" and node.children[1].text in ("T", "mT"):
-            return self.transposed(operands[0])
-        if node.kind == "call" and not operands:
-            return self._constant(node)
-        if node.kind in ("call", "method"):
-            name = node.children[0 if node.kind == "call" else 1].text
-            named = {argument.children[0].text: argument.children[1] for argument in arguments(node) if argument.kind == "keyword"}
-            if name in FUNCTIONS:
-                return FUNCTIONS[name](self, operands, self._dim(node, operands, named))
-            return self._elementwise(call_tree(name, *map(_placeholder, range(len(operands)))), operands)
-        if node.kind == "index":
-            return self._selected(node, operands[0]) if operands else self.arrays.length(self._length(node))
-        if node.kind in _OPERATORS:
-            return self._elementwise(_with_placeholders(node), operands)
-        raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
+    def _used(self, op: FunctionInfo, values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """Return the arguments that a rule uses; the others must have their defaults."""
+        for name in values:
+            if name not in names and values[name] != op.default(name):
+                raise self._refusal(op, f" with {name}={values[name]}")
+        return {name: values[name] for name in names}
 
-    def _dim(self, node: Syntax, operands: Sequence[Array], named: Mapping[str, Syntax]) -> int | None:
-        """Return the dimension over which a function works, or ``None`` for all."""
-        dim = named.get("dim", named.get("axis"))
-        if set(named) - {"dim", "axis"} or (unparse(node.children[0]) == "norm" and len(operands) > 1):
-            raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
-        if dim is None and len(operands) > 1 and operands[1].formula.value is not None:
-            return int(operands[1].formula.value)
-        return None if dim is None else int(unparse(dim))
+    def _refusal(self, op: FunctionInfo, where: str = "") -> NotRecordable:
+        return NotRecordable(f"'{op.name}'{where} has no formula for vectors and matrices", hint=_WAYS.get(op.name, "") + _HINT)
 
-    def _refusal(self, node: Syntax, message: str) -> NotRecordable:
-        return NotRecordable(message, span=node.span, source=self.source, hint=_HINT)
-
-    def _elementwise(self, tree: Syntax, operands: Sequence[Array]) -> Array:
+    def _elementwise(self, op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Array:
         """Return an elementwise operation, whose formula is found by tracing it with numbers."""
-        algebra = self.arrays.algebra
-        names = [f"_{i}" for i in range(len(operands))]
+        if takes_array(op) or op.section in _MOVING:
+            raise self._refusal(op)
+        algebra, tape, arrays = self.arrays.algebra, Tape("float64"), list[Array]()
+
+        def traced(value: Any) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            arrays.append(self.array(value))
+            return as_tensor(tape, tape.variable(f"_{len(arrays)}"))
+
         try:
-            traced = trace(unparse(tree), names, {}, "float64", ScalarTracingEvaluator)
+            with np.errstate(all="ignore"), set_grad_enabled(False):
+                output = op.function(*map(traced, arguments), **{name: traced(value) for name, value in keywords.items()})
+            (formula,) = formulas(algebra, [as_operand(output)])
         except NotRecordable:
-            name = tree.children[0].text if tree.kind == "call" else unparse(tree)
-            raise NotRecordable(f"'{name}' has no formula for vectors and matrices", hint=_HINT) from None
-        except AutodiffError as error:
-            error.span = None
-            raise
-        (formula,) = formulas(algebra, traced.outputs)
-        symbols = {algebra.variable(name): array.formula for name, array in zip(names, operands, strict=True)}
-        return self.arrays.map(algebra.substituted(formula, symbols), self.arrays.broadcast(array.dims for array in operands))
+            raise self._refusal(op) from None
+        symbols = {algebra.variable(f"_{i}"): array.formula for i, array in enumerate(arrays, 1)}
+        return self.arrays.map(algebra.substituted(formula, symbols), self.arrays.broadcast(array.dims for array in arrays))
 
-    def _length(self, node: Syntax) -> Length:
-        """Return the length that ``x.shape[0]`` or a number means."""
-        if node.kind == "index" and _is_shape(node.children[0]):
-            dims = self.dims.get(unparse(node.children[0].children[0]), ())
-            place = unparse(node.children[1].children[0])
-            if place.isdecimal() and int(place) < len(dims):
-                return dims[int(place)]
-        if node.kind == "number" and unparse(node).isdecimal():
-            return unparse(node)
-        raise self._refusal(node, f"'{unparse(node)}' is not a length: write x.shape[0]")
+    # Constants, indices and dimensions
 
-    def _constant(self, node: Syntax) -> Array:
+    def constant(self, op: FunctionInfo, values: Sequence[Any]) -> Array:
         """Return an identity matrix, or ones or zeros."""
-        name, lengths = node.children[0].text, [self._length(argument) for argument in arguments(node)]
-        if name == "eye" and len(lengths) == 1:
-            return self.arrays.identity(lengths[0])
-        if name == "zeros":
+        lengths = [self.arrays.length_of(self.array(value)) for value in values]
+        if op.name == "zeros":
             return self.arrays.zero(tuple(lengths))
-        if name != "ones":
-            raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
-        vectors = [self.arrays.ones(length) for length in lengths]
-        labels = [self.arrays.labels(vector) for vector in vectors]
-        return self.arrays.contraction(zip(vectors, labels, strict=True), tuple(label for (label,) in labels))
+        if op.name == "eye" and len(lengths) == 1:
+            return self.arrays.identity(lengths[0])
+        if op.name == "eye":
+            raise self._refusal(op)
+        vectors = [(self.arrays.ones(length), self.arrays.new_labels(1)) for length in lengths]
+        return self.arrays.contraction(vectors, tuple(label for _, (label,) in vectors))
 
-    def _selected(self, node: Syntax, array: Array) -> Array:
-        """Return elements, rows or columns at constant places, which are not negative."""
-        labels, factors = list(self.arrays.labels(array)), []
-        subscripts = node.children[1].children
-        for label, length, subscript in zip(labels[: len(subscripts)], array.dims, subscripts, strict=False):
-            if subscript.kind == "number" and subscript.children[0].text.isdecimal():
-                factors.append((self.arrays.unit(length, int(subscript.children[0].text)), (label,)))
-            elif subscript.kind != "slice" or subscript.children[1:]:
-                raise self._refusal(node, f"'{unparse(node)}' has no formula for vectors and matrices")
-        if len(subscripts) > len(labels):
-            raise ShapeError(f"{len(subscripts)} indices for {len(labels)} dimensions")
-        selected = {a for _, (a,) in factors}
-        return self.arrays.contraction([(array, tuple(labels)), *factors], tuple(a for a in labels if a not in selected))
+    def selected(self, array: Array, keys: Sequence[Any]) -> Array:
+        """Return elements, rows or columns of an array; ``none`` is a new dimension."""
+        labels, factors, result, place = self.arrays.labels(array), list[tuple[Array, Labels]](), list[int](), 0
+        rest = len(labels) - sum(key is not None and key is not ... for key in keys)
+        if rest < 0 or sum(isinstance(key, np.ndarray) for key in keys) > 1:
+            raise ShapeError(f"{len(keys)} indices for {len(labels)} dimensions", hint="use slices, or one list of places")
+        for key in [one for part in keys for one in ([slice(None)] * rest if part is ... else [part])]:
+            (new,) = self.arrays.new_labels(1)
+            if key is None:
+                factors.append((self.arrays.ones(1), (new,)))
+                result.append(new)
+                continue
+            label, length, place = labels[place], array.dims[place], place + 1
+            if key == slice(None) if isinstance(key, slice) else False:
+                result.append(label)
+            elif isinstance(key, int):
+                factors.append((self.arrays.rows((), length, str(key)), (label,)))
+            elif isinstance(key, slice) or (isinstance(key, np.ndarray) and key.ndim == 1 and key.dtype.kind == "i"):
+                count = _count(length, key) if isinstance(key, slice) else _length(len(key))
+                factors.append((self.arrays.rows((count,), length, _text(key)), (new, label)))
+                result.append(new)
+            else:
+                raise NotRecordable("an index that depends on values has no formula", hint=f"multiply by a mask, or {_HINT}")
+        return self.arrays.contraction([(array, labels), *factors], (*result, *labels[place:]))
 
-    # Products
+    def places(self, array: Array, dim: Any) -> list[int]:
+        """Return the dimensions over which a function works, counted from 0; all for ``none``."""
+        wanted = range(len(array.dims)) if dim is None else [int(one) for one in np.ravel(dim)]
+        if any(not -len(array.dims) <= place < len(array.dims) for place in wanted):
+            raise ShapeError(f"dimension {dim} of an array with {len(array.dims)} dimensions", hint="the first dimension is 0")
+        return [place % len(array.dims) for place in wanted]
+
+    def permuted(self, array: Array, order: Sequence[int]) -> Array:
+        """Return an array with its dimensions in another order."""
+        if array.symmetric or len(array.dims) < 2:
+            return array
+        labels = self.arrays.labels(array)
+        return self.arrays.contraction([(array, labels)], tuple(labels[place] for place in order))
+
+    def stacked(self, items: Sequence[Array]) -> Array:
+        """Return arrays along a new first dimension."""
+        dims, terms = items[0].dims, []
+        if any(item.dims != dims for item in items):
+            raise ShapeError("the elements of a list must have equal shapes")
+        for place, item in enumerate(items):
+            new, labels = self.arrays.new_labels(1), self.arrays.labels(item)
+            unit = self.arrays.rows((), _length(len(items)), str(place))
+            terms.append(self.arrays.contraction([(unit, new), (item, labels)], new + labels))
+        return self.arrays.sum(terms, (_length(len(items)), *dims))
+
+    # Products and sums
+
+    def einsum(self, equation: str, *arrays: Array) -> Array:
+        """Return a product that is summed over indices, as in ``einsum("ij,j->i", A, x)``."""
+        inputs, arrow, output = equation.replace(" ", "").partition("->")
+        terms, lengths = inputs.split(","), dict[str, Length]()
+        if not arrow or [len(array.dims) for array in arrays] != list(map(len, terms)) or not set(output) <= set(inputs):
+            raise ShapeError(f"'{equation}' does not name the dimensions of each array and of the result")
+        for array, term in zip(arrays, terms, strict=True):
+            for letter, length in zip(term, array.dims, strict=True):
+                if lengths.setdefault(letter, length) != length:
+                    raise ShapeError(f"the lengths {lengths[letter]} and {length} do not match")
+        labels = dict(zip(lengths, self.arrays.new_labels(len(lengths)), strict=True))
+        factors = [(array, tuple(labels[letter] for letter in term)) for array, term in zip(arrays, terms, strict=True)]
+        return self.arrays.contraction(factors, tuple(labels[letter] for letter in output))
 
     def matmul(self, left: Array, right: Array) -> Array:
         """Return the product of vectors and matrices."""
@@ -195,112 +278,147 @@ class Reader:
             raise ShapeError(
                 "@ takes vectors and matrices", hint=f"add {setting('shape', 'x=n')}, or use * to multiply by a number"
             )
-        first, second = list(self.arrays.labels(left)), list(self.arrays.labels(right))
-        place = max(len(second) - 2, 0)
-        if left.dims[-1] != right.dims[place]:
-            raise ShapeError(f"the lengths {left.dims[-1]} and {right.dims[place]} do not match")
-        second[place] = first[-1]
-        labels = tuple(label for label in (*first, *second) if label != first[-1])
-        return self.arrays.contraction([(left, tuple(first)), (right, tuple(second))], labels)
+        first, second = "ij"[-len(left.dims) :], "jk"[: len(right.dims)]
+        return self.einsum(f"{first},{second}->{(first + second).replace('j', '')}", left, right)
 
-    def transposed(self, array: Array) -> Array:
-        """Return the transpose of a matrix."""
-        labels = self.arrays.labels(array)
-        return array if array.symmetric else self.arrays.contraction([(array, labels)], labels[::-1])
+    def total(self, array: Array, dim: Any = None, keepdim: bool = False) -> Array:
+        """Return the sum over dimensions, or over all; with ``keepdim``, they keep the length 1."""
+        labels, over = self.arrays.labels(array), self.places(array, dim)
+        ones = {place: self.arrays.new_labels(1) for place in over} if keepdim else {}
+        result = [ones[i][0] if i in ones else label for i, label in enumerate(labels) if i in ones or i not in over]
+        return self.arrays.contraction([(array, labels), *((self.arrays.ones(1), new) for new in ones.values())], tuple(result))
 
-    def total(self, array: Array, dim: int | None = None) -> Array:
-        """Return the sum over a dimension, or over all."""
-        labels = self.arrays.labels(array)
-        return self.arrays.contraction([(array, labels)], () if dim is None else _without(labels, dim))
-
-    def mean(self, array: Array, dim: int | None = None) -> Array:
-        """Return the mean over a dimension, or over all."""
-        lengths = array.dims if dim is None else (array.dims[dim],)
-        below = [self.arrays.length(length) for length in lengths]
-        product = self.arrays.algebra.product([(length.formula, -_ONE) for length in below])
-        total = self.total(array, dim)
+    def mean(self, array: Array, dim: Any, keepdim: bool) -> Array:
+        """Return the mean over dimensions, or over all."""
+        lengths = [self.arrays.length(array.dims[place]).formula for place in self.places(array, dim)]
+        below = self.arrays.map(self.arrays.algebra.product([(length, -_ONE) for length in lengths]), ())
+        total = self.total(array, dim, keepdim)
         labels = self.arrays.labels(total)
-        return self.arrays.contraction([(self.arrays.map(product, ()), ()), (total, labels)], labels)
+        return self.arrays.contraction([(below, ()), (total, labels)], labels)
 
     def power(self, array: Array, exponent: Fraction) -> Array:
         """Return a power of each element."""
         return self.arrays.map(self.arrays.algebra.product([(array.formula, exponent)]), array.dims)
 
-    def call(self, name: str, array: Array) -> Array:
+    def mapped(self, name: str, array: Array) -> Array:
         """Return a function of each element."""
         return self.arrays.map(self.arrays.algebra.call(name, array.formula), array.dims)
 
-    def softmax(self, array: Array, dim: int | None) -> Array:
-        """Return exponentials divided by their sum over a dimension."""
-        place = -1 if dim is None else dim
-        exponentials = self.call("exp", array)
-        labels = self.arrays.labels(array)
-        below = self.power(self.total(exponentials, place), -_ONE)
-        return self.arrays.contraction([(exponentials, labels), (below, _without(labels, place))], labels)
-
-    def logsumexp(self, array: Array, dim: int) -> Array:
-        """Return the logarithm of a sum of exponentials over a dimension."""
-        return self.call("log", self.total(self.call("exp", array), dim))
-
-    def log_softmax(self, array: Array, dim: int) -> Array:
-        """Return the array minus the logarithm of a sum of exponentials, which is repeated along the dimension."""
-        labels = self.arrays.labels(array)
-        ones = self.arrays.ones(array.dims[dim])
-        total = (self.logsumexp(array, dim), _without(labels, dim))
-        repeated = self.arrays.contraction([total, (ones, (labels[dim],))], labels) if len(labels) > 1 else total[0]
-        difference = self.arrays.algebra.sum([(array.formula, _ONE), (repeated.formula, -_ONE)])
-        return self.arrays.map(difference, array.dims)
+    def norm(self, array: Array, p: Any, dim: Any, keepdim: bool) -> Array:
+        """Return the norm of all elements, or along dimensions."""
+        p = Fraction(2 if p in ("fro", None) else p).limit_denominator() if p in ("fro", None) or _is_finite(p) else None
+        if not p:
+            raise NotRecordable("only norms with a finite exponent have a formula", hint=_HINT)
+        elements = array if p == 2 else self.mapped("abs", array)
+        return self.power(self.total(self.power(elements, p), dim, keepdim), 1 / p)
 
     def diagonal(self, array: Array) -> Array:
         """Return the diagonal of a matrix, or the diagonal matrix of a vector."""
-        (i, *_), (j, *_) = self.arrays.labels(array), self.arrays.labels(array)
         if len(array.dims) == 1:
-            return self.arrays.contraction([(array, (i,)), (self.arrays.identity(array.dims[0]), (i, j))], (i, j))
-        return self.arrays.contraction([(array, (i, i))], (i,))
+            return self.einsum("i,ij->ij", array, self.arrays.identity(array.dims[0]))
+        return self.einsum("ii->i", self.square(array))
 
-    def outer(self, one: Array, other: Array) -> Array:
-        """Return the outer product of vectors."""
-        first, second = self.arrays.labels(one), self.arrays.labels(other)
-        return self.arrays.contraction([(one, first), (other, second)], first + second)
+    def square(self, matrix: Array) -> Array:
+        """Return a matrix, which must be square."""
+        if len(matrix.dims) != 2 or matrix.dims[0] != matrix.dims[1]:
+            raise ShapeError(f"this takes a square matrix, not the dimensions {', '.join(map(str, matrix.dims)) or 'of a number'}")
+        return matrix
+
+    def cumulated(self, array: Array, dim: int) -> Array:
+        """Return the cumulative sum along a dimension."""
+        labels, (place,), new = self.arrays.labels(array), self.places(array, dim), self.arrays.new_labels(1)
+        result = labels[:place] + new + labels[place + 1 :]
+        return self.arrays.contraction([(array, labels), (self.arrays.triangle(array.dims[place]), (*new, labels[place]))], result)
+
+    def matrix_power(self, matrix: Array, n: int) -> Array:
+        """Return a product of equal matrices, or of their inverses."""
+        factor = self.square(matrix) if n > 0 else self.arrays.inverse(matrix)
+        return reduce(self.matmul, [factor] * abs(n)) if n else self.arrays.identity(matrix.dims[0])
 
 
-def _without(labels: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    place = dim % len(labels)
-    return labels[:place] + labels[place + 1 :]
+def _has_symbol(values: Iterable[object]) -> bool:
+    return any(isinstance(item, Symbol) for item in items(list(values)))
 
 
-FUNCTIONS: dict[str, Callable[[Reader, Sequence[Array], int | None], Array]] = {
-    "sum": lambda read, x, dim: read.total(x[0], dim),
-    "mean": lambda read, x, dim: read.mean(x[0], dim),
-    "norm": lambda read, x, dim: read.power(read.total(read.power(x[0], 2 * _ONE), dim), _HALF),
-    "logsumexp": lambda read, x, dim: read.logsumexp(x[0], -1 if dim is None else dim),
-    "softmax": lambda read, x, dim: read.softmax(x[0], dim),
-    "log_softmax": lambda read, x, dim: read.log_softmax(x[0], -1 if dim is None else dim),
-    **dict.fromkeys(("dot", "vdot", "mv", "mm", "matmul"), lambda read, x, dim: read.matmul(*x)),
-    **dict.fromkeys(("t", "transpose"), lambda read, x, dim: read.transposed(x[0])),
-    **dict.fromkeys(("diag", "diagonal"), lambda read, x, dim: read.diagonal(x[0])),
-    **dict.fromkeys(("inv", "inverse"), lambda read, x, dim: read.arrays.inverse(x[0])),
-    "outer": lambda read, x, dim: read.outer(*x),
-    "trace": lambda read, x, dim: read.total(read.diagonal(x[0])),
-    "solve": lambda read, x, dim: read.matmul(read.arrays.inverse(x[0]), x[1]),
-    "prod": lambda read, x, dim: read.arrays.product(x[0]),
-    "det": lambda read, x, dim: read.arrays.determinant(x[0]),
-    "logdet": lambda read, x, dim: read.call("log", read.arrays.determinant(x[0])),
+def _is_finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and bool(np.isfinite(value))
+
+
+def _length(size: int) -> Length:
+    return 1 if size == 1 else str(size)
+
+
+def _text(key: slice | Numbers) -> str:
+    """Return an index as text: ``1:``, ``[0, 2]``."""
+    if not isinstance(key, slice):
+        return str(key.tolist())
+    bounds = ["" if bound is None else str(bound) for bound in (key.start, key.stop, key.step)]
+    return ":".join(bounds if bounds[2] else bounds[:2])
+
+
+def _count(length: Length, key: slice) -> Length:
+    """Return the length of a slice; a dimension whose length is a name is taken to be longer than the slice."""
+    if str(length).isdecimal():
+        return _length(len(range(*key.indices(int(length)))))
+    start, stop = key.start or 0, key.stop or 0
+    if key.step not in (None, 1) or (start < 0 < stop):
+        raise NotRecordable(
+            "the length of this slice is not known", hint=f"give numbers as lengths, as in {setting('shape', 'x=9')}"
+        )
+    if start < 0 or (key.stop is not None and stop > 0):
+        return _length(stop - start)
+    name, _, less = str(length).partition("-")
+    return f"{name}-{int(less or 0) + start - stop}" if start - stop or less else length
+
+
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "sum": lambda read, x, dim, keepdim: read.total(x, dim, keepdim),
+    "mean": lambda read, x, dim, keepdim: read.mean(x, dim, keepdim),
+    "prod": lambda read, x, dim: read.arrays.product(x, read.places(x, dim)),
+    **dict.fromkeys(("norm", "matrix_norm"), lambda read, x, p, dim, keepdim: read.norm(x, p, dim, keepdim)),
+    **dict.fromkeys(("matmul", "dot", "vdot", "mv", "mm"), lambda read, x, y: read.matmul(x, y)),
+    "outer": lambda read, x, y: read.einsum("i,j->ij", x, y),
+    "t": lambda read, x: read.permuted(x, (-1, -2)),
+    "transpose": lambda read, x: read.permuted(x, (*range(len(x.dims) - 2), -1, -2)),
+    "permute": lambda read, x, dims: read.permuted(x, dims),
+    "unsqueeze": lambda read, x, dim: read.selected(x, [*[slice(None)] * (dim % (len(x.dims) + 1)), None, ...]),
+    "stack": lambda read, tensors: read.stacked(tensors),
+    **dict.fromkeys(("diag", "diagonal"), lambda read, x: read.diagonal(x)),
+    "inv": lambda read, x: read.arrays.inverse(read.square(x)),
+    "det": lambda read, x: read.arrays.determinant(read.square(x)),
+    "matrix_power": lambda read, x, n: read.matrix_power(x, n),
+    "cumsum": lambda read, x, dim: read.cumulated(x, dim),
+    "tril": lambda read, x: read.einsum("ij,ij->ij", x, read.arrays.triangle(x.dims[-1])),
+    "triu": lambda read, x: read.einsum("ij,ji->ij", x, read.arrays.triangle(x.dims[-1])),
+    "clone": lambda read, x: x,
 }
-"""The functions that are not elementwise: each makes an array of the reader, its operands and the dimension."""
+"""The functions that are not elementwise: each makes an array of the reader and the arguments, by the names of the parameters."""
+
+_PROGRAMS = """
+trace(x) = sum(diagonal(x))
+logdet(x) = log(det(x))
+solve(A, B) = inv(A) @ B
+logsumexp(x, dim, keepdim) = log(sum(exp(x), dim, keepdim))
+logcumsumexp(x, dim) = log(cumsum(exp(x), dim))
+vector_norm(x, ord, dim, keepdim) = norm(x, ord, dim, keepdim)
+dist(x, y, p) = norm(x - y, p)
+vecdot(x, y, dim) = sum(x*y, dim)
+addmm(x, mat1, mat2, beta, alpha) = beta*x + alpha*(mat1 @ mat2)
+addmv(x, mat, vec, beta, alpha) = beta*x + alpha*(mat @ vec)
+softmax(x, dim) = exp(x)/sum(exp(x), dim, true)
+log_softmax(x, dim) = x - logsumexp(x, dim, true)
+softmin(x, dim) = softmax(-x, dim)
+mse_loss(x, target) = mean((x - target)**2)
+l1_loss(x, target) = mean(abs(x - target))
+soft_margin_loss(x, target) = mean(softplus(-target*x))
+binary_cross_entropy(x, target) = -mean(target*log(x) + (1 - target)*log(1 - x))
+binary_cross_entropy_with_logits(x, target) = mean(softplus(x) - target*x)
+diff(x) = x[1:] - x[:-1]
+"""
+"""The functions that are programs of other functions."""
 
 
-def _is_shape(node: Syntax) -> bool:
-    return node.kind == "attribute" and node.children[1].text == "shape"
-
-
-def _placeholder(place: int) -> Syntax:
-    return name_tree(f"_{place}")
-
-
-def _with_placeholders(node: Syntax) -> Syntax:
-    if node.kind == "comparison":
-        children = [_placeholder(i // 2) if i % 2 == 0 else child for i, child in enumerate(node.children)]
-    else:
-        children = [_placeholder(i) for i in range(len(node.children))]
-    return node.with_children(children)
+@cache
+def _programs() -> dict[str, UserFunction]:
+    functions = [UserFunction(node) for node in parse(_PROGRAMS.strip()).children]
+    return {function.name: function for function in functions}

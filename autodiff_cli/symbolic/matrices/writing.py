@@ -8,6 +8,7 @@ from functools import partial, reduce
 from itertools import combinations, permutations
 from typing import NamedTuple
 
+from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
@@ -69,25 +70,31 @@ class Writer:
 
     def _written(self, array: Array) -> Syntax:
         if array.kind == "leaf":
-            return name_tree(array.symbol.name)
+            return parse(array.symbol.name).children[-1]  # a name, or a constant such as [1, 2]
         if self.arrays.is_zero(array) and array.dims:
             return call_tree("zeros", *map(self._length, array.dims))
         if array.kind == "map":
             return self.formula_tree(array.formula)
+        if array.kind == "product" and array.dims:
+            over = [number_tree(str(place)) for place in array.labels]
+            return call_tree("prod", self.trees[array.parts[0].symbol], new_tree("list", *over) if over[1:] else over[0])
         if array.kind in _CALLS:
             return call_tree(_CALLS[array.kind], self.trees[array.parts[0].symbol])
-        if array.kind == "unit":
-            return index_tree(call_tree("eye", self._length(array.dims[0])), number_tree(str(array.coefficient)))
+        if array.kind == "rows":
+            return index_tree(call_tree("eye", self._length(array.dims[-1])), subscript(array))
+        if array.kind == "triangle":
+            return call_tree("tril", call_tree("ones", *map(self._length, array.dims)))
         if array.kind in ("identity", "ones"):
             return call_tree("eye" if array.kind == "identity" else "ones", self._length(array.dims[0]))
         if array.kind == "length":
-            return self.lengths[str(next(key for key in self.lengths if self.arrays.length(key) is array))]
+            length = str(self.arrays.length_of(array))
+            return self.lengths.get(length, number_tree(length))
         if array.kind == "sum":
             return self.formula_tree(self._common_products([self._term(part) for part in array.parts]))
         return self.formula_tree(self._term(array))
 
     def _length(self, length: str | int) -> Syntax:
-        return self.lengths[length] if isinstance(length, str) else number_tree(str(length))
+        return self.tree(self.arrays.length(length))
 
     def _term(self, array: Array) -> Formula:
         """Return an array as numbers times the symbol of an expression."""
@@ -305,15 +312,21 @@ class _Contraction:
     # Steps
 
     def _select(self) -> bool:
-        """Write the sum over a label of a unit vector as an index: ``x[0]``, ``A[:, 0]``."""
-        for unit, other in permutations(self.pieces, 2):
-            array = self.arrays.of_symbol.get(unit.formula)
-            if array is None or array.kind != "unit" or unit.labels[0] not in other.labels or not self._is_inner(unit.labels[0]):
+        """Write products of rows of an identity matrix as indices, ``A[:, 0]``, and those of a triangle as cumulative sums."""
+        for rows, other in permutations(self.pieces, 2):
+            array = self.arrays.of_symbol.get(rows.formula)
+            if array is None or array.kind not in ("rows", "triangle") or not self._is_inner(rows.labels[-1]):
                 continue
-            place = other.labels.index(unit.labels[0])
-            whole = [new_tree("slice", new_token("COLON", ":")) for _ in range(place)]
-            tree = index_tree(self._tree(other.formula), *whole, number_tree(str(array.coefficient)))
-            return self._replace([unit, other], self.writer.symbol(tree), other.labels[:place] + other.labels[place + 1 :])
+            if rows.labels[-1] not in other.labels or other.labels.count(rows.labels[-1]) > 1:
+                continue
+            place = other.labels.index(rows.labels[-1])
+            labels = other.labels[:place] + rows.labels[:-1] + other.labels[place + 1 :]
+            if array.kind == "triangle":
+                tree = call_tree("cumsum", self._tree(other.formula), number_tree(str(place)))
+            else:
+                whole = [new_tree("slice", new_token("COLON", ":")) for _ in range(place)]
+                tree = index_tree(self._tree(other.formula), *whole, subscript(array))
+            return self._replace([rows, other], self.writer.symbol(tree), labels)
         return False
 
     def _multiply(self) -> bool:
@@ -424,6 +437,9 @@ class _Contraction:
             if len(first.labels) == len(second.labels) == 1 and first.labels != second.labels:
                 if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
                     first, second = second, first
+                if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:
+                    tree = index_tree(self._tree(first.formula), new_tree("slice", new_token("COLON", ":")), new_tree("none"))
+                    return self._replace([first, second], self.writer.symbol(tree), first.labels + second.labels)
                 return self._replace(
                     [first, second], self._call("outer", first.formula, second.formula), first.labels + second.labels
                 )
@@ -468,8 +484,15 @@ def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int) -> Sy
 
 
 def index_tree(tree: Syntax, *subscripts: Syntax) -> Syntax:
-    """Return an index of an expression: ``x[0]``."""
+    """Return an index of an expression: ``x[0]``, and ``A[0, 1]`` for ``A[0][1]``."""
+    if tree.kind == "index" and all(one.kind == "number" for one in tree.children[1].children):
+        return new_tree("index", tree.children[0], new_tree("subscripts", *tree.children[1].children, *subscripts))
     return new_tree("index", tree, new_tree("subscripts", *subscripts))
+
+
+def subscript(rows: Array) -> Syntax:
+    """Return the index of the rows of an identity matrix as a tree."""
+    return parse(f"x[{rows.subscript}]").children[-1].children[1].children[0]
 
 
 def _is_call(tree: Syntax, name: str) -> bool:
@@ -497,6 +520,10 @@ def _transposed_factor(tree: Syntax) -> Syntax:
         return call_tree("outer", *reversed(tree.children[1].children))
     if _is_call(tree, "diag") or _is_call(tree, "eye"):
         return tree
+    if _is_call(tree, "tril") or _is_call(tree, "triu"):
+        return call_tree("triu" if _is_call(tree, "tril") else "tril", *map(transposed, tree.children[1].children))
+    if _is_call(tree, "ones"):
+        return call_tree("ones", *reversed(tree.children[1].children))
     if _is_call(tree, "inv"):
         return call_tree("inv", transposed(tree.children[1].children[0]))
     return new_tree("attribute", tree, new_token("NAME", "T"))
