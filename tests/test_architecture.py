@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10222,
     "cli": 4235,
     "code_generation": 885,
-    "compiler": 2951,
+    "compiler": 2958,
     "data": 6081,
     "derivatives": 1023,
     "evaluation": 3389,

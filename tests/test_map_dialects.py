@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.data import number_text
-from autodiff_cli.data.readers import arrow_csv, lines
+from autodiff_cli.data import native_text
+from autodiff_cli.data.readers import delimited
 from tests.mapping import run_map
 
 GERMAN = 'made by hand\n\nx;y;n\n1,5;2;a\n# pause\nNA;3;"b;c"\n-;4;d\n'
@@ -69,7 +69,7 @@ def cell(draw: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_arrow_is_never_to_be_seen(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_code_is_never_to_be_seen(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(seed)
     rows = [f"{draw.choice('abc')};{cell(draw)};{cell(draw)}\n" for _ in range(60)]
     if seed % 3 == 0:
@@ -77,11 +77,10 @@ def test_arrow_is_never_to_be_seen(seed: int, monkeypatch: pytest.MonkeyPatch) -
     data = ("before\nname;x;y\n" + "".join(rows)).encode()
     options = ["--delimiter", ";", "--decimal", ",", "--skip-lines", 1, "--comment", "#"]
     options += ["--on-error", draw.choice(["stop", "nan", "skip"]), *draw.choice([[], ["--no-keep"], ["--format", "ndjson"]])]
-    with mock.patch.object(arrow_csv, "parsed", return_value=None):
+    with mock.patch.object(delimited, "read_cells", return_value=None):
         plain = run_map("x*y", *options, stdin=data)
     for name in ("FAST_FROM", "FAST_FROM_THEN"):
-        monkeypatch.setattr(lines, name, 1)
-    monkeypatch.setattr(number_text, "FAST_FROM", 1)
+        monkeypatch.setattr(native_text, name, 1)
     fast = run_map("x*y", *options, stdin=data)
     assert (fast.code, fast.out, fast.err) == (plain.code, plain.out, plain.err)
 

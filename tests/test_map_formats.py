@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from autodiff_cli import formats
-from autodiff_cli.data import column_values, number_text
-from autodiff_cli.data.readers import arrow_ndjson, lines
+from autodiff_cli.data import column_values, native_text, number_text
+from autodiff_cli.data.readers import delimited, lines, ndjson
 from tests.mapping import Done, run_map
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -461,11 +461,10 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "needs pyarrow, which is not installed" in done.err
         assert "hint: pip install pyarrow, or use csv" in done.err
         assert done.code != 0
-    monkeypatch.setattr(lines, "FAST_FROM", 1)
     assert run_map("x", stdin=b"x\n1\n").text == "x,value,d_x\n1,1.0,1.0\n"
 
 
-# Arrow for CSV: on large pieces only, and never to be seen
+# Machine code for text: on large pieces only, and never to be seen
 
 
 def cell(draw: random.Random) -> str:
@@ -505,9 +504,7 @@ SEEN += [(odd, OPTIONS[(i + k) % 4]) for i, odd in enumerate([*[f"a,1,{cell}" fo
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(("odd", "options"), [*[(odd, []) for odd in dict.fromkeys(odd for odd, _ in SEEN)], *SEEN])
-def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from autodiff_cli.data.readers import arrow_csv as fast_csv
-
+def test_machine_code_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(f"{odd}")
     words = ["a", "b c", "", "e\N{COMBINING ACUTE ACCENT}"]
     rows = [f"{draw.choice(words)},{cell(draw)},{cell(draw)}\n" for _ in range(80)]
@@ -515,12 +512,11 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
         rows[60] = f"{odd}\n"
     data = ("name,x,y\n" + "".join(rows)).encode()
     plain = run_map("x*y", *options, stdin=data)
-    monkeypatch.setattr(lines, "FAST_FROM", 1)
-    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
-    monkeypatch.setattr(number_text, "FAST_FROM", 1)
+    monkeypatch.setattr(native_text, "FAST_FROM", 1)
+    monkeypatch.setattr(native_text, "FAST_FROM_THEN", 1)
     parsed = []
-    wrapped = fast_csv.parsed
-    monkeypatch.setattr(fast_csv, "parsed", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
+    wrapped = delimited.read_cells
+    monkeypatch.setattr(delimited, "read_cells", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
     fast = run_map("x*y", *options, stdin=data)
     assert (fast.code, fast.out, fast.err) == (plain.code, plain.out, plain.err)
     if odd is None:
@@ -543,11 +539,11 @@ ODD_LINES += ['{"x": 1, "y": 2, "value": 3}', r'{"x": 1, "y": 2, "v\u0061lue": n
 
 
 def mapped_alike(monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes) -> Done:
-    """Run ``map`` on NDJSON without and with Arrow, check that both write the same, and return the second run."""
-    with mock.patch.object(arrow_ndjson, "parsed", return_value=None):
+    """Run ``map`` on NDJSON without and with machine code, check that both write the same, and return the second run."""
+    with mock.patch.object(ndjson, "read_members", return_value=None):
         plain = run_map(*arguments, stdin=stdin)
-    monkeypatch.setattr(lines, "FAST_FROM", 1)
-    monkeypatch.setattr(lines, "FAST_FROM_THEN", 1)
+    monkeypatch.setattr(native_text, "FAST_FROM", 1)
+    monkeypatch.setattr(native_text, "FAST_FROM_THEN", 1)
     found = run_map(*arguments, stdin=stdin)
     assert (found.code, found.out, found.err) == (plain.code, plain.out, plain.err)
     return found
@@ -556,7 +552,7 @@ def mapped_alike(monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes)
 @pytest.mark.sampled(18)
 @pytest.mark.parametrize("options", [[], ["--no-keep"], ["--on-error", "skip"], ["--on-error", "nan"]])
 @pytest.mark.parametrize("odd", [None, *ODD_LINES])
-def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_code_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(7)
     given = [
         json.dumps({"id": i, "x": draw.uniform(-2, 2) * 10 ** draw.randint(-12, 12), "y": draw.randint(0, 3)}) for i in range(80)
@@ -566,7 +562,7 @@ def test_arrow_for_ndjson_is_never_to_be_seen(odd: str | None, options: list[str
     data = "".join(f"{line}\n" for line in given).encode("utf-8", "surrogateescape")
     arguments = ["x/y", "--input-format", "ndjson", "--format", "ndjson", *options]
     monkeypatch.setattr(lines, "CHUNK", 500)
-    with mock.patch.object(arrow_ndjson, "parsed", side_effect=arrow_ndjson.parsed) as fast:
+    with mock.patch.object(ndjson, "read_members", side_effect=ndjson.read_members) as fast:
         found = mapped_alike(monkeypatch, *arguments, stdin=data)
     assert fast.called
     for line, source in zip(found.text.splitlines(), given, strict=False) if odd is None and not options else ():
@@ -643,8 +639,8 @@ def test_ndjson_with_the_same_keys_is_read_as_ever(odd: str | None, kind: str, p
     data = "".join(f"{{{row}}}\n" for row in rows).encode("utf-8", "surrogateescape")
     arguments = ["x**2", "--input-format", "ndjson", "--format", "ndjson"]
     blocks: list[object] = []
-    parsed = arrow_ndjson.parsed
-    monkeypatch.setattr(arrow_ndjson, "parsed", lambda *given: blocks.append(parsed(*given)) or blocks[-1])
+    read = ndjson.read_members
+    monkeypatch.setattr(ndjson, "read_members", lambda *arguments: blocks.append(read(*arguments)) or blocks[-1])
     mapped_alike(monkeypatch, *arguments, stdin=data)
     assert odd is not None or None not in blocks
 
@@ -662,9 +658,7 @@ def test_ndjson_with_the_same_keys_is_read_as_ever(odd: str | None, kind: str, p
     ],
 )
 def test_where_quotes_are_regular(data: bytes, regular: bool) -> None:
-    from autodiff_cli.data.readers import arrow_csv as fast
-
-    assert fast.is_regular(data, ",") is regular
+    assert delimited.is_regular(data, ",") is regular
 
 
 @pytest.mark.parametrize(
@@ -677,16 +671,17 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.number_text.joined", return_value=None):
+        with mock.patch("autodiff_cli.data.writers.text.writable", return_value=None):
             plain = run_map("x", "in.parquet")
-        monkeypatch.setattr(number_text, "FAST_FROM", 1)
+        monkeypatch.setattr(native_text, "FAST_FROM", 1)
+        monkeypatch.setattr(native_text, "FAST_FROM_THEN", 1)
         assert run_map("x", "in.parquet").text == plain.text
         assert len(list(csv.reader(io.StringIO(plain.text, newline="")))) == 3
     np.savez("in.npz", x=np.array([0.1, 2.0]), i=np.array([1, 2], np.uint8))
     assert run_map("x", "in.npz").text == "x,i,value,d_x\n0.1,1,0.1,1.0\n2.0,2,2.0,1.0\n"
 
 
-def test_arrow_writes_numbers_as_python_does() -> None:
+def test_machine_code_writes_numbers_as_python_does() -> None:
     draw = np.random.default_rng(7)
     for dtype in (np.float64, np.float32):
         values = np.concatenate(
@@ -702,9 +697,11 @@ def test_arrow_writes_numbers_as_python_does() -> None:
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
         reprs = column_values.number_reprs(values)
-        assert number_text.arrow_texts(values, ";").to_pylist() == [f";{text}" for text in reprs]
+        rows = native_text.write_rows(len(values), [(";", values)], "\n")
+        assert bytes(rows).decode().splitlines() == [f";{text}" for text in reprs]
         quoted = [text if np.isfinite(float(text)) else f'"{text}"' for text in reprs]
-        assert number_text.arrow_texts(values, ", x: ", json=True).to_pylist() == [f", x: {text}" for text in quoted]
+        rows = native_text.write_rows(len(values), [(", x: ", values)], "\n", json=True)
+        assert bytes(rows).decode().splitlines() == [f", x: {text}" for text in quoted]
 
 
 def test_pyarrow_is_imported_for_large_files_only() -> None:

@@ -94,27 +94,34 @@ _libraries = itertools.count()
 
 
 def compiled(kernel: str, width: int) -> LoadedKernel:
-    """Return a kernel as a function of arrays, given the number of rows of a group.
-
-    A kernel with the same text is loaded once in a process, and compiled once for a processor and a version of LLVM.
-    """
-    llvm, _, linker, *_, name = machine()
-    key = hashlib.sha256(f"{name}\n{kernel}".encode()).hexdigest()
-    function = _loaded.get(key)
+    """Return a kernel as a function of arrays, given the number of rows of a group; it is loaded once in a process."""
+    function = _loaded.get(kernel)
     if function is None:
-        code = code_cache.read(key)
-        if code is None:
-            code = _code(kernel)
-            code_cache.write(key, code)
-        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
-        function = _loaded[key] = LoadedKernel(library.link(linker, f"kernel{next(_libraries)}"), width)
+        function = _loaded[kernel] = LoadedKernel(loaded(kernel, "kernel"), width)
     return function
 
 
-def _code(kernel: str) -> bytes:
-    """Return the object file of a kernel."""
+def loaded(module: str, *symbols: str) -> Any:
+    """Return the library of a module in LLVM's IR, which maps symbols to addresses.
+
+    A module with the same text is compiled once for a processor and a version of LLVM.
+    """
+    llvm, _, linker, *_, name = machine()
+    key = hashlib.sha256(f"{name}\n{module}".encode()).hexdigest()
+    code = code_cache.read(key)
+    if code is None:
+        code = _code(module)
+        code_cache.write(key, code)
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for symbol in symbols:
+        builder.export_symbol(symbol)
+    return builder.link(linker, f"library{next(_libraries)}")
+
+
+def _code(text: str) -> bytes:
+    """Return the object file of a module."""
     llvm, target, *_ = machine()
-    module = llvm.parse_assembly(kernel)
+    module = llvm.parse_assembly(text)
     module.verify()
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from autodiff_cli.data import inputs, storage
 from autodiff_cli.data.pipeline import ordered
-from autodiff_cli.data.readers import arrow_csv
+from autodiff_cli.data.readers.delimited import is_regular
 from autodiff_cli.data.readers.lines import LONGEST, lines_in
 from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import AutodiffError
@@ -70,7 +70,7 @@ def _opened(path: str) -> BinaryIO:
 
 def _is_regular(lines: bytes, delimiter: str) -> bool:
     simple = lines.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
-    return arrow_csv.is_regular(simple, delimiter)
+    return is_regular(simple, delimiter)
 
 
 def for_each(look: Callable[[Input], Made], files: Sequence[Input]) -> list[Made]:

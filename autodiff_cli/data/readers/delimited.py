@@ -1,6 +1,6 @@
 """The reader of CSV and TSV.
 
-``arrow_csv`` parses large pieces, and refuses pieces with unusual cells.  The csv module parses these and small pieces.
+Machine code reads large pieces, and refuses pieces with unusual rows.  The csv module parses these and small pieces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, is_number, masked
-from autodiff_cli.data.readers import arrow_csv
+from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.native_text import Cells, is_fast, read_cells
+from autodiff_cli.data.number_text import arrow_strings
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Input, ReadRequest
 from autodiff_cli.errors import DataError, setting
@@ -124,7 +126,7 @@ class DelimitedReader(TextReader):
 
     def _piece(self, chunk: bytes) -> _CsvLines:
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
-        if b"\r" not in simple and (b'"' not in chunk or (self.is_large(chunk) and arrow_csv.is_regular(simple, self.delimiter))):
+        if b"\r" not in simple and (b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))):
             return _CsvLines(simple, self.line)
         # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
         rows, used = self._parsed(chunk, self.line)
@@ -170,12 +172,56 @@ class DelimitedReader(TextReader):
 
     def block(self, piece: _CsvLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
-        rows = piece.rows
-        if rows is None and self.is_large(piece.data):
-            block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, self._dialect, request)
-            if block is not None:
-                return block
-        return self._checked(rows or self._parsed(piece.data, piece.first)[0], request)
+        cells = self._cells(piece.data, request) if piece.rows is None and is_fast(len(piece.data)) else None
+        if cells is not None:
+            return self._converted(cells, piece, request)
+        return self._checked(piece.rows or self._parsed(piece.data, piece.first)[0], request)
+
+    def _places(self, request: ReadRequest) -> tuple[dict[str, int], set[str], set[str]]:
+        """Return the position of each column, the columns that are copied as texts, and all columns whose texts are needed."""
+        copies = () if request.raw == self.delimiter else request.copies
+        texts = {name for name in copies if request.text or name not in request.numbers}
+        return {name: i for i, name in enumerate(self.columns)}, texts, {*texts, *request.texts}
+
+    def _cells(self, data: bytes, request: ReadRequest) -> Cells | None:
+        """Return the cells that machine code reads; ``None`` if the csv module has to read them."""
+        place, _, texts = self._places(request)
+        if texts and pyarrow_if_there() is None:
+            return None
+        try:
+            if not data.isascii():
+                data.decode()
+        except UnicodeDecodeError:
+            return None
+        numbers, positions = ([place[name] for name in names] for names in (request.numbers, texts))
+        return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, positions)
+
+    def _converted(self, cells: Cells, piece: _CsvLines, request: ReadRequest) -> Block:
+        """Return the rows of cells that machine code read."""
+        place, copied, texts = self._places(request)
+        lines = range(piece.first, piece.first + cells.rows)
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
+        numbers, columns = {name: cells.numbers[place[name]] for name in request.numbers}, dict[str, Column]()
+        empty: dict[str, list[int]] = {name: [] for name in request.numbers}
+        for name in request.numbers:
+            others = [(row, text or b"") for row, column, text in cells.others if column == place[name]]
+            rows, unread = [row for row, _ in others], [text.decode() for _, text in others]
+            numbers[name][rows], wrong = numbers_in(_with_points(unread, self._dialect))
+            empty[name] = self._add_wrong(name, [(rows[i], unread[i]) for i in wrong], lines, bad)
+        strings = {name: arrow_strings(cells.texts[place[name]]) for name in texts}
+        for name in () if request.raw == self.delimiter else request.copies:
+            columns[name] = strings[name] if name in copied else masked(numbers[name], empty[name])
+        raw = piece.data if request.raw == self.delimiter else None
+        compared = {name: strings[name] for name in request.texts}
+        return bad.applied_to(Block(cells.rows, numbers, columns, raw, bad.where, lines, texts=compared))
+
+    def _add_wrong(self, name: str, cells: Sequence[tuple[int, str]], lines: Sequence[int], bad: BadRows) -> list[int]:
+        """Record cells of a column that are not numbers, by the position of their row, and return the positions of empty cells."""
+        for position, cell in cells:
+            header = lines[position] == 1 and cell.strip() == name
+            hint = f"remove {setting('columns')}, because the first line is a header" if header else self._decimal(cell)
+            bad.add_cell(position, lines[position], name, cell, hint)
+        return [position for position, cell in cells if not cell]
 
     def _checked(self, rows: _Rows, request: ReadRequest) -> Block:
         lines = rows.lines
@@ -189,13 +235,7 @@ class DelimitedReader(TextReader):
         for name in request.numbers:
             cells = rows.column(place[name])
             numbers[name], wrong = numbers_in(_with_points(cells, self._dialect))
-            empty[name] = [position for position in wrong if not cells[position]]
-            for position in wrong:
-                header = lines[position] == 1 and cells[position].strip() == name
-                hint = (
-                    f"remove {setting('columns')}, because the first line is a header" if header else self._decimal(cells[position])
-                )
-                bad.add_cell(position, lines[position], name, cells[position], hint)
+            empty[name] = self._add_wrong(name, [(position, cells[position]) for position in wrong], lines, bad)
         columns: dict[str, Column] = {}
         for name in request.copies if raw is None else ():
             as_number = name in numbers and not request.text
@@ -247,3 +287,21 @@ def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:
     wrong = [i for i, cell in enumerate(cells) if "_" in cell] if "_" in "".join(cells) else []
     array[wrong] = np.nan
     return array, wrong
+
+
+def is_regular(data: bytes, delimiter: str) -> bool:
+    """Return whether every line is a row.
+
+    This is the case if quotes only enclose cells or are doubled, and no cell contains a newline.
+    """
+    array = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(array == ord('"'))
+    if len(quotes) % 2:
+        return False
+    # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next part.
+    around = np.zeros(256, bool)
+    around[[ord(delimiter), ord("\n"), ord('"')]] = True
+    if not (around[array[quotes[::2] - 1]].all() and around[array[quotes[1::2] + 1]].all()):
+        return False
+    newlines = np.flatnonzero(array == ord("\n"))
+    return not (np.searchsorted(quotes, newlines) % 2).any()

@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.row_blocks import ROW, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import of_first_bytes
@@ -22,12 +21,6 @@ FIRST = 1 << 16
 """The number of bytes of the first read from a pipe; it is small so that the first rows appear early."""
 LONGEST = 1 << 26
 """The maximum number of bytes of a row; a longer row is an error."""
-FAST_FROM = 1 << 20
-"""The smallest size in bytes of a piece for which the import of Arrow saves time."""
-FAST_FROM_THEN = 1 << 16
-"""The smallest size in bytes of a piece for which Arrow saves time if it is already imported."""
-FAST_FROM_EACH = 64
-"""The smallest number of bytes per column for which Arrow saves time."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -56,7 +49,7 @@ class TextReader(Reader):
         self._unbuffered = source.unbuffered
         # A buffered file has read1, which BinaryIO does not declare.
         self._read = getattr(file, "read1" if source.unbuffered else "read")
-        self.parallel = find_spec("pyarrow") is not None  # pyarrow releases Python's global lock
+        self.parallel = find_spec("llvmlite") is not None  # machine code releases Python's global lock
         self._chunks = self.chunks()
         self._begun = b""  # the lines that follow the header in the same chunk
         self._rest = b""
@@ -108,10 +101,6 @@ class TextReader(Reader):
         self._rest = data + self._rest
         if len(data) > LONGEST:
             raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
-
-    def is_large(self, data: bytes) -> bool:
-        """Return whether Arrow is faster than Python; Arrow has a cost per column that does not depend on the number of rows."""
-        return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
     @property
     def estimate(self) -> float:

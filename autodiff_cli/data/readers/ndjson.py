@@ -11,7 +11,9 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
-from autodiff_cli.data.readers import arrow_ndjson
+from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.native_text import Cells, is_fast, read_members
+from autodiff_cli.data.number_text import arrow_strings
 from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Input, ReadRequest, field_of
 from autodiff_cli.errors import DataError, setting
@@ -71,10 +73,10 @@ class NdjsonReader(TextReader):
 
     def block(self, piece: _JsonLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
-        if self.is_large(piece.data):
-            block = arrow_ndjson.parsed(piece.data, self.name, piece.first, request)
-            if block is not None:
-                return block
+        data = piece.data.replace(b"\r\n", b"\n")
+        cells = self._members(data, request) if is_fast(len(data)) else None
+        if cells is not None:
+            return self._converted(cells, _JsonLines(data, piece.first), request)
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
@@ -90,6 +92,34 @@ class NdjsonReader(TextReader):
         columns = {name: [row.get(name) for row in rows] for name in (request.copies if raw is None else ())}
         compared = {name: self._cells(name, rows) for name in request.texts}
         return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines, texts=compared))
+
+    def _members(self, data: bytes, request: ReadRequest) -> Cells | None:
+        """Return the members that machine code reads; ``None`` if Python has to read whole objects."""
+        names = (*request.numbers, *request.texts)
+        if (request.copies and request.raw != self.form) or (request.texts and pyarrow_if_there() is None):
+            return None
+        try:
+            if not data.isascii():
+                data.decode()
+        except UnicodeDecodeError:
+            return None
+        paths = [[column, *fields] for column, fields in (field_of(name, self._known) for name in names)]
+        count = len(request.numbers)
+        return read_members(data, lines_in(data), paths, request.new if request.raw else (), range(count), range(count, len(names)))
+
+    def _converted(self, cells: Cells, piece: _JsonLines, request: ReadRequest) -> Block:
+        """Return the rows of members that machine code read."""
+        lines = range(piece.first, piece.first + cells.rows)
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
+        for i, name in enumerate(request.numbers):
+            others = [(row, text) for row, column, text in cells.others if column == i]
+            values = [None if text is None else json.loads(text) for _, text in others]
+            rows = [row for row, _ in others]
+            cells.numbers[i][rows] = _numbers(name, values, [lines[row] for row in rows], bad, rows)
+        numbers = {name: cells.numbers[i] for i, name in enumerate(request.numbers)}
+        texts = {name: arrow_strings(cells.texts[len(numbers) + i]) for i, name in enumerate(request.texts)}
+        raw = piece.data if request.raw == self.form else None
+        return bad.applied_to(Block(cells.rows, numbers, {}, raw, bad.where, lines, texts=texts))
 
     def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""
@@ -137,7 +167,8 @@ def _object(text: str) -> _Row | str:
     return row if isinstance(row, dict) else "not a JSON object"
 
 
-def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) -> Floats:
+def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, rows: Sequence[int] | None = None) -> Floats:
+    """Convert cells to numbers, given their lines and the positions of their rows, and record those that are not numbers."""
     if set(map(type, cells)) <= {float}:
         return np.array(cells, np.float64)
     array = np.full(len(cells), np.nan)
@@ -145,7 +176,7 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows) ->
         if type(cell) in (float, int, bool) or cell in NOT_FINITE:
             array[i] = as_float(cell)
         else:
-            bad.add_cell(i, lines[i], name, cell)
+            bad.add_cell(i if rows is None else rows[i], lines[i], name, cell)
     return array
 
 

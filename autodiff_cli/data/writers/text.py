@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from autodiff_cli.data import number_text
 from autodiff_cli.data.column_values import cell_values, json_text, nullable
-from autodiff_cli.data.libraries import pyarrow_loaded
-from autodiff_cli.data.number_text import Buffers, json_texts, number_texts, row_texts
+from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
+from autodiff_cli.data.number_text import CELL, Buffers, json_texts, number_texts, row_texts, slices, writable
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.report.records import delimited, markdown, markdown_line
 
@@ -56,12 +55,14 @@ class DelimitedWriter(TextWriter):
         if not block.rows:
             return []
         if isinstance(block.raw, bytes):
-            return number_text.appended(block.raw, self.raw, self._decimal, results)
+            parts: list[Part] = [("", Lines(block.raw)), *((self.raw, array) for array in results)]
+            return [write_rows(block.rows, parts, "\n", self._decimal)]
         columns = [block.columns[name] for name in self._copies] if block.raw is None else []
-        if block.raw is None and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
-            buffers = number_text.joined([*columns, *results], self.raw, self._decimal)
-            if buffers is not None:
-                return buffers
+        if block.raw is None and is_fast(CELL * block.rows * len([*columns, *results])):
+            values = [writable(column, self.raw) for column in (*columns, *results)]
+            parts = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
+            if len(parts) == len(values):
+                return [write_rows(block.rows, parts, "\n", self._decimal)]
         if columns:
             numbers = (row_texts([array], self.raw, self._decimal) for array in results)
             return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
@@ -111,7 +112,9 @@ class NdjsonWriter(TextWriter):
         if not block.rows:
             return []
         if isinstance(block.raw, bytes):
-            return number_text.appended_members(block.raw, self._results, results)
+            columns = [array if is_writable(array) else slices(json_texts(array)) for array in nullable(block, results)]
+            members = [(f", {json_text(name)}: ", column) for name, column in zip(self._results, columns, strict=True)]
+            return [write_rows(block.rows, [("", Lines(block.raw, cut=1)), *members], "}\n", json=True)]
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
 
 

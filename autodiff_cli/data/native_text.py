@@ -1,0 +1,258 @@
+"""Rows of text with numbers in them, read and written by machine code, which does not hold the interpreter's lock.
+
+``native_text.c`` is the source, and ``native_text.ll`` is made from it by ``python -m tests.native_text``.  LLVM compiles it for
+the processor at its first use.  Text that is unusual is refused, and Python reads it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Collection, Sequence
+from importlib.resources import files
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from autodiff_cli.arrays import Array, Floats
+
+FAST_FROM = 1 << 20
+"""The smallest size in bytes of a text for which loading machine code saves time."""
+FAST_FROM_THEN = 1 << 14
+"""The smallest size in bytes of a text for which machine code saves time if LLVM is already imported."""
+_MOST_MEMBERS: Final = 60
+_FIRST_POWER: Final = -342
+_LAST_POWER: Final = 324
+_LONGEST_NUMBER: Final = 26
+_BEYOND: Final = 8
+"""The number of bytes that are written after the last row."""
+
+Places: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+
+
+class Lines(NamedTuple):
+    """Lines that are copied without their last bytes, the number of which is ``cut``."""
+
+    text: bytes
+    cut: int = 0
+
+
+class Slices(NamedTuple):
+    """The texts of rows: the parts of a text between starts and ends."""
+
+    text: bytes | memoryview
+    starts: Places
+    ends: Places
+
+
+Part: TypeAlias = tuple[str, Array | Lines | Slices]
+"""A part of each row: a text that all rows have, and a value."""
+
+
+class Cells(NamedTuple):
+    """The cells that were read from rows of text.
+
+    Attributes:
+        rows: the number of rows.
+        numbers: the numbers of each column, by its position.
+        texts: the cells of each column, by its position.
+        others: the row, the column and the text of each cell that is not a plain number; ``None`` if the cell is missing.
+    """
+
+    rows: int
+    numbers: dict[int, Floats]
+    texts: dict[int, Slices]
+    others: list[tuple[int, int, bytes | None]]
+
+
+def is_fast(size: int) -> bool:
+    """Return whether machine code can be used, and is faster than Python for a text of a size in bytes."""
+    least = FAST_FROM_THEN if "llvmlite.binding" in sys.modules else FAST_FROM
+    return size >= least and find_spec("llvmlite") is not None
+
+
+_POINTER, _INT, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_byte
+_OUTPUTS = (_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
+_FUNCTIONS: Final = {
+    "read_cells": (_INT, _POINTER, _INT, _BYTE, _BYTE, _INT, *_OUTPUTS),
+    "read_objects": (_INT, _POINTER, _INT, _POINTER, _INT, _INT, *_OUTPUTS),
+    "write_rows": (_POINTER, _INT, _POINTER, _INT, ctypes.c_char_p, _INT, _POINTER, _BYTE, _INT, _POINTER),
+}
+"""The type of the result and the types of the arguments of each function."""
+
+
+class _Part(ctypes.Structure):
+    _fields_ = (
+        ("lead", ctypes.c_char_p),
+        ("lead_size", _INT),
+        ("kind", _INT),
+        ("values", _POINTER),
+        ("starts", _POINTER),
+        ("ends", _POINTER),
+        ("end", _POINTER),
+        ("cut", _INT),
+    )
+
+
+class _CellList(ctypes.Structure):
+    _fields_ = (("cells", _POINTER), ("count", _INT), ("most", _INT))
+
+
+class _Name(ctypes.Structure):
+    _fields_ = (("text", ctypes.c_char_p), ("size", _INT))
+
+
+class _Member(ctypes.Structure):
+    _fields_ = (("path", ctypes.POINTER(_Name)), ("depth", _INT))
+
+
+_LINE, _TEXT = 0, 1
+_KINDS: Final = {np.dtype(np.float64): 2, np.dtype(np.float32): 3, np.dtype(np.int64): 4}
+"""The kinds of parts: numbers by their type."""
+
+_loading = Lock()
+
+
+class _Library(NamedTuple):
+    """The functions, the table of powers of ten that they take, and the loaded code, which lives as long as this record."""
+
+    functions: dict[str, Any]
+    powers: Array
+    code: Any
+
+
+def _library() -> _Library:
+    with _loading:
+        return _loaded()
+
+
+@functools.cache
+def _loaded() -> _Library:
+    from autodiff_cli.compiler.llvm.machine import loaded
+
+    module = files("autodiff_cli.data").joinpath("native_text.ll").read_text(encoding="ascii")
+    library = loaded(module, *_FUNCTIONS)
+    return _Library(
+        {name: ctypes.CFUNCTYPE(*types)(library[name]) for name, types in _FUNCTIONS.items()}, _powers_of_ten(), library
+    )
+
+
+def _powers_of_ten() -> Array:
+    """Return the first 128 bits of powers of ten, rounded up, as two integers each."""
+    powers = np.empty((_LAST_POWER - _FIRST_POWER + 1, 2), np.uint64)
+    for i, exponent in enumerate(range(_FIRST_POWER, _LAST_POWER + 1)):
+        power = 10 ** abs(exponent)
+        bits = power.bit_length()
+        top = -((-power << 128) >> bits) if exponent >= 0 else -((-1 << (bits + 127)) // power)
+        powers[i] = top >> 64, top & (1 << 64) - 1
+    return powers
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def read_cells(
+    data: bytes, rows: int, delimiter: str, decimal: str, columns: int, numbers: Collection[int], texts: Collection[int]
+) -> Cells | None:
+    """Read rows of CSV; return ``None`` if Python has to read them.
+
+    Args:
+        data: whole lines, each of which is a row, without carriage returns.
+        rows: the number of lines.
+        delimiter, decimal: the delimiter between cells, and the decimal separator.
+        columns: the number of columns.
+        numbers: the positions of the columns of numbers; a word such as ``true`` is 1 or 0.
+        texts: the positions of the columns whose texts are needed, without quotes around them.
+    """
+    return _read(data, rows, "read_cells", (ord(delimiter), ord(decimal), columns), columns, numbers, texts)
+
+
+def read_members(
+    data: bytes,
+    rows: int,
+    paths: Sequence[Sequence[str]],
+    refused: Sequence[str],
+    numbers: Collection[int],
+    texts: Collection[int],
+) -> Cells | None:
+    """Read members of lines of JSON objects; return ``None`` if Python has to read them.
+
+    Args:
+        data: whole lines, each of which is an object.
+        rows: the number of lines.
+        paths: the names that lead to each member.
+        refused: the names that no object may have.
+        numbers, texts: the positions of the members that are numbers, and of the strings whose texts are needed.
+    """
+    names = [[name.encode() for name in path] for path in (*paths, *([name] for name in refused))]
+    if len(names) > _MOST_MEMBERS:
+        return None
+    members = [_Member((_Name * len(path))(*[_Name(name, len(name)) for name in path]), len(path)) for path in names]
+    array = (_Member * len(members))(*members)
+    return _read(data, rows, "read_objects", (array, len(members), len(refused)), len(members), numbers, texts)
+
+
+def _read(
+    data: bytes, rows: int, name: str, arguments: tuple[Any, ...], width: int, numbers: Collection[int], texts: Collection[int]
+) -> Cells | None:
+    functions, powers, _ = _library()
+    values: dict[int, Floats] = {i: np.empty(rows) for i in numbers}
+    places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}
+    cells = np.empty((rows * len(values), 4), np.int64)
+    others = _CellList(_address(cells), 0, len(cells))
+    outputs = [
+        (_POINTER * width)(*[_address(columns[i]) if i in columns else None for i in range(width)])
+        for columns in (values, {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()})
+    ]
+    count = functions[name](data, len(data), *arguments, *outputs, ctypes.byref(others), _address(powers))
+    if count != rows:
+        return None
+    unusual = cells[: others.count].tolist()
+    return Cells(rows, values, places, [(row, i, None if size < 0 else data[at : at + size]) for row, i, at, size in unusual])
+
+
+def is_writable(column: object) -> bool:
+    """Return whether a column is an array that ``write_rows`` writes as numbers."""
+    return type(column) is np.ndarray and column.dtype in _KINDS and column.ndim == 1
+
+
+def write_rows(rows: int, parts: Sequence[Part], tail: str, decimal: str = ".", json: bool = False) -> memoryview:
+    """Return rows of text, each of which is the concatenation of its parts and a tail.
+
+    Args:
+        rows: the number of rows.
+        parts: the parts of each row.
+        tail: the end of each row.
+        decimal: the decimal separator.
+        json: whether numbers that are not finite are strings of JSON.
+    """
+    functions, powers, _ = _library()
+    size, kept, records = rows * len(tail) + _BEYOND, list[object](), []
+    for lead, value in parts:
+        start = lead.encode()
+        if isinstance(value, Lines):
+            begin = ctypes.cast(ctypes.c_char_p(value.text), _POINTER).value or 0
+            record = _Part(start, len(start), _LINE, begin, end=begin + len(value.text), cut=value.cut)
+            size += len(value.text)
+        elif isinstance(value, Slices):
+            text = np.frombuffer(value.text, np.uint8)
+            starts, ends = (np.ascontiguousarray(places) for places in (value.starts, value.ends))
+            kept += [text, starts, ends]
+            record = _Part(start, len(start), _TEXT, _address(text), _address(starts), _address(ends))
+            size += int(ends.sum(dtype=np.int64) - starts.sum(dtype=np.int64))
+        else:
+            array = np.ascontiguousarray(value)
+            kept.append(array)
+            record = _Part(start, len(start), _KINDS[array.dtype], _address(array))
+            size += rows * _LONGEST_NUMBER
+        size += rows * len(start)
+        records.append(record)
+    out = np.empty(size, np.uint8)
+    begin, table = _address(out), (_Part * len(records))(*records)
+    end = functions["write_rows"](rows, table, len(records), tail.encode(), len(tail), _address(powers), ord(decimal), json, begin)
+    return out[: end - begin].data
