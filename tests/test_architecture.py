@@ -43,7 +43,7 @@ BUDGETS = {
     "cli": 4235,
     "code_generation": 885,
     "compiler": 2958,
-    "data": 6081,
+    "data": 6069,
     "derivatives": 1023,
     "evaluation": 3389,
     "explanation": 2113,
