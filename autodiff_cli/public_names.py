@@ -65,8 +65,6 @@ if _TYPE_CHECKING:
     from autodiff_cli.solvers.roots.root import root as root
     from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
     from autodiff_cli.symbolic.diff import diff as diff
-
-    draw_graph, draw_plot, explain_gradient = graph, plot, explain
 else:
     _later = {
         "Lesson": "autodiff_cli.lesson.frame:Lesson",
@@ -81,14 +79,8 @@ else:
         "propagate": "autodiff_cli.solvers.uncertainty.propagation:propagate",
         "root": "autodiff_cli.solvers.roots.root:root",
         "taylor": "autodiff_cli.derivatives.taylor:taylor",
-        # The names of version 0.2; they and check_gradient go with the next version.
-        "draw_graph": "autodiff_cli.graph_drawing.draw:graph",
-        "draw_plot": "autodiff_cli.plotting.plot:plot",
-        "explain_gradient": "autodiff_cli.explanation.explain:explain",
     }
     """The names whose modules are imported when they are used, because they need many modules; ``diff`` takes expressions too."""
-
-check_gradient = gradcheck
 
 # PyTorch's names for data types and constants.
 bool = _dtypes.bool_

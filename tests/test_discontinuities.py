@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autodiff_cli.evaluation import compile
 from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
 from autodiff_cli.plotting.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
-from autodiff_cli.plotting.model import Looks, Plot
+from autodiff_cli.plotting.model import Plot
 from autodiff_cli.plotting.plot import plot
 
 
@@ -238,7 +238,7 @@ def test_curves_share_axes_if_both_can_be_read() -> None:
     assert [p.curves for p in panels(sampled("tan(x)"))] == [(0, 1)]
     assert [p.curves for p in panels(sampled("x + 1000"))] == [(0,), (1,)]
     assert [p.curves for p in panels(sampled("sin(100*x)"))] == [(0,), (1,)]
-    (panel,) = panels(replace(sampled("sin(100*x)"), looks=Looks((-2, 2))))
+    (panel,) = panels(replace(sampled("sin(100*x)"), y_range=(-2, 2)))
     assert (panel.low, panel.high) == (-2, 2)
 
 

@@ -26,9 +26,8 @@ BESIDE_FUNCTIONS = {
     *("is_inference", "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
     *("get_default_device", "set_default_device", "accelerator"),
     *("e", "inf", "nan", "pi"),
-    *("evaluate", "Result", "compile", "Program", "check_gradient", "gradcheck", "Report", "unlimited", "vmap"),
+    *("evaluate", "Result", "compile", "Program", "gradcheck", "Report", "unlimited", "vmap"),
     *("fit", "minimize", "propagate", "root", "plot", "explain", "export", "graph", "Lesson"),
-    *("draw_graph", "draw_plot", "explain_gradient"),
     *("grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor"),
     *("autograd", "errors", "func", "linalg", "nn", "optim", "special", "utils"),
 }

@@ -230,13 +230,6 @@ def test_a_plot_looks_as_asked() -> None:
         ad.plot("sin(x)", over=[1, 2])
 
 
-def test_the_names_of_version_0_2_are_aliases() -> None:
-    assert ad.draw_plot is ad.plot
-    assert ad.draw_graph is ad.graph
-    assert ad.explain_gradient is ad.explain
-    assert ad.check_gradient is ad.gradcheck
-
-
 def test_a_tensor_without_a_graph_is_not_drawn() -> None:
     with pytest.raises(GraphError, match="does not have a graph, because it does not require grad") as caught:
         ad.graph(ad.tensor(1.0))

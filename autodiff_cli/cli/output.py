@@ -221,21 +221,18 @@ _PROMPT = "autodiff shows this with a pager\\: q ends it, space goes on, / searc
 def page(text: str) -> bool:
     """Show a text with the pager if it is longer than the terminal; return whether it was shown.
 
-    The pager is the program in the environment variable ``PAGER``, by default ``less``.  Without a terminal or a pager, the
-    text is not shown.
+    The pager is the program in the environment variable ``PAGER``, by default ``less``.
     """
     import os
-    import shlex
     import shutil
-    import subprocess
 
-    if not (sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()):
+    import click
+
+    is_terminal = sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()
+    if not is_terminal or text.count("\n") < shutil.get_terminal_size().lines:
         return False
-    command = shlex.split(os.environ.get("PAGER") or "less")
-    if text.count("\n") < shutil.get_terminal_size().lines or not command or shutil.which(command[0]) is None:
-        return False
-    environment = {"LESS": f"-FRXPs{_PROMPT}$", **os.environ}
-    subprocess.run(command, input=text, text=True, encoding="utf-8", env=environment, check=False)
+    os.environ.setdefault("LESS", f"-FRXPs{_PROMPT}$")
+    click.echo_via_pager(text)
     return True
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,26 +89,18 @@ def history_path() -> Path:
 
 
 def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
-    path: Path | None = history_path()
-    try:
-        assert path is not None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    except OSError:
-        path = None  # without a writable home, the history is kept in memory
-    return _readline(interpreter, path)
-
-
-def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:
+    """Return the function that reads a line with completion and with the history of earlier sessions."""
     try:
         import readline
     except ImportError:  # some platforms lack readline
         return input
-    if path is not None:
-        try:
-            readline.read_history_file(path)
-        except OSError:
-            path = None
+    path: Path | None = None
+    with suppress(OSError, RuntimeError):  # without a writable home, the history is kept in memory
+        history = history_path()
+        history.parent.mkdir(parents=True, exist_ok=True)
+        history.touch()
+        readline.read_history_file(history)
+        path = history
     result: list[str] = []
 
     def complete(text: str, state: int) -> str | None:

@@ -38,21 +38,6 @@ class Summary(Tally):
     notes: list[str] = field(default_factory=list)
 
 
-def part_read(inputs: Sequence[Input], i: int, source: Reader) -> float | None:
-    """Return the fraction of the bytes of all files that was read; ``None`` if a size is unknown.
-
-    Args:
-        inputs: the files.
-        i: the position of the current file.
-        source: its reader.
-    """
-    if not source.total:
-        return None
-    paths = [file.path for file in inputs]
-    sizes = [0 if path is None or not os.path.isfile(path) else os.path.getsize(path) for path in paths]
-    return (sum(sizes[:i]) + sizes[i] * source.done / source.total) / (sum(sizes) or 1) if all(sizes) else None
-
-
 def run(
     task: Task, program: Compiled, inputs: Sequence[Input], target: str | None, writer: Writer, threads: int, tick: Tick
 ) -> Summary:
@@ -101,7 +86,7 @@ def run(
                     if unbuffered:
                         writer.flush()
                     summary.add(tally)
-                    tick(summary.rows, part_read(inputs, i, source))
+                    tick(summary.rows, (i + source.done / source.total) / len(inputs) if source.total else None)
             writer.finish()
     except AutodiffError as error:
         if target is None and summary.rows and task.total is None:

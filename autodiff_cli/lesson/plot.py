@@ -131,7 +131,7 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
             for k, curve in enumerate(plot.curves)
         ],
         "log": plot.scale.log,
-        "window": None if plot.looks.y_range is None else list(plot.scale.up(plot.looks.y_range)),
+        "window": None if plot.y_range is None else list(plot.scale.up(plot.y_range)),
         "panels": [list(panel.curves) for panel in panels(plot)],
         "circles": [
             {"curve": one.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
@@ -149,7 +149,7 @@ def _field(plot: Field, source: str) -> dict[str, object]:
     gradient = np.empty((0, 0, 0)) if plot.gradient is None else plot.gradient
     return {
         "order": plot.order,
-        "window": None if plot.looks.y_range is None else list(value_range(plot)),
+        "window": None if plot.y_range is None else list(value_range(plot)),
         "samples": None
         if source
         else {"x": plot.x.tolist(), "y": plot.y.tolist(), "value": shown.tolist(), "gradient": gradient.tolist()},

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.plotting.layout import ticks
-from autodiff_cli.plotting.model import PLAIN, Looks
 from autodiff_cli.plotting.picture import PictureTheme, rendered
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import two_lines
@@ -81,13 +80,13 @@ def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
     return low - share * wide, high + share * wide
 
 
-def picture(plot: FittedPlot, kind: str, looks: Looks = PLAIN) -> bytes:
+def picture(plot: FittedPlot, kind: str) -> bytes:
     """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    return rendered(kind, looks, HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
+    return rendered(kind, "light", HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:

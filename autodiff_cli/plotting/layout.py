@@ -33,8 +33,8 @@ class Panel:
 def panels(plot: Plot) -> list[Panel]:
     """Group the curves that are legible on the same axes; if the range of values is given, all curves share the axes."""
     everything = tuple(range(len(plot.columns)))
-    if plot.looks.y_range is not None:
-        return [Panel(everything, *plot.scale.up(plot.looks.y_range))]
+    if plot.y_range is not None:
+        return [Panel(everything, *plot.scale.up(plot.y_range))]
     groups: list[Panel] = []
     for k in everything:
         if groups:
@@ -233,7 +233,7 @@ def shape_of(field: Field) -> float:
 
 def value_range(field: Field) -> tuple[float, float]:
     """Return the range of values for the colours."""
-    low, high = field.looks.y_range or field.window
+    low, high = field.y_range or field.window
     if not np.isfinite(low):
         return -1.0, 1.0
     return _opened(float(low), float(high))

@@ -109,22 +109,6 @@ class PlotSource(NamedTuple):
     const: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """The appearance of a plot.
-
-    Attributes:
-        y_range: the range of values to show; ``None`` for all values, or most of them near poles.
-        theme: the colours of a picture, ``light`` or ``dark``.
-    """
-
-    y_range: tuple[float, float] | None = None
-    theme: str = "light"
-
-
-PLAIN = Looks()
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plot(CommandResult):
     """A plot of a value and its derivatives over one variable.
@@ -141,7 +125,8 @@ class Plot(CommandResult):
         path: the points of a path on the curve, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
         scale: the scales of the axes.
-        looks: the appearance.
+        y_range: the range of values to show; ``None`` for all values, or most of them near poles.
+        theme: the colours of a picture, ``light`` or ``dark``.
     """
 
     command = "plot"
@@ -160,7 +145,8 @@ class Plot(CommandResult):
     path: Floats
     notes: list[Record]
     scale: Scale = LINEAR
-    looks: Looks = PLAIN
+    y_range: tuple[float, float] | None = None
+    theme: str = "light"
 
     @property
     def columns(self) -> list[str]:
@@ -211,7 +197,8 @@ class Field(CommandResult):
         window: the range of values to show.
         path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
-        looks: the appearance.
+        y_range: the range of values to show; ``None`` for all values, or most of them near poles.
+        theme: the colours of a picture, ``light`` or ``dark``.
     """
 
     command = "plot"
@@ -232,7 +219,8 @@ class Field(CommandResult):
     window: tuple[float, float]
     path: Floats
     notes: list[Record]
-    looks: Looks = PLAIN
+    y_range: tuple[float, float] | None = None
+    theme: str = "light"
 
     def data(self) -> dict[str, Floats]:
         """Return the samples by column; the second variable varies slowest."""

@@ -28,7 +28,7 @@ from autodiff_cli.plotting.layout import (
     ticks,
     vertical,
 )
-from autodiff_cli.plotting.model import Field, Looks, Plot
+from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import shortened
 
@@ -104,18 +104,18 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
     if isinstance(plot, Plot):
         parts = panels(plot)
         height = HEIGHT + MORE * (len(parts) - 1)
-        return rendered(kind, plot.looks, height, lambda figure, colors: _curves(figure, plot, parts, colors))
+        return rendered(kind, plot.theme, height, lambda figure, colors: _curves(figure, plot, parts, colors))
     alike = 1 / ALIKE <= shape_of(plot) <= ALIKE
     height = round(0.8 * WIDTH * shape_of(plot)) + 80 if alike else HEIGHT
-    return rendered(kind, plot.looks, height, lambda figure, colors: _field(figure, plot, alike, colors))
+    return rendered(kind, plot.theme, height, lambda figure, colors: _field(figure, plot, alike, colors))
 
 
-def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
+def rendered(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
     """Return the contents of a picture file.
 
     Args:
         kind: the file format, ``svg``, ``png`` or ``pdf``.
-        looks: the colours and the background.
+        theme: the colours and the background, a key of ``THEMES``.
         height: the height in CSS pixels; the width is ``WIDTH``.
         draw: the function that draws on an empty figure with the colours of a theme.
 
@@ -126,7 +126,7 @@ def rendered(kind: str, looks: Looks, height: int, draw: Callable[[Figure, Pictu
     mpl = library("matplotlib", "a picture", "write an .html file, which needs no library")
     from matplotlib.figure import Figure
 
-    colors = THEMES[looks.theme]
+    colors = THEMES[theme]
     settings = {
         "svg.hashsalt": "autodiff",
         "font.family": "DejaVu Sans",

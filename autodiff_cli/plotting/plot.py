@@ -17,7 +17,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
     choice,
 )
 from autodiff_cli.evaluation.ranges import interval, ranges
-from autodiff_cli.plotting.model import Field, Looks, Plot
+from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.plotting.sampling import sampled
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plot(
     result = sampled(expression, ends, at, const, order, path, log)
     if window is not None and isinstance(result, Plot):
         result.scale.up(window)  # the values of a logarithmic axis are positive
-    return replace(result, looks=Looks(window, theme))
+    return replace(result, y_range=window, theme=theme)
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
