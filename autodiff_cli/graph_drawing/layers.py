@@ -13,12 +13,10 @@ from collections.abc import Sequence
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 8
 """The number of passes over all boxes that make edges shorter."""
-_REST = 20
-"""The approximate cost of the horizontal positions of an order, in passes over all layers."""
 _STARTS, _PATIENCE = 10, 4
 """The number of initial orders, and the number of passes without an improvement after which the search stops."""
-_WORK = 60_000
-"""The approximate maximum number of slots that the passes over one graph visit."""
+_WORK, _PASSES = 60_000, 25
+"""The approximate maximum number of slots that the passes over one graph visit, and the usual number of passes for a start."""
 
 
 class Layers:
@@ -26,7 +24,6 @@ class Layers:
 
     Attributes:
         rows: the slots of each layer from left to right.  Slots below ``count`` are boxes, the others are lines.
-        orders: candidates for ``rows`` with the same number of crossings.
         layer: the layer of each slot.
         upper, lower: the slots in the layers above and below to which edges connect each slot.
         trunks: the lines that leave each box, one for each layer that its edges pass.
@@ -42,8 +39,8 @@ class Layers:
             while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
                 self._extend(a)
             self._join(self.path(a, b)[-2], b)
-        self.orders = self._ordered()
-        self.rows = self.orders[0]
+        starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))
+        self.rows = min((self._improved(self._walked(start)) for start in starts), key=self._crossings)
 
     def path(self, a: int, b: int) -> list[int]:
         """Return the slots of the edge from box ``a`` to box ``b``."""
@@ -61,19 +58,6 @@ class Layers:
         self.lower[above].append(below)
         self.upper[below].append(above)
 
-    def _ordered(self) -> list[list[list[int]]]:
-        """Return the orders with the fewest crossings, found from several initial orders."""
-        orders: list[tuple[int, list[list[int]]]] = []
-        work = 0
-        for start in range(_STARTS):
-            rows, crossings, passes = self._improved(self._walked(start))
-            orders.append((crossings, rows))
-            work += (passes + _REST) * len(self.layer)
-            if work > _WORK:
-                break
-        fewest = min(crossings for crossings, _ in orders)
-        return [rows for crossings, rows in orders if crossings == fewest]
-
     def _walked(self, start: int) -> list[list[int]]:
         """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
@@ -87,26 +71,27 @@ class Layers:
                 stack += sorted(reversed(self.upper[slot]), key=lambda other: other * start * 7919 % 10007)
         return rows
 
-    def _improved(self, rows: list[list[int]]) -> tuple[list[list[int]], int, int]:
-        """Improve an order: alternately sort each layer by the mean position of the neighbours above and below."""
+    def _improved(self, rows: list[list[int]]) -> list[list[int]]:
+        """Return the best of the orders in which each layer is sorted by the mean position of its neighbours above or below."""
         at = [0] * len(self.layer)
         for row in rows:
             _number(row, at)
-        best, fewest, found_at = [list(row) for row in rows], self._crossings(rows, at), 0
+        best, fewest, found_at = [list(row) for row in rows], self._crossings(rows), 0
         done = 0
         while fewest and done < found_at + _PATIENCE and done * len(self.layer) < _WORK:
             upward = done % 2 == 0
             for row in reversed(rows) if upward else rows:
                 _order_by_mean(row, at, self.lower if upward else self.upper, last_first=done % 4 > 1)
             done += 1
-            crossings = self._crossings(rows, at)
+            crossings = self._crossings(rows)
             if crossings < fewest:
                 best, fewest, found_at = [list(row) for row in rows], crossings, done
-        return best, fewest, done
+        return best
 
-    def _crossings(self, rows: Sequence[Sequence[int]], at: Sequence[int]) -> int:
-        total = 0
-        for row in rows:
+    def _crossings(self, rows: Sequence[Sequence[int]]) -> int:
+        total, at = 0, [0] * len(self.layer)
+        for row in reversed(rows):
+            _number(row, at)
             ends: list[int] = []
             for slot in row:
                 below = sorted(at[other] for other in self.lower[slot])
@@ -154,7 +139,7 @@ def layers_of(count: int, edges: Edges) -> list[int]:
     return [number[box] for box in layer]
 
 
-def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
+def straight_blocks(layers: Layers) -> list[int]:
     """Return the block of each slot.  All slots of a block have the same horizontal position.
 
     Trunks are straight where possible.  A box is aligned with the input at the end of the longest path from above, and with the
@@ -163,7 +148,7 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
     """
     done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
     at = [0] * len(layers.layer)
-    for row in rows:
+    for row in layers.rows:
         _number(row, at)
     candidates: list[tuple[int, int, int]] = []
     for below in range(len(layers.layer)):
@@ -185,7 +170,7 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
             pairs.insert(i, pair)
             followed.add(above)
             block[below] = above
-    for row in rows:
+    for row in layers.rows:
         for slot in row:
             block[slot] = block[block[slot]]  # the block of the slot above is final
     return block

@@ -23,8 +23,6 @@ _BELOW, _FURTHEST_BELOW = 36.0, 64.0
 """The minimum and the maximum distance between layers."""
 _STEEPNESS = 0.3
 """The distance between two layers, relative to the maximum horizontal length of the edges between them."""
-_AS_SHORT = 1.1
-"""The first order whose total edge length is at most this factor times the minimum is chosen."""
 _STEPS, _STILL = 2_000, 0.005
 """The maximum number of iterations for the horizontal positions, and the change below which the iteration has converged."""
 
@@ -58,7 +56,7 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
         flats: the width of the part of each box on which edges may end.
     """
     layers = Layers(len(sizes), edges, layers_of(len(sizes), edges))
-    x, layers.rows = _columns(layers, sizes)
+    x = _centers(layers, sizes)
     routes = Routes(layers, sizes, flats, x, edges)
     bands: list[Point] = []
     top = 0.0
@@ -74,17 +72,10 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
     return Layout(right - left, bands[-1][1], centers, [[(across - left, y) for across, y in curve] for curve in curves])
 
 
-def _columns(layers: Layers, sizes: Sequence[Point]) -> tuple[list[float], list[list[int]]]:
-    """Return the horizontal centre of each slot, and the order whose edges are short."""
-    columns = [_centers(layers, rows, sizes) for rows in layers.orders]
-    lengths = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
-    chosen = next(i for i, length in enumerate(lengths) if length <= min(lengths) * _AS_SHORT)
-    return columns[chosen], layers.orders[chosen]
-
-
-def _centers(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
-    """Return the horizontal centres for an order; they minimize the weighted sum of the squared lengths of the edges."""
-    block = straight_blocks(layers, rows)
+def _centers(layers: Layers, sizes: Sequence[Point]) -> list[float]:
+    """Return the horizontal centre of each slot; they minimize the weighted sum of the squared lengths of the edges."""
+    rows = layers.rows
+    block = straight_blocks(layers)
     number = {head: i for i, head in enumerate(dict.fromkeys(block[slot] for row in rows for slot in row))}
     of_slot = [number[block[slot]] for slot in range(len(block))]
     apart: dict[tuple[int, int], float] = {}
