@@ -44,7 +44,7 @@ def fitted(text: str, most: int = WIDEST) -> str:
     return shortened(visible(text), most, "...")
 
 
-def literal(node: GraphNode) -> bool:
+def is_literal(node: GraphNode) -> bool:
     """Return whether the label of a node is the text of its value."""
     if node.kind != "constant":
         return False
@@ -53,6 +53,11 @@ def literal(node: GraphNode) -> bool:
     except ValueError:
         return node.label.startswith("[") or not node.label
     return True
+
+
+def shows_value(node: GraphNode, title: str) -> bool:
+    """Return whether a title shows the value of a node, or the value is unknown."""
+    return node.value is None or is_literal(node) or (node.kind == "constant" and title != node.label)
 
 
 def constant_text(node: GraphNode, precision: int) -> str:
@@ -68,7 +73,7 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":
         title = [LabelLine(constant_text(node, precision), "title")]
-        known = literal(node) or node.value is None or title[0].text != node.label
+        known = shows_value(node, title[0].text)
         return title if known else [*title, LabelLine(f"= {brief(node.value, precision)}", "value")]
     backward = graph.direction == "backward"
     named = node.has_name and not backward

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, literal
+from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, shows_value
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.styled_text import columns as columns_of
@@ -180,11 +180,10 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
         if named and not backward:
             head.append(reference_to(node, position), style).append(" = ", "dim")
         text = _title(node, precision)
-        known = node.value is None or literal(node) or (node.kind == "constant" and text != node.label)
         yield _Row(
             head.append(text, style),
             tensor_of(node, position, named) if backward else own_expression(node),
-            "" if known else brief(node.value, precision),
+            "" if shows_value(node, text) else brief(node.value, precision),
             "" if node.grad is None else brief(node.grad, precision),
             saves,
             memory,

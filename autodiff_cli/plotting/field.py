@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from autodiff_cli.arrays import Indices
-from autodiff_cli.plotting.layout import arrows, field_bands, path_marks, shape_of, ticks
+from autodiff_cli.plotting.layout import arrows, bands, path_marks, shape_of, ticks, value_range
 from autodiff_cli.plotting.model import Field
 from autodiff_cli.plotting.terminal import cleared, lines_of, size
 from autodiff_cli.report.styled_text import Text
@@ -36,11 +36,11 @@ def drawn(field: Field, color: str) -> str:
     rows = min(max(12, round(inner * shape_of(field) / 2) + 4), rows + 6)  # a character is twice as high as it is wide
     _, figure = cleared(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
     frame = lines_of(figure, True)
-    levels, labels = field_bands(field, len(SHADES if colorless else BLUES))
-    bands = _bands(field, inner, rows - 4, levels)
-    texts = _texts(field, bands, colorless)
+    levels, labels = bands(*value_range(field), len(SHADES if colorless else BLUES))
+    numbers = _bands(field, inner, rows - 4, levels)
+    texts = _texts(field, numbers, colorless)
     lines = frame[:1]
-    for line, row, band in zip(frame[1:], texts, bands.tolist(), strict=False):
+    for line, row, band in zip(frame[1:], texts, numbers.tolist(), strict=False):
         cells = [_cell(text, number, levels, colorless) for text, number in zip(row, band, strict=True)]
         lines.append(f"{line[:margin]}{''.join(cells)}{line[margin + inner :]}")
     lines += frame[len(lines) :]

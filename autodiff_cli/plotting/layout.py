@@ -239,11 +239,6 @@ def value_range(field: Field) -> tuple[float, float]:
     return _opened(float(low), float(high))
 
 
-def field_bands(field: Field, most: int) -> tuple[list[float], list[str]]:
-    """Return the limits of at most ``most`` bands of a field, and their labels."""
-    return bands(*value_range(field), most)
-
-
 def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))

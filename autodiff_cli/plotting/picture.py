@@ -17,15 +17,16 @@ from autodiff_cli.plotting.layout import (
     Panel,
     arrows,
     axis_ticks,
+    bands,
     circles,
     clipped,
-    field_bands,
     margin,
     marks,
     panels,
     shape_of,
     thinned,
     ticks,
+    value_range,
     vertical,
 )
 from autodiff_cli.plotting.model import Field, Plot
@@ -236,13 +237,13 @@ def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> No
 
     axes = figure.subplots()
     _title(axes, plot.expression, colors)
-    levels, labels = field_bands(plot, 12)
-    bands = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
+    levels, labels = bands(*value_range(plot), 12)
+    value = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
-    if bands.count():
+    if value.count():
         # Levels of different distances would have almost equal colours on a linear scale.
-        filled = axes.contourf(plot.x, plot.y, bands, levels=levels, cmap=shades)
-        axes.contour(plot.x, plot.y, bands, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
+        filled = axes.contourf(plot.x, plot.y, value, levels=levels, cmap=shades)
+        axes.contour(plot.x, plot.y, value, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
         bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
         bar.set_ticks(levels, labels=labels)
         bar.set_label("value")

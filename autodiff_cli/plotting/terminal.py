@@ -69,7 +69,7 @@ def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str
 def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
     """Return the lines of one panel."""
     low, high = ends = plot.scale.across(plot.over)
-    up = axis_ticks(plot, "y", (panel.low, panel.high), most_y_ticks(rows))
+    up = axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
     across = axis_ticks(plot, "x", ends, max(3, columns // 10))
     plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), up, across)
     inner = columns - max(map(len, up[1])) - 2, rows - 3
@@ -114,7 +114,8 @@ def cleared(
     Raises:
         MissingPackage: if plotext is not installed.
     """
-    plotext = _plotext()
+    plotext: Any = library("plotext", "a plot on a terminal", f"write a table with {setting('format', 'csv')}")
+    plotext.terminal.limit(False, False)
     figure = plotext.figure
     figure.clear()
     figure.theme("colorless")
@@ -125,11 +126,6 @@ def cleared(
     figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
     figure.axes(True, pixel=plotext.pixel(DIM))
     return plotext, figure
-
-
-def most_y_ticks(rows: int) -> int:
-    """Return the maximum number of ticks of the vertical axis of a plot with a number of rows."""
-    return max(3, rows // 4)
 
 
 def lines_of(figure: Any, colorless: bool) -> list[str]:
@@ -169,9 +165,3 @@ def _dashed(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> l
         at = np.concatenate([[start], inside, [end]]) if end > start else np.array([start])
         pieces.append((np.interp(at, length, x), np.interp(at, length, y)))
     return pieces
-
-
-def _plotext() -> Any:
-    plotext = library("plotext", "a plot on a terminal", f"write a table with {setting('format', 'csv')}")
-    plotext.terminal.limit(False, False)
-    return plotext

@@ -120,17 +120,20 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
         blocks = [(a, b, block) for a, row in hessian.items() for b, block in row.items()]
         rows = [(a, b, shape_text(np.shape(block)), human(block, precision)) for a, b, block in blocks]
         return Table(["first variable", "second variable", "shape", "values"], rows)
-    matrix = [
+    cells = [
         [
-            Text(_element(a, first), "bold"),
-            *(
-                Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" * ((a, first) == (b, second)))
-                for b, second in names
-            ),
+            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" * ((a, first) == (b, second)))
+            for b, second in names
         ]
         for a, first in names
     ]
-    return Table([Column("", EXPRESSION), *(Column(_element(*name), NUMBER) for name in names)], matrix)
+    return _matrix_table([_element(*name) for name in names], names, cells)
+
+
+def _matrix_table(rows: Sequence[str], columns: Sequence[tuple[str, tuple[int, ...]]], cells: Sequence[Sequence[Cell]]) -> Table:
+    """Return a table with the names of its rows and a column for each element of the variables."""
+    heads = [Column("", EXPRESSION, "bold"), *(Column(_element(*column), NUMBER) for column in columns)]
+    return Table(heads, [[row, *own] for row, own in zip(rows, cells, strict=True)])
 
 
 def _element(name: str, position: tuple[int, ...]) -> str:
@@ -195,24 +198,15 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
         columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
         rows = list(np.ndindex(*np.shape(result.value)))
         if shown_completely((len(columns), len(rows))):
-            return [_jacobian_table(result.derivatives, rows, columns, precision)]
+            blocks = {name: np.asarray(block) for name, block in result.derivatives.items()}
+            numbers = [[human(blocks[name][(*row, *position)], precision) for name, position in columns] for row in rows]
+            return [_matrix_table([_element("output", row) for row in rows], columns, numbers)]
     cells = [
         (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
         for name, value in result.numbers()
     ]
     headers = [Column("derivative", EXPRESSION), Column("shape", EXPRESSION), Column("value", NUMBER)]
     return [Table(headers, cells, by_rows=True)]
-
-
-def _jacobian_table(blocks: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
-    cells = [
-        [
-            Text(_element("output", row), "bold"),
-            *(Text(human(np.asarray(blocks[name])[(*row, *position)], precision)) for name, position in columns),
-        ]
-        for row in rows
-    ]
-    return Table([Column("", EXPRESSION), *(Column(_element(*column), NUMBER) for column in columns)], cells)
 
 
 class Formulas(Protocol):
