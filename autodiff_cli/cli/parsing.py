@@ -11,7 +11,7 @@ _SECTIONS = {
     "Values": "over at const wrt order gradient vector dtype",
     "Uncertainty": "u dof corr cov level monte_carlo",
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
-    "Solver": """fix bounds subject sigma loss maximize all_roots derive predict by share sigma_x weights profile
+    "Solver": """fix bounds subject sigma loss maximize all derive predict by share sigma_x weights profile
         sensitivity trace""",
     "Input": "lets where python columns input_format delimiter decimal comment skip_lines on_error",
     "Totals": "sum mean groups",

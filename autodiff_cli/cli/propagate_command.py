@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -61,15 +61,7 @@ _inputs = options.together(
 @row_options.table
 @options.strict
 @options.no_limits
-def command(
-    expr: str,
-    inputs: QuantityOptions,
-    level: float | None,
-    order: int,
-    monte_carlo: str | None,
-    table: row_options.Table,
-    strict: bool,
-) -> None:
+def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.Table, strict: bool, **single: Any) -> None:
     """Compute the uncertainty of EXPR from the uncertainties of its quantities, as described in the GUM (JCGM 100).
 
     Expressions separated by ; are several outputs, whose correlations are computed as well.
@@ -83,8 +75,7 @@ def command(
     autodiff propagate "p*v/8.314" lab.csv --u "v=0.5%"
     autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
-    single = {"--dof": inputs.dof, "--cov": inputs.cov, "--level": level, "--monte-carlo": monte_carlo}
-    table.check_single(single, "compute one row with --at")
+    table.check_single({"dof": inputs.dof, "cov": inputs.cov, **single}, "compute one row with --at")
     if table.files:
         _over_rows(expr, inputs, order, table, strict)
         return
@@ -102,9 +93,8 @@ def command(
         dof=value_texts(inputs.dof, "dof"),
         corr=correlations(inputs.corr),
         cov=inputs.cov,
-        level=level,
         order=order,
-        monte_carlo=monte_carlo,
+        **single,
     )
     table.output(strict).emit(result)
 

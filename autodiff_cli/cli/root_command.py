@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options, row_options, solver_options
@@ -15,20 +17,13 @@ from autodiff_cli.wording import plural
 @options.starts("Start of an unknown; x=2,y=0.5 sets several.")
 @options.const
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
-@click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
+@click.option("--all", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants or columns with respect to which the root is differentiated.")
 @options.trace
 @row_options.table
 @options.no_limits
 def command(
-    expr: str,
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    over: tuple[str, ...],
-    all_roots: bool,
-    sensitivity: str | None,
-    trace: bool,
-    table: row_options.Table,
+    expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity: str | None, table: row_options.Table, **single: Any
 ) -> None:
     """Solve the equations EXPR for the unknowns; exit with code 1 unless the root is verified.
 
@@ -45,20 +40,14 @@ def command(
     from autodiff_cli.evaluation.bindings import bindings
 
     starts, constants, names = bindings(at, "at"), bindings(const, "const"), options.names(sensitivity) or ()
-    table.check_single({"--over": over, "--all": all_roots, "--trace": trace}, "solve one row with --const")
+    table.check_single(single, "solve one row with --const")
     if table.files:
         from autodiff_cli.command_result import head
         from autodiff_cli.solvers.roots.rows import RootTask
 
         opened = table.opened(expr)
-        task = RootTask(
-            "",
-            const=constants,
-            **table.keywords(),
-            equations=options.read_expression(expr),
-            starts=starts,
-            sensitivity=names,
-        )
+        equations = options.read_expression(expr)
+        task = RootTask("", const=constants, **table.keywords(), equations=equations, starts=starts, sensitivity=names)
         facts = {**head("root"), "expression": task.equations}
         summary = row_options.written(task, task.program(), opened, table.rows, facts)
         if summary.bad and not table.quiet_notes:
@@ -67,8 +56,7 @@ def command(
         return
     from autodiff_cli.solvers.roots.root import root
 
-    text = options.read_expression(expr)
-    result = root(text, starts, const=constants, over=over, all=all_roots, sensitivity=names, trace=trace)
+    result = root(options.read_expression(expr), starts, const=constants, sensitivity=names, **single)
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"

@@ -239,10 +239,10 @@ class Table(NamedTuple):
         return self.rows.output(self.selection, self.quiet_notes, strict)
 
     def check_single(self, single: Mapping[str, object], hint: str) -> None:
-        """Raise an error if there are files and an option for one result, such as ``--over``."""
+        """Raise an error if there are files and an option for one result, such as ``over``."""
         for name, value in single.items():
             if value and self.files:
-                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or {hint}")
+                raise click.UsageError(f"--{name.replace('_', '-')} does not apply to rows\n  hint: leave it out, or {hint}")
 
 
 _of_table = (
