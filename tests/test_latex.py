@@ -52,7 +52,7 @@ PRINTED = {
     "[[1], [2, 3]]": "[[1], [2, 3]]",
     "x[0, 1:]": "x_{0,1:}",
     "x_1[0][1]": "((x_{1})_{0})_{1}",
-    "A[0].T @ (B*C)": r"A_{0}^{\mathsf{T}} \mathbin{@} (B \, C)",
+    "A[0].T @ (B*C)": r"A_{0}^{\top} \mathbin{@} (B \, C)",
     "a if x > 0 else b if x < y <= 3 else c": r"\begin{cases} a & \text{if } x > 0 \\ b & \text{if } x < y \le 3 \\ "
     r"c & \text{otherwise} \end{cases}",
     "1 + where(x > 0, x, 0)": r"1 + \left(\begin{cases} x & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}\right)",

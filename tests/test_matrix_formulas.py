@@ -14,8 +14,11 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.language.latex import latex
+from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.differentiate import diff
 from autodiff_cli.symbolic.matrices import diff as matrices
+from autodiff_cli.symbolic.matrices.notation import notation
 from tests.matrix_expressions import expressions
 
 SIZES = {"m": 4, "n": 3, "k": 2, "l": 5}
@@ -192,3 +195,44 @@ def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> No
 def test_errors(expression: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(AutodiffError, match=re.escape(message)):
         diff(expression, **options)
+
+
+# LaTeX
+
+LATEX = {
+    "2*A.T @ (A @ x - b)": r"2 \mathbf{A}^{\top} (\mathbf{A} \mathbf{x} - \mathbf{b})",
+    "x @ A.T @ b": r"\mathbf{x}^{\top} \mathbf{A}^{\top} \mathbf{b}",
+    "outer(A @ x - b, x)": r"(\mathbf{A} \mathbf{x} - \mathbf{b}) \mathbf{x}^{\top}",
+    "solve(S, x) + inv(S.T) @ x": r"\mathbf{S}^{-1} \mathbf{x} + \mathbf{S}^{-\top} \mathbf{x}",
+    "x*y/norm(x)": r"\frac{\mathbf{x} \odot \mathbf{y}}{\lVert \mathbf{x} \rVert}",
+    "norm(A)**2*logdet(S)": r"\lVert \mathbf{A} \rVert_{F}^{2} \, \log\det(\mathbf{S})",
+    "x[:, none]*S - S*x": r"\operatorname{diag}(\mathbf{x}) \mathbf{S} - \mathbf{S} \operatorname{diag}(\mathbf{x})",
+    "S/x[:, none]": r"\operatorname{diag}(\mathbf{x})^{-1} \mathbf{S}",
+    "A + x": r"\mathbf{A} + \mathbf{1} \mathbf{x}^{\top}",
+    "A - c": r"\mathbf{A} - c \, \mathbf{1} \mathbf{1}^{\top}",
+    "x + 1": r"\mathbf{x} + \mathbf{1}",
+    "x**3 + exp(x)": r"\mathbf{x}^{\odot 3} + \exp(\mathbf{x})",
+    "c/x": r"c \oslash \mathbf{x}",
+    "sum(A, 0) + A.T @ ones(A.shape[0])": r"\mathbf{A}^{\top} \mathbf{1} + \mathbf{A}^{\top} \mathbf{1}",
+    "eye(x.shape[0])/x.shape[0]": r"\frac{\mathbf{I}}{n}",
+    "sum((A @ x - b)**2)/A.shape[0]": r"\frac{\lVert \mathbf{A} \mathbf{x} - \mathbf{b} \rVert^{2}}{m}",
+    "x[0]*A[0]": r"x_{0} \, \mathbf{A}_{0}",
+    'einsum("ik,lj->ijkl", S, inv(S))': r"\left(S_{ik} \, \left(\mathbf{S}^{-1}\right)_{lj}\right)_{ijkl}",
+    'einsum("ij,j,i->", S, x, y)': r"\sum_{i, j} S_{ij} \, x_{j} \, y_{i}",
+    "r = A @ x - b; 2*A.T @ r": r"\mathbf{r} = \mathbf{A} \mathbf{x} - \mathbf{b}, \quad 2 \mathbf{A}^{\top} \mathbf{r}",
+    "beta_1 @ x": r"\boldsymbol{\beta}_{1}^{\top} \mathbf{x}",
+}
+
+
+@pytest.mark.parametrize("formula", LATEX)
+def test_latex_has_the_notation_of_mathematics(formula: str) -> None:
+    dims = {"A": ("m", "n"), "S": ("n", "n"), "x": ("n",), "y": ("n",), "b": ("m",), "beta_1": ("n",), "c": ()}
+    assert latex(notation(parse(formula), dims)) == LATEX[formula]
+
+
+def test_the_command_prints_latex_from_shapes_and_from_values(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["diff", "sum((A @ x - b)**2)", "--wrt", "x", "--format", "latex"]
+    shapes = ["--shape", "A=m,n", "--shape", "x=n", "--shape", "b=m"]
+    for given in (shapes, ["--at", "x=[1,2]", "--const", "A=[[1,2],[3,4],[5,6]],b=[1,1,1]"]):
+        assert main([*command, *given]) == 0
+        assert capsys.readouterr().out == LATEX["2*A.T @ (A @ x - b)"] + "\n"

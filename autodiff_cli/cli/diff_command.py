@@ -50,12 +50,11 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     def latex() -> str:
         import numpy as np
 
-        from autodiff_cli.language.latex import latex
         from autodiff_cli.language.latex_names import number
         from autodiff_cli.report.numbers import exact
 
         shown = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
-        return "".join(f"{latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
+        return "".join(f"{result.latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
 
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula

@@ -148,9 +148,11 @@ def _sub(a: _Piece, b: _Piece) -> _Piece:
     return _Piece((a.at_least(SUM).text, " - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
-def _mul(a: _Piece, b: _Piece) -> _Piece:
+def _mul(a: _Piece, b: _Piece, sign: str | None = None) -> _Piece:
     left, right = a.at_least(_SIGNED), b.at_least(_PRODUCT)
-    sign = r" \cdot " if right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT else _SPACES.get(left.ends, r" \, ")
+    if sign is None:
+        needs_dot = right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT
+        sign = r" \cdot " if needs_dot else _SPACES.get(left.ends, r" \, ")
     result = _Piece((left.text, sign, right.text), _PRODUCT, left.begins, right.ends, a.tall or b.tall)
     if left.unsigned is not None:
         result.level, result.unsigned = _SIGNED, (left.unsigned, sign, right.text)
@@ -196,6 +198,11 @@ def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
     return build
 
 
+def _elementwise(sign: str, parts: Sequence[_Piece]) -> _Piece:
+    """Return an elementwise product with the precedence of a sum, so that it gets brackets as a factor."""
+    return _Piece(_commas([part.at_least(POWER) for part in parts], sign), SUM, parts[0].begins, "other", _tall(parts))
+
+
 def _remainder(a: _Piece, b: _Piece) -> _Piece:
     """Return ``a mod b`` with the precedence of a sum, so that it gets brackets as a factor."""
     return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(POWER).text), SUM, a.begins, b.ends, a.tall or b.tall)
@@ -226,7 +233,7 @@ def _index(thing: _Piece, keys: _Piece) -> _Piece:
 
 def _attribute(thing: _Piece, name: str) -> _Piece:
     if name in ("T", "mT"):
-        return _Piece((thing.at_least(ATOM).text, r"^{\mathsf{T}}"), POWER, thing.begins, "other", True)
+        return _Piece((thing.at_least(ATOM).text, r"^{\top}"), POWER, thing.begins, "other", True)
     return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
 
 
@@ -272,6 +279,11 @@ def _around(left: str, right: str) -> Callable[[_Piece], _Piece]:
     return lambda x: _Piece((left, x.text, right), begins="other", tall=True)
 
 
+def _norm(x: _Piece) -> _Piece:
+    left, right = (r"\left\lVert ", r" \right\rVert") if x.tall else (r"\lVert ", r" \rVert")
+    return _Piece((left, x.text, right), tall=True)
+
+
 def _exponential(base: str) -> Callable[[_Piece], _Piece]:
     return lambda x: _Piece((base, "^{", x.text, "}"), POWER, "number" if base == "2" else "name", "other", True)
 
@@ -300,7 +312,8 @@ _NOTATION: dict[str, tuple[int, Callable[..., _Piece]]] = {
     "exp": (1, _exponential("e")),
     "exp2": (1, _exponential("2")),
     "abs": (1, _around(r"\left| ", r" \right|")),
-    "norm": (1, _around(r"\left\| ", r" \right\|")),
+    "norm": (1, _norm),
+    "frobenius_norm": (1, lambda x: _Piece((_norm(x).text, "_{F}"), tall=True)),
     "floor": (1, _around(r"\left\lfloor ", r" \right\rfloor")),
     "ceil": (1, _around(r"\left\lceil ", r" \right\rceil")),
     "inv": (1, lambda x: _pow(_bracketed(x) if x.level < ATOM else x, _Piece("-1", begins="other"))),
@@ -317,6 +330,9 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "neg": _negative,
     "pos": lambda x: _Piece(("+", x.at_least(_PRODUCT).text), _SIGNED, "minus", x.ends, x.tall),
     "matmul": _matmul,
+    "product": lambda a, b: _mul(a, b, " "),
+    "hadamard": lambda *parts: _elementwise(r" \odot ", parts),
+    "hadamard_quotient": lambda *parts: _elementwise(r" \oslash ", parts),
     "remainder": _remainder,
     "floor_divide": _floor_divide,
     "logical_or": _between(r" \lor ", OR),
@@ -354,7 +370,7 @@ def _number(text: str) -> _Piece:
 
 
 def _name(text: str) -> _Piece:
-    latex = r"\infty" if text == "inf" else identifier(text)
+    latex = r"\infty" if text == "inf" else text[1:] if text.startswith("$") else identifier(text)
     return _Piece(latex, begins="name", items=[] if "_" in latex else None)
 
 

@@ -38,6 +38,8 @@ SYMBOLS = {
     "lambertw": r"\operatorname{W}",
     "sigmoid": r"\sigma",
     "ndtr": r"\Phi",
+    "logdet": r"\log\det",
+    "diagonal": r"\operatorname{diag}",
     "trace": r"\operatorname{tr}",
     "maximum": r"\max",
     "minimum": r"\min",
@@ -103,6 +105,16 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     return f"{base}_{{{subscript}}}" if subscript else base
 
 
+def bold(name: str) -> str:
+    """Return the LaTeX of the name of a vector or a matrix."""
+    stem, below, subscript = identifier(name).partition("_{")
+    if stem.startswith((r"\mathrm{", r"\text{")):
+        stem = r"\mathbf{" + stem.partition("{")[2]
+    else:
+        stem = rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}"
+    return stem + below + subscript
+
+
 def _is_symbol(word: str) -> bool:
     return len(word) == 1 or word in _GREEK
 
@@ -125,7 +137,9 @@ def _word(word: str) -> str:
 
 
 def function(name: str) -> str:
-    """Return the LaTeX of a function name."""
+    """Return the LaTeX of a function name, or of a name that begins with ``$``, which is LaTeX."""
+    if name.startswith("$"):
+        return name[1:]
     if name in SYMBOLS:
         return SYMBOLS[name]
     if _is_symbol(name):

@@ -20,6 +20,7 @@ from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
+from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
@@ -57,6 +58,7 @@ class Derivatives(CommandResult):
         at: the point at which the derivatives are evaluated, or ``None``.
         values: the values of the derivatives at the point: numbers, or arrays for vectors and matrices.
         matrices: the dimensions of derivatives of vectors and matrices, and their errors in the comparison with the engine.
+        dims: the dimensions of the names, if there are vectors or matrices.
     """
 
     command = "diff"
@@ -70,6 +72,7 @@ class Derivatives(CommandResult):
         at: Mapping[str, Value] | None = None,
         values: Mapping[Term, Array] | None = None,
         matrices: Mapping[Term, MatrixDerivative] | None = None,
+        dims: Mapping[str, tuple[Length, ...]] | None = None,
     ) -> None:
         self.expression = expression
         self.order = order
@@ -78,6 +81,7 @@ class Derivatives(CommandResult):
         self.at = at
         self.matrices = dict(matrices or {})
         self.values = dict(values or {})
+        self.dims = dict(dims or {})
 
     def content(self) -> Record:
         return {
@@ -86,6 +90,14 @@ class Derivatives(CommandResult):
             **({} if self.at is None else {"at": {name: plain(value) for name, value in self.at.items()}}),
             "derivatives": [{"wrt": list(term), **self._shown(term)} for term in self.texts],
         }
+
+    def latex(self, tree: Syntax) -> str:
+        """Return the LaTeX of a derivative, with bold vectors and matrices."""
+        if not self.dims:
+            return latex(tree)
+        from autodiff_cli.symbolic.matrices.notation import notation
+
+        return latex(notation(tree, self.dims))
 
     def records(self) -> list[dict[str, object]]:
         """Return a record for each derivative, with names such as ``d_x_y``."""
@@ -226,7 +238,7 @@ def _of_matrices(
     trees = {term: matrix.tree for term, matrix in matrices.items()}
     point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
     results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}
-    return Derivatives(expression, order, trees, point, results, matrices)
+    return Derivatives(expression, order, trees, point, results, matrices, {name: dims.get(name, ()) for name in names})
 
 
 def as_length(length: Length) -> Length:

@@ -76,6 +76,26 @@ def matrix_derivatives(
     return {term: MatrixDerivative(tree, results[term].dims, check.error(term, tree)) for term, tree in trees.items()}
 
 
+def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str], seed: int) -> dict[str, Any]:
+    """Return random values for names, which are positive for odd seeds; square matrices are far from singular.
+
+    The lengths are 3, 4 and so on, in one order and then in the other: some expressions need tall matrices, or long ones.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = list(dict.fromkeys(length for shape in dims.values() for length in shape if length != 1))
+    least, most = (3, 8.0) if seed < _DRAWS // 2 else (8, float("inf"))  # the expression may need the true lengths
+    sizes = {1: 1, **{length: least + i for i, length in enumerate(lengths if seed % 4 < 2 else lengths[::-1])}}
+    sizes |= {length: int(length) for length in lengths if str(length).isdecimal() and int(length) <= most}
+    values: dict[str, Any] = {}
+    for name, shape in dims.items():
+        value = rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in shape])
+        if len(shape) == 2 and shape[0] == shape[1]:
+            value = value + 2 * np.eye(len(value))
+            value = value + value.T if name in symmetric else value
+        values[name] = value
+    return values
+
+
 class _Check:
     """Compares formulas with the engine at random values of small shapes."""
 
@@ -83,28 +103,8 @@ class _Check:
         self, expression: str, names: Sequence[str], dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str]
     ) -> None:
         self.expression = expression
-        self.lengths = list(dict.fromkeys(length for shape in dims.values() for length in shape if length != 1))
         self.dims = {name: dims.get(name, ()) for name in names}
         self.symmetric = symmetric
-
-    def _values(self, seed: int) -> dict[str, Any]:
-        """Return random values, which are positive for odd seeds; square matrices are far from singular.
-
-        The lengths are 3, 4 and so on, in one order and then in the other: some expressions need tall matrices, or long ones.
-        """
-        rng = np.random.default_rng(seed)
-        lengths = self.lengths if seed % 4 < 2 else self.lengths[::-1]
-        least, most = (3, 8.0) if seed < _DRAWS // 2 else (8, float("inf"))  # the expression may need the true lengths
-        sizes = {1: 1, **{length: least + i for i, length in enumerate(lengths)}}
-        sizes |= {length: int(length) for length in lengths if str(length).isdecimal() and int(length) <= most}
-        values: dict[str, Any] = {}
-        for name, dims in self.dims.items():
-            value = rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in dims])
-            if len(dims) == 2 and dims[0] == dims[1]:
-                value = value + 2 * np.eye(len(value))
-                value = value + value.T if name in self.symmetric else value
-            values[name] = value
-        return values
 
     def error(self, term: Sequence[str], tree: Syntax) -> float:
         """Return the largest relative difference of a formula from the engine.
@@ -114,7 +114,7 @@ class _Check:
         """
         errors: list[float] = []
         for seed in range(_DRAWS):
-            values = self._values(seed)
+            values = random_values(self.dims, self.symmetric, seed)
             try:
                 number = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
                 expected = numbers_of_engine(self.expression, term, values)
