@@ -49,7 +49,7 @@ BUDGETS = {
     "explanation": 2113,
     "gradient_checking": 880,
     "graph_drawing": 1888,
-    "language": 1330,
+    "language": 1360,
     "lesson": 2000,
     "nn": 515,
     "notes": 2235,
@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1614,
     "script": 1582,
     "solvers": 11280,
-    "symbolic": 3818,
+    "symbolic": 4071,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -54,7 +54,7 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
         from autodiff_cli.report.numbers import exact
 
         shown = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
-        return "".join(f"{result.latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
+        return "".join(f"{result.as_latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
 
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula

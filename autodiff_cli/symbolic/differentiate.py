@@ -91,7 +91,7 @@ class Derivatives(CommandResult):
             "derivatives": [{"wrt": list(term), **self._shown(term)} for term in self.texts],
         }
 
-    def latex(self, tree: Syntax) -> str:
+    def as_latex(self, tree: Syntax) -> str:
         """Return the LaTeX of a derivative, with bold vectors and matrices."""
         if not self.dims:
             return latex(tree)
