@@ -94,7 +94,7 @@ def _is_endless(problem: MinimumProblem, x: Vector) -> bool:
 
 
 def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> Descent:
-    """Minimize a function between bounds; see ``descend``."""
+    """Minimize a function between bounds."""
     points = _searched(problem, start, report)
     lengths = [float(np.linalg.norm(after - before)) for before, after in itertools.pairwise(points)]
     return Descent(points[-1], "unbounded" if _is_endless(problem, points[-1]) else "stationary", len(lengths), lengths)

@@ -49,23 +49,17 @@ class Descent(NamedTuple):
     lengths: list[float]
 
 
-def descend(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
-    """Minimize a function from a point at which its value and gradient are finite.
+class TrustRegion:
+    """A minimization from a point at which the value and the gradient of a function are finite.
 
     The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
     (Moré and Sorensen 1983).  A trial at which the value or the gradient is not finite is a rejected step.
 
     Args:
-        problem: the function, whose constraints are left out.
+        problem: the function; its constraints and bounds are left out.
         x: the start.
-        most: the largest number of trials.
         report: the function that receives each accepted step.
     """
-    return _Descender(problem, x, report).run(most)
-
-
-class _Descender:
-    """The state of a descent."""
 
     def __init__(self, problem: MinimumProblem, x: Vector, report: Report) -> None:
         self.problem = problem

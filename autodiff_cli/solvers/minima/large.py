@@ -38,7 +38,7 @@ def _projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector
 
 
 def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
-    """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients; see ``descend``."""
+    """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients."""
     optimize = library("scipy.optimize", "minimize")
     bounds = optimize.Bounds(problem.low, problem.high)
     options = {"maxiter": 10 * most, "maxfun": 20 * most, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-8}

@@ -12,7 +12,7 @@ from autodiff_cli.solvers.discontinuity import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.constrained import Unbounded, descend_between, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
-from autodiff_cli.solvers.minima.descent import DENSE, EPS, Descent, descend
+from autodiff_cli.solvers.minima.descent import DENSE, EPS, Descent, TrustRegion
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
 from autodiff_cli.solvers.minima.problem import OutOfTime
 
@@ -143,7 +143,7 @@ class Search:
             elif self.problem.is_bounded:
                 done = descend_between(self.problem, self.x, self._report)
             else:
-                done = descend(self.problem, self.x, _MOST_STEPS, self._report)
+                done = TrustRegion(self.problem, self.x, self._report).run(_MOST_STEPS)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
             if done.ending == "unbounded" or self._leaves(done):

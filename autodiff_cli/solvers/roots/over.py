@@ -35,7 +35,7 @@ _PIECES = {1: 64, 2: 8, 3: 4}
 """The number of parts of each side at first, by the number of unknowns."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Roots:
     """The roots in a range.
 

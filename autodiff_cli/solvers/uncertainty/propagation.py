@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -167,25 +168,17 @@ _DIGITS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 """A number to which the uncertainty of its last digits can be added in brackets."""
 
 
+@dataclass(slots=True)
 class _Calculation:
     """The propagation of the uncertainties of quantities through a system."""
 
-    def __init__(
-        self,
-        expression: str,
-        system: System,
-        joint: Joint,
-        outputs: Sequence[ProgramOutput],
-        level: float,
-        order: int,
-    ) -> None:
-        self.expression = expression
-        self.system = system
-        self.joint = joint
-        self.outputs = outputs
-        self.level = level
-        self.order = order
-        self.notes: list[Record] = []
+    expression: str
+    system: System
+    joint: Joint
+    outputs: Sequence[ProgramOutput]
+    level: float
+    order: int
+    notes: list[Record] = field(default_factory=list)
 
     def run(self) -> Propagation:
         """Return the result."""
@@ -347,8 +340,7 @@ class _Calculation:
             self._note("second_order", message)
         elif changes and self.order == 1:
             self._note("second_order", f"first order is not enough: terms of second order{of} {' and '.join(changes)}")
-        enough = not (changes or math.isnan(more))
-        return enough
+        return not (changes or math.isnan(more))
 
     def _note(self, kind: str, message: str) -> None:
         if not any(remark["message"] == message for remark in self.notes):

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import product
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.arrays import Floats
-from autodiff_cli.compiler.program import Compiled
+from autodiff_cli.compiler.program import Compiled, terms
 from autodiff_cli.data.columns import Source
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.row_blocks import Block
 from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
+from autodiff_cli.evaluation.compile import compile_terms, names_and_values
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
-from autodiff_cli.solvers.uncertainty.law import ColumnLaw, check_order
+from autodiff_cli.solvers.uncertainty.law import SecondOrder, check_order, second_order
 from autodiff_cli.solvers.uncertainty.outputs import outputs
 from autodiff_cli.solvers.uncertainty.quantities import quantities, row_distribution
+from autodiff_cli.solvers.uncertainty.result import tolerances
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -30,11 +34,32 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.uncertainty.distributions import Distribution
     from autodiff_cli.solvers.uncertainty.joint import Correlations
-    from autodiff_cli.solvers.uncertainty.law import Array, Uncertain
-    from autodiff_cli.solvers.uncertainty.quantities import Stated
+    from autodiff_cli.solvers.uncertainty.quantities import Array, Stated
 
 PREFIX = "u_"
 """The beginning of the name of a column with standard uncertainties."""
+
+
+_MOST_TERMS = 100
+"""The maximum number of derivatives that are computed only to judge whether first order is enough."""
+_ROWS = 8_192
+"""The number of rows whose derivatives are in memory at the same time."""
+
+
+class Uncertain(NamedTuple):
+    """The results for many rows.
+
+    Attributes:
+        value: the values; with terms of second order, the shifted values.
+        u: the standard uncertainties.
+        shares: the shares in the variance: of the quantities, then of ``correlation`` and ``second_order``, if any.
+        doubtful: whether terms of second order, which are not included, would change the digits that are written.
+    """
+
+    value: Array
+    u: Array
+    shares: Array
+    doubtful: Mask
 
 
 @dataclass(slots=True)
@@ -109,12 +134,24 @@ class UncertainRows(RowMap):
         matrix = correlation_matrix(uncertain, uncertain, task.corr)
         known = {**task.distributions, **{name: spread for name, (spread, _) in self._given.items()}}
         excess = [known[name].excess if name in known else 0.0 for name in uncertain]
-        variables = [*task.at, *task.lets, *names]
-        self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
-        self.program = self.law.program
+        self._uncertain, self._correlation, self._excess = uncertain, matrix, np.array(excess, float)
+        self._correlated = bool(np.count_nonzero(matrix) > len(matrix))
+        self.program, self._depth = self._derivatives([*task.at, *task.lets, *names])
+        shares = [*uncertain, *["correlation"] * self._correlated, *["second_order"] * (task.propagation_order == 2)]
         self.numbers = tuple(dict.fromkeys([*self.numbers, *self._sizes.values()]))
-        self.results = ("value", "u", *(f"share_{name}" for name in self.law.shares))
+        self.results = ("value", "u", *(f"share_{name}" for name in shares))
         self._check_names(Counter(columns), source)
+
+    def _derivatives(self, variables: Sequence[str]) -> tuple[Compiled, int]:
+        """Return the compiled derivatives, and their highest order."""
+        task, count = self.task, len(self._uncertain)
+        depth = 3 if task.propagation_order == 2 or comb(count + 3, 3) <= _MOST_TERMS else 2
+        names, by, leaves = names_and_values(task.expression, self._uncertain, task.const, "float64", variables)
+        program: Compiled = compile_terms(task.expression, names, leaves, terms(by, depth), "float64", 1)
+        if program.reason is None or task.propagation_order == 2:
+            return program, depth
+        # Higher derivatives, row by row, would take long.
+        return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
         """Compute the value, the uncertainty and the shares for the rows of a block."""
@@ -140,7 +177,7 @@ class UncertainRows(RowMap):
         out: list[Floats] = [np.empty(block.rows) for _ in self.program.terms]
         if block.rows:
             block, out = self._run(block, {**values, **self._scalars}, out)
-        return block, self.law.results(out, {name: self._size(name, block) for name in self.law.uncertain})
+        return block, self._propagated(out, block)
 
     def _size(self, name: str, block: Block) -> Array | float:
         if name in self._sizes:
@@ -150,6 +187,56 @@ class UncertainRows(RowMap):
             value = block.numbers[self._columns[name]] if name in self._columns else self._scalars[name]
             return np.asarray(spread.u * abs(value), float) if relative else spread.u
         return self.task.distributions[name].u
+
+    def _propagated(self, out: Sequence[Floats], block: Block) -> Uncertain:
+        """Return the uncertainties, given the results of the program for a block."""
+        rows = len(out[0])
+        sizes = [np.broadcast_to(self._size(name, block), rows) for name in self._uncertain]
+        parts = []
+        for start in range(0, max(rows, 1), _ROWS):
+            part = slice(start, start + _ROWS)
+            with np.errstate(all="ignore"):
+                parts.append(self._part([np.asarray(term[part], float) for term in out], np.array([size[part] for size in sizes])))
+        return Uncertain(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
+
+    def _part(self, out: Sequence[Array], u: Array) -> Uncertain:
+        result = dict(zip(self.program.terms, out, strict=True))
+        value = result[()]
+        gradient = self._scaled(result, u, 1)
+        variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
+        squares = gradient**2
+        shift, second = self._second(result, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
+        doubtful = np.zeros(len(value), bool)
+        rest = [variance - np.sum(squares, axis=0)] if self._correlated else []
+        if self.task.propagation_order == 2:
+            value, variance = value + shift, variance + second
+            rest.append(second)
+        else:
+            more = np.sqrt(variance + second)
+            allowed = tolerances(more)
+            doubtful = np.isfinite(variance) & ~((abs(shift) <= allowed) & (abs(more - np.sqrt(variance)) <= allowed)) & (more != 0)
+        shares = np.divide([*squares, *rest], variance, out=np.zeros((len(squares) + len(rest), len(value))), where=variance > 0)
+        return Uncertain(value, np.sqrt(variance), shares, doubtful)
+
+    def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> SecondOrder:
+        hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
+        if self._depth > 2:
+            cube = self._scaled(derivatives, u, 3)
+            third, cubes = np.einsum("ijkr,jk->ir", cube, self._correlation), np.einsum("iiir->ir", cube)
+        return second_order(gradient, hessian, third, cubes, self._correlation, self._excess)
+
+    def _scaled(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
+        """Return all derivatives of an order, each times the uncertainties of its variables, with one axis for each variable."""
+        count = len(u)
+        result = np.empty((count,) * order + u.shape[1:])
+        for place in product(range(count), repeat=order):
+            if list(place) == sorted(place):
+                result[place] = derivatives[tuple(self._uncertain[i] for i in place)]
+                for i in place:
+                    result[place] *= u[i]
+            else:
+                result[place] = result[tuple(sorted(place))]
+        return result
 
 
 def propagate_columns(
