@@ -147,11 +147,12 @@ class Row:
 
 @dataclass(slots=True)
 class Table:
-    """A table: its subject, the text at its beginning, whether its functions are elementwise, and its rows."""
+    """A table: its subject and title, whether its functions are elementwise, which have in-place methods, and its rows."""
 
     subject: str
     title: str = ""
     elementwise: bool = False
+    in_place: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
 
@@ -179,6 +180,8 @@ def read(subject: str, text: str) -> Table:
             shared.clear()
         elif matched := _EACH.fullmatch(line):
             shared[matched["key"]] = matched["text"]
+        elif line.startswith("%in place "):
+            table.in_place += line.split()[2:]
         elif line.startswith("%"):
             table.elementwise |= line == "%elementwise"
             methods = "none" if line == "%no methods" else methods
@@ -194,6 +197,9 @@ def read(subject: str, text: str) -> Table:
             row.keywords[key] = before + matched["text"]
         else:
             raise RuleError(f"{subject}.rules, line {number}: not a row and not a keyword line: {line.strip()}")
+    known = {name for row in table.rows if row.public for name in (row.name, *row.aliases)}
+    if wrong := set(table.in_place) - known:
+        raise RuleError(f"{subject}.rules: %in place names {', '.join(sorted(wrong))}, which the table does not have")
     for row in table.rows:
         row.value = row.keywords.get("value", row.value)
         row.derivative = row.keywords.get("derivative", row.derivative)
@@ -602,7 +608,7 @@ class Compiler:
             names.insert(len(row.parameters), "*")
         typed = ", ".join(names)
         parameters = typed.replace(": Any", "").replace(" = ", "=")
-        lines[:0] = map(self._requirement, row.keywords.get("requires", "").splitlines())
+        lines[:0] = [self._requirement(row, each) for each in row.keywords.get("requires", "").splitlines()]
         if row.is_helper and not lines:
             return f"{row.name}: Any = lambda {parameters}: {body}"
         if row.is_helper:
@@ -617,12 +623,15 @@ class Compiler:
             f"dict({kinds}), {', '.join([f'tensors={row.operands!r}', *self._description(row)])})"
         )
 
-    def _requirement(self, text: str) -> str:
+    def _requirement(self, row: Row, text: str) -> str:
         """Return a statement that raises an error if a condition is false.  A shape in braces in the message is a list."""
 
         def python(expression: str) -> str:
-            writer = Writer(names_in(_tree(expression)))
-            result = writer.text(_tree(expression))
+            tree = _tree(expression)
+            writer = Writer(names_in(tree))
+            if unknown := names_in(tree) - {each.name for each in (*row.parameters, *row.options)} - _CONSTANTS.keys():
+                raise RuleError(f"{', '.join(sorted(unknown))} is not a parameter")
+            result = writer.text(tree)
             self.used |= writer.functions
             return result
 
@@ -630,7 +639,12 @@ class Compiler:
             value = python(part[1])
             return f"{{list({value})}}" if value.endswith(".shape") or value.startswith("listed(") else f"{{{value}}}"
 
-        condition, error, message, *hints = (part.strip() for part in text.split(" | "))
+        parts = [part.strip() for part in text.split(" | ")]
+        if len(parts) not in (3, 4):
+            raise RuleError(
+                f"'requires:' has a condition, an error, a message and a hint or nothing, separated by ' | ', not {text}"
+            )
+        condition, error, message, *hints = parts
         message = f'f"{re.sub("{(.*?)}", shown, message)}"' if "{" in message else repr(message)
         arguments = [message, *(f"hint={hint!r}" for hint in hints)]
         return f"    if not ({python(condition)}): raise {error}({', '.join(arguments)})"
@@ -795,9 +809,13 @@ def _target(row: Row) -> str:
     return " = ".join((row.name, *row.aliases))
 
 
+def _tables() -> list[Table]:
+    return [read(path.stem, path.read_text(encoding="utf-8")) for path in sorted(TABLES.glob("*.rules"))]
+
+
 def compiled() -> Mapping[Path, str]:
     """Return the text of each module, by its path."""
-    tables = [read(path.stem, path.read_text(encoding="utf-8")) for path in sorted(TABLES.glob("*.rules"))]
+    tables = _tables()
     names = Names(tables)
     return {MODULES / f"{table.subject}.py": Compiler(table, names).module() for table in tables}
 
@@ -827,7 +845,9 @@ def names_of_functions() -> Mapping[Path, str]:
         places.setdefault(module, {})[name] = info.name
     about = "Made by ``python grammar/compile_rules.py``.  Do not edit."
     index = "\n".join(f"    {module!r}: {' '.join(names)!r}," for module, names in sorted(places.items()))
-    modules = {NAMES / "__init__.py": f'"""The functions of each module.  {about}"""\n\nMODULES = {{\n{index}\n}}\n'}
+    in_place = " ".join(name for table in _tables() for name in table.in_place)
+    text = f'"""The functions of each module, and those with in-place methods.  {about}"""\n\nMODULES = {{\n{index}\n}}\n'
+    modules = {NAMES / "__init__.py": f"{text}IN_PLACE = {in_place!r}\n"}
     for namespace, sections in NAMESPACES.items():
         lines = [
             f"from autodiff_cli.ops.{module} import {', '.join(f'{own} as {name}' for name, own in names.items())}"

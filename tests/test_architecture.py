@@ -54,7 +54,7 @@ BUDGETS = {
     "nn": 515,
     "notes": 2235,
     "numerics": 4480,
-    "ops": 5155,
+    "ops": 5145,
     "optim": 352,
     "plotting": 2165,
     "precise": 2170,

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from autodiff_cli.errors import AutodiffError, ParseError
+from autodiff_cli.errors import ArgumentError, AutodiffError, ParseError, ShapeError
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import names_in, pieces
 from tests.compilers import compiler_of
@@ -78,6 +78,9 @@ def test_the_derivative_in_the_table_is_the_computed_one(op: FunctionInfo) -> No
         ("f(x)  np.sin  nothing(x)  -  sine", "'nothing' is not in a table"),
         ("f(x)  np.sin  cos(x  -  sine", "line 2"),
         ("f(x)  np.sin  cos(x)  -  sine\n   node: Sin", "line 3"),
+        ("%in place tan", "%in place names tan"),
+        ("f(x)  sine\n    value: = sin(x)\n    requires: x.shape", "line 2, f: 'requires:' has a condition"),
+        ("f(x)  sine\n    value: = sin(x)\n    requires: y > 0 | ShapeError | wrong", "line 2, f: y is not a parameter"),
         ("f(x: angle = 1)  np.sin  cos(x)  -  sine", "line 2: not a kind: angle"),
     ],
 )
@@ -91,3 +94,14 @@ def test_a_mistake_in_a_table_is_reported_with_its_line(text: str, message: str 
     else:
         with pytest.raises(AutodiffError, match=message):
             module()
+
+
+def test_a_requirement_raises_its_error_with_shapes_as_lists() -> None:
+    with pytest.raises(ShapeError) as caught:
+        ad.cov(ad.ones(1, 2, 3))
+    assert caught.value.message == "cov(): expected input to have two or fewer dimensions but got an input with 3 dimensions"
+    with pytest.raises(ShapeError, match=r"weight must have 3 dimensions, but its shape is \[2\]"):
+        ad.bilinear(ad.ones(2), ad.ones(2), ad.ones(2))
+    with pytest.raises(ArgumentError) as refused:
+        ad.cond(ad.ones(2, 2), 3)
+    assert refused.value.hint == "use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'"

@@ -24,23 +24,12 @@ from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tens
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.indexing import getitem, sliced
+from autodiff_cli.ops.names import IN_PLACE
 from autodiff_cli.ops.rules import inplace as rules
 from autodiff_cli.ops.rules.elementary import trunc
 from autodiff_cli.ops.shape import reshape
 
-_NAMES = (
-    *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
-    *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "relu", "clamp", "floor", "ceil", "round", "trunc", "frac"),
-    *("erf", "erfc", "erfinv", "lgamma", "digamma", "logit", "sinc", "xlogy", "hypot", "i0", "addcmul", "addcdiv", "lerp"),
-    *("masked_fill", "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "tril", "triu"),
-    *("cumsum", "cumprod", "addmm", "baddbmm", "atan2", "heaviside", "polygamma", "deg2rad", "rad2deg", "sgn", "clip"),
-    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "divide", "multiply", "negative"),
-    *("subtract", "true_divide", "logical_and", "logical_not", "logical_or", "logical_xor"),
-    *("bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "clamp_max"),
-    *("clamp_min", "copysign", "float_power", "ldexp", "nan_to_num", "masked_scatter", "scatter_reduce", "put"),
-    *("addr", "addmv", "addbmm", "igamma", "igammac"),
-)
+_NAMES = IN_PLACE.split()
 _COMPARISONS = {
     **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
     **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
