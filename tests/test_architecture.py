@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1614,
     "script": 1582,
-    "solvers": 11228,
+    "solvers": 11221,
     "symbolic": 4071,
     "utils": 282,
 }

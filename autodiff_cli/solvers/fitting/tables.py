@@ -43,7 +43,6 @@ MANY = 12
 """The number of digits from which on the report does not count them."""
 _PARAMETER = Column("parameter", style="bold green")
 _VALUE = Column("value", NUMBER, "bold cyan")
-MOST_WIDE = 80
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
 
@@ -58,7 +57,7 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
         parts += ["", _derived(result, precision)]
     if 1 < len(result.correlation) <= MOST_CORRELATED:
         parts += [title("correlation"), _correlation(result)]
-    parts += [title("residuals"), *_statistics(result, precision)]
+    parts += [title("residuals"), _statistics(result, precision)]
     parts.append("\n" + "\n".join(_sentences(result)))
     if result.prediction is not None:
         parts += [title(f"prediction of {result.prediction.response}"), _prediction(result, precision)]
@@ -122,16 +121,10 @@ def _correlation(result: Fit) -> Renderable:
     return Table([Column("", EXPRESSION, "bold"), *_numbers(names)], rows)
 
 
-def _statistics(result: Fit, precision: int) -> list[Renderable]:
-    """Return a table of statistics, or two if one is too wide for most terminals."""
+def _statistics(result: Fit, precision: int) -> Renderable:
     numbers = {**result.residual, **result.statistics}
     cells = [(label, human(numbers[key], precision)) for key, label in _STATISTICS.items() if numbers.get(key) is not None]
-    width = sum(max(len(label), len(text)) + 3 for label, text in cells)
-    parts: list[Renderable] = []
-    for part in (cells,) if width <= MOST_WIDE else (cells[:-3], cells[-3:]):
-        table = Table(_numbers(label for label, _ in part), [[text for _, text in part]])
-        parts += [*([""] if parts else []), table]
-    return parts
+    return Table(_numbers(label for label, _ in cells), [[text for _, text in cells]])
 
 
 def _sentences(result: Fit) -> list[str]:
