@@ -41,7 +41,7 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10222,
     "cli": 4235,
-    "code_generation": 885,
+    "code_generation": 1013,
     "compiler": 2958,
     "data": 6069,
     "derivatives": 1023,
@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1614,
     "script": 1582,
     "solvers": 11221,
-    "symbolic": 4071,
+    "symbolic": 4362,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -48,7 +48,7 @@ LINES = (Path(__file__).parent / "cases" / "matrix_derivatives.txt").read_text(e
 ROWS = [_row(line) for line in LINES if line and not line.startswith("#")]
 
 
-def _point(row: Row, seed: int) -> dict[str, np.ndarray]:
+def random_point(row: Row, seed: int) -> dict[str, np.ndarray]:
     names = dict.fromkeys(re.findall(r"\b[A-Za-z]\b", row.expression.replace(".T", "")))
     rng, values = np.random.default_rng(seed), {}
     for name in names:
@@ -69,7 +69,7 @@ def _value(formula: str, point: dict[str, np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.expression}-{','.join(row.wrt)}")
 def test_formulas_have_the_numbers_of_differences(row: Row) -> None:
     """The written formulas are compared too, and with central differences of values, which use no derivative of autodiff."""
-    point = _point(row, 1)
+    point = random_point(row, 1)
     formula, written = _value(row.derivative, point), _value(row.written, point)
     np.testing.assert_allclose(formula, written, rtol=1e-10, atol=1e-12)
     name = row.wrt[-1]

@@ -9,7 +9,6 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.errors import UsageError
 
 
 @click.command("diff", cls=ExpressionCommand)
@@ -26,8 +25,8 @@ from autodiff_cli.errors import UsageError
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
 @click.option("--stable", is_flag=True, help="Print the form that keeps its digits, which may be longer.")
-@click.option("--shape", multiple=True, metavar="NAME=m,n", help="Lengths of a vector or matrix: names or numbers.")
-@click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
+@options.shape
+@options.symmetric
 @options.no_limits
 @options.output(use="formula", bare="expressions")
 def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output, **settings: Any) -> None:
@@ -44,7 +43,7 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     from autodiff_cli.symbolic.differentiate import diff
 
     settings |= {"wrt": options.names(settings["wrt"]), "symmetric": options.names(settings["symmetric"]) or ()}
-    settings["shape"] = _shapes(settings["shape"])
+    settings["shape"] = options.shapes(settings["shape"])
     result = diff(options.read_expression(expr), bindings(at, "at") if at else None, bindings(const, "const"), **settings)
 
     def latex() -> str:
@@ -59,14 +58,3 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula
     out.emit(result, {"latex": latex})
-
-
-def _shapes(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the lengths in texts such as ``A=m,n``, by name."""
-    shapes = {}
-    for text in texts:
-        name, sign, lengths = text.partition("=")
-        if not (sign and name.strip() and lengths.strip()):
-            raise UsageError(f"--shape takes a name and lengths, not '{text}'", hint="write --shape A=m,n or --shape x=3")
-        shapes[name.strip()] = lengths
-    return shapes

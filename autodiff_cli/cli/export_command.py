@@ -21,8 +21,19 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are arguments.")
 @options.wrt("all")
 @options.order("Highest order of derivative; 2 adds the Hessian.")
+@options.shape
+@options.symmetric
 @click.option("-o", "--output", "path", metavar="FILE", help="File to write.  [default: standard output]")
-def command(expr: str, to: str | None, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
+def command(
+    expr: str,
+    to: str | None,
+    const: tuple[str, ...],
+    wrt: str | None,
+    order: int,
+    shape: tuple[str, ...],
+    symmetric: str | None,
+    path: str | None,
+) -> None:
     """Write a function in another language that returns the value and gradient of EXPR.
 
     The function is called like its file, or f, and its arguments are the names in EXPR.
@@ -30,6 +41,7 @@ def command(expr: str, to: str | None, const: tuple[str, ...], wrt: str | None, 
     \b
     autodiff export "log(x**3)" --to python
     autodiff export "exp(-k*t)*cos(w*t)" --wrt k,w -o wave.c
+    autodiff export "sum((A @ x - b)**2)" --wrt x --shape A=m,n --shape x=n --shape b=m --to numpy
     """
     from autodiff_cli.code_generation.export import export, target_for
     from autodiff_cli.evaluation.bindings import bindings
@@ -37,5 +49,6 @@ def command(expr: str, to: str | None, const: tuple[str, ...], wrt: str | None, 
     to = to or target_for(path)
     stem = os.path.splitext(os.path.basename(path or ""))[0]
     name = stem if stem.isidentifier() else "f"
-    text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "const"))
+    source, lengths, matrices = options.read_expression(expr), options.shapes(shape), options.names(symmetric) or ()
+    text = export(source, to, name, options.names(wrt), order, bindings(const, "const"), lengths, matrices)
     Output(to, path=None if path == "-" else path).write(text)

@@ -392,3 +392,20 @@ level = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Confidence level of the intervals.",
 )
+
+
+shape = click.option("--shape", multiple=True, metavar="NAME=m,n", help="Lengths of a vector or matrix: names or numbers.")
+symmetric = click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
+
+
+def shapes(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the lengths in texts such as ``A=m,n``, by name."""
+    from autodiff_cli.errors import UsageError
+
+    shapes = {}
+    for text in texts:
+        name, sign, lengths = text.partition("=")
+        if not (sign and name.strip() and lengths.strip()):
+            raise UsageError(f"--shape takes a name and lengths, not '{text}'", hint="write --shape A=m,n or --shape x=3")
+        shapes[name.strip()] = lengths
+    return shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,17 @@ from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
+from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
 from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
 from autodiff_cli.wording import listed
 
+if TYPE_CHECKING:
+    from autodiff_cli.symbolic.matrices.arrays import Length
+
+_OF_ARRAYS = "autodiff_cli.code_generation.array_function:array_function"
 MOST_INLINE = 160
 """The largest length of a decomposition that is inlined; a longer decomposition becomes a helper function."""
 
@@ -56,6 +61,8 @@ def export(
     wrt: Sequence[str] | None = None,
     order: int = 1,
     const: Mapping[str, Any] | None = None,
+    shape: Mapping[str, str | Sequence[Length]] | None = None,
+    symmetric: Sequence[str] = (),
 ) -> str:
     """Return the source of a function that computes the value and the gradient, including the Hessian for ``order=2``.
 
@@ -66,6 +73,8 @@ def export(
         wrt: the arguments to differentiate with respect to; by default, all arguments.
         order: the highest order of the derivatives, 1 or 2.
         const: the values of constants, which do not become arguments.
+        shape: the dimensions of vectors and matrices, such as ``{"A": "m,n", "x": "n"}``, for ``numpy``, ``torch`` and ``jax``.
+        symmetric: the names of symmetric matrices.
 
     Raises:
         UsageError: if the target or the order is not supported, or if the target or the code does not allow the
@@ -79,14 +88,22 @@ def export(
         raise UsageError(f"cannot export to '{to}'", hint=suggestion(to, NAMES) or f"use one of {', '.join(NAMES)}")
     if order not in (1, 2):
         raise UsageError(f"the order must be 1 or 2, not {order}")
+    if shape or symmetric:
+        function: str = named(_OF_ARRAYS)(to, expression, name, wrt, order, const, shape or {}, symmetric)
+        return function
     if to == "latex":
         from autodiff_cli.code_generation.latex_document import document
 
         return document(expression, name, wrt, order, const)
     target = TARGETS[to]
+    check_name(name, target)
+    return source(_derived(target, expression, name, wrt, order, const))
+
+
+def check_name(name: str, target: Target) -> None:
+    """Raise an error unless a target allows a function of this name."""
     if not name.isidentifier() or name in target.reserved:
         raise UsageError(f"'{name}' is not a valid function name in {target.title}")
-    return source(_derived(target, expression, name, wrt, order, const))
 
 
 def _derived(
@@ -98,12 +115,12 @@ def _derived(
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
-        results = lowered(traced.tape, results, lambda primitive, statics: _stays(primitive, statics, target))
+        results = lowered(traced.tape, results, lambda primitive, statics: stays(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    code, beside = _generated(target, names, list(map(output_name, wanted)), results)
+    code, beside = generated(target, names, list(map(output_name, wanted)), results)
     if name in beside:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")
     return SourceFile(
@@ -130,12 +147,12 @@ def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequenc
         NotInTarget: if the results need a function that JavaScript does not have.
     """
     target = TARGETS["javascript"]
-    results = lowered(tape, results, lambda primitive, statics: _stays(primitive, statics, target))
-    return javascript_list(name, *_generated(target, names, [f"result_{i}" for i in range(len(results))], results))
+    results = lowered(tape, results, lambda primitive, statics: stays(primitive, statics, target))
+    return javascript_list(name, *generated(target, names, [f"result_{i}" for i in range(len(results))], results))
 
 
-def _generated(
-    target: Target, names: Sequence[str], outputs: Sequence[str], results: Sequence[Operand]
+def generated(
+    target: Target, names: Sequence[str], outputs: Sequence[str], results: Sequence[Operand], code_of: type[Code] = Code
 ) -> tuple[Code, dict[str, Code]]:
     """Return the code of lowered results, with underscores after names that are taken, and the helper functions that it calls."""
     arguments: dict[str, str] = {}
@@ -147,11 +164,11 @@ def _generated(
     for output in outputs:
         taken.append(_unused(output, {*arguments.values(), *taken}))
     helpers: Helpers = {}
-    code = Code(target, dict(zip(taken, results, strict=True)), arguments, helpers)
+    code = code_of(target, dict(zip(taken, results, strict=True)), arguments, helpers)
     return code, _beside(target, helpers)
 
 
-def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
+def stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
     """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline."""
     if target.has(primitive.name):
         return True
@@ -172,7 +189,7 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
         tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
             value = decomposed(tape, primitive, tuple(map(tape.variable, parameters)), statics)
-        (value,) = lowered(tape, [value], lambda primitive, statics: _stays(primitive, statics, target))
+        (value,) = lowered(tape, [value], lambda primitive, statics: stays(primitive, statics, target))
         given = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
         about = " ".join([primitive.function.__doc__ or primitive.name, *given])
         result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)

@@ -92,9 +92,9 @@ def source(parts: SourceFile) -> str:
 
 
 def _python(parts: SourceFile) -> str:
-    returned = [parts.results[()], _tuple(parts.gradient)]
+    returned = [parts.results[()], python_tuple(parts.gradient)]
     if parts.order == 2:
-        returned.append(_tuple([_tuple(row) for row in parts.rows]))
+        returned.append(python_tuple([python_tuple(row) for row in parts.rows]))
     notes = [
         f"the value, the derivatives with respect to {', '.join(parts.wrt)}"
         + (", and the rows of the Hessian." if parts.order == 2 else "."),
@@ -102,7 +102,7 @@ def _python(parts: SourceFile) -> str:
         if parts.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised if a Python function raises it.",
     ]
-    return _module(parts, "numbers", notes, returned)
+    return python_module(parts, "numbers", notes, returned)
 
 
 def _arrays(parts: SourceFile) -> str:
@@ -123,13 +123,13 @@ def _arrays(parts: SourceFile) -> str:
         returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
         notes.append("The Hessian, along the first two dimensions.")
     if of_tensors:
-        return _module(parts, "tensors of one floating-point type", notes, returned)
+        return python_module(parts, "tensors of one floating-point type", notes, returned)
     start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
     quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
-    return _module(parts, "numbers or arrays", notes, returned, start, quiet)
+    return python_module(parts, "numbers or arrays", notes, returned, start, quiet)
 
 
-def _module(
+def python_module(
     parts: SourceFile,
     arguments: str,
     notes: Sequence[str],
@@ -172,7 +172,7 @@ def _defined(name: str, code: Code) -> str:
     return "\n".join([*head, *(f"    {line}" for line in body)])
 
 
-def _tuple(entries: Sequence[str]) -> str:
+def python_tuple(entries: Sequence[str]) -> str:
     return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
 
 

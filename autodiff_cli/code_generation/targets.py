@@ -32,6 +32,8 @@ class Target:
         title: the name in messages.
         functions: the template of the call for each primitive, with ``{0}`` for the first argument; in the file, ``calls`` lists
             the primitives with the same name in the language, by template.
+        arrays: the template of the call for each function of arrays, with ``{args}`` for all arguments and ``{tensor}`` for a
+            variable; empty for a language of numbers.
         where: the template of a conditional, with ``{c}``, ``{x}`` and ``{y}``.
         infinity, nan, pi: the names of the constants.
         reserved: the names that variables must not have.
@@ -56,6 +58,7 @@ class Target:
     nan: str
     reserved: frozenset[str]
     pi: str = ""
+    arrays: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
     operators: Sequence[str] = ()
@@ -77,9 +80,13 @@ def _read(name: str) -> Target:
     """Return the target language of a file in ``languages/``."""
     text = (files("autodiff_cli.code_generation") / "languages" / f"{name}.toml").read_text(encoding="utf-8")
     entries: dict[str, Any] = tomllib.loads(text)
-    functions = {each: call.replace("{name}", each) for call, names in entries.pop("calls").items() for each in names.split()}
-    functions |= entries.pop("functions", {})
-    return Target(name=name, functions=functions, reserved=frozenset(entries.pop("reserved").split()), **entries)
+    functions = _calls(entries.pop("calls")) | entries.pop("functions", {})
+    arrays, reserved = _calls(entries.pop("arrays", {})), frozenset(entries.pop("reserved").split())
+    return Target(name=name, functions=functions, arrays=arrays, reserved=reserved, **entries)
+
+
+def _calls(table: Mapping[str, str]) -> dict[str, str]:
+    return {each: call.replace("{name}", each) for call, names in table.items() for each in names.split()}
 
 
 TARGETS = {name: _read(name) for name in NAMES if name != "latex"}

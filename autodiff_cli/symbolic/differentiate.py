@@ -219,10 +219,22 @@ def _of_matrices(
         raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
     names, by, _ = variables_and_constants(expression, wrt, None)
     values = {**at, **given_values(None, const, "float64")[1]}
+    by = [name for name in by if name not in (const or {})] if wrt is None else by
+    dims = dimensions(names, values, shape, symmetric)
+    matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
+    trees = {term: matrix.tree for term, matrix in matrices.items()}
+    point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
+    results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}
+    return Derivatives(expression, order, trees, point, results, matrices, {name: dims.get(name, ()) for name in names})
+
+
+def dimensions(
+    names: Sequence[str], values: Mapping[str, Any], shape: Mapping[str, str | Sequence[Length]], symmetric: Sequence[str]
+) -> dict[str, tuple[Length, ...]]:
+    """Return the dimensions of vectors and matrices from their values and the options; ``diff`` describes the arguments."""
     for name in (*values, *shape, *symmetric):
         if name not in names:
             raise UnknownName(f"the expression has no variable '{name}'", hint=suggestion(name, names))
-    by = [name for name in by if name not in (const or {})] if wrt is None else by
     dims = {name: tuple(map(as_length, np.shape(value))) for name, value in values.items()}
     for name, spec in shape.items():
         lengths = tuple(as_length(length) for length in (spec.split(",") if isinstance(spec, str) else spec))
@@ -234,11 +246,7 @@ def _of_matrices(
     for name in symmetric:
         if len(dims[name]) != 2 or dims[name][0] != dims[name][1]:
             raise UsageError(f"'{name}' has the dimensions {', '.join(map(str, dims[name]))}, so it is not symmetric")
-    matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
-    trees = {term: matrix.tree for term, matrix in matrices.items()}
-    point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
-    results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}
-    return Derivatives(expression, order, trees, point, results, matrices, {name: dims.get(name, ()) for name in names})
+    return dims
 
 
 def as_length(length: Length) -> Length:

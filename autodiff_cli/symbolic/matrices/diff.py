@@ -44,6 +44,7 @@ def matrix_derivatives(
     order: int,
     dims: Mapping[str, tuple[Length, ...]],
     symmetric: Sequence[str] = (),
+    forms: type[ShortForms] = ShortForms,
 ) -> dict[tuple[str, ...], MatrixDerivative]:
     """Return all derivatives of one order.
 
@@ -54,6 +55,7 @@ def matrix_derivatives(
         order: the order, 1 or more.
         dims: the dimensions of vectors and matrices; other names are numbers.
         symmetric: the names of symmetric matrices.
+        forms: the choice of elementwise formulas.
 
     Raises:
         NotRecordable: if an operation does not have a formula, or if a formula does not have the numbers of the engine.
@@ -62,7 +64,7 @@ def matrix_derivatives(
     program = parse(expression)
     arrays = Arrays(())
     leaves = [arrays.leaf(name, tuple(dims.get(name, ())), name in symmetric) for name in in_written_order(names, program)]
-    short_forms = ShortForms(arrays.algebra)
+    short_forms = forms(arrays.algebra)
     results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, leaves).result()}
     for _ in range(order):
         results = {
