@@ -41,7 +41,7 @@ def command(
     \b
     autodiff export "log(x**3)" --to python
     autodiff export "exp(-k*t)*cos(w*t)" --wrt k,w -o wave.c
-    autodiff export "sum((A @ x - b)**2)" --wrt x --shape A=m,n --shape x=n --shape b=m --to numpy
+    autodiff export "x @ A @ x" --to numpy --shape A=n,n --shape x=n
     """
     from autodiff_cli.code_generation.export import export, target_for
     from autodiff_cli.evaluation.bindings import bindings
