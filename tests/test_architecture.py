@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1560,
     "root": 1614,
     "script": 1582,
-    "solvers": 11221,
+    "solvers": 11217,
     "symbolic": 4362,
     "utils": 282,
 }

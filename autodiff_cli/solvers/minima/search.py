@@ -79,10 +79,8 @@ class Search:
         except OutOfTime:
             seconds, self.problem.seconds = self.problem.seconds, np.inf
             self.x, self.certificate, self.steps = self._reached, None, len(self.trace) - 1
-            self._failed(
-                f"not converged after evaluations of {seconds:g} s",
-                f"lift the limit with {setting('no_limits')}, or use another start with {setting('at')}",
-            )
+            advice = f"lift the limit with {setting('no_limits')}, or {_again()}"
+            self._failed(f"not converged after evaluations of {seconds:g} s", advice=advice)
 
     @property
     def gradient_norm(self) -> float:
@@ -102,13 +100,12 @@ class Search:
         """Replace the verdict where the value is not continuous, or where its changes underflow."""
         system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
         broken = discontinuity(system, system.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
-        again = f"use another start with {setting('at')}"
         if broken is not None:
-            self._failed(f"no {self._kind} found: {broken.sentence}", again, broken.kind)
+            self._failed(f"no {self._kind} found: {broken.sentence}", broken.kind)
         elif (self.verdict == "flat" or self._is_tiny) and self._is_free and has_hidden_slope(self.problem, self.x):
             place = ", ".join(f"{label} = {value:.6g}" for label, value in list(zip(system.labels, self.x, strict=True))[:3])
             hidden = "the value changes by less than its rounding errors"
-            self._failed(f"no {self._kind} found: at {place}, {hidden}", again, "underflow")
+            self._failed(f"no {self._kind} found: at {place}, {hidden}", "underflow")
 
     @property
     def _is_tiny(self) -> bool:
@@ -154,7 +151,7 @@ class Search:
             self.x = lower
             value, norm = self._at_start()
             self._report(lower, value, norm, 0.0, "escape")
-        return self._failed("no minimum was found after many saddle points", f"use another start with {setting('at')}")
+        return self._failed("no minimum was found after many saddle points")
 
     def _examined(self, done: Descent) -> Vector | None:
         """Set the verdict on the end of a descent; or return a lower point from which to go on."""
@@ -174,7 +171,7 @@ class Search:
         if result.curvature in ("negative", "indefinite"):
             return self._saddle(result)
         if result.curvature == "unknown":
-            self._failed("the curvature at the end could not be determined", f"use another start with {setting('at')}")
+            self._failed("the curvature at the end could not be determined")
             return None
         if self.problem.size > DENSE:
             self._flat(result.direction)
@@ -246,11 +243,8 @@ class Search:
                 if result.curvature == "semidefinite":
                     self._flat(result.direction)
                 else:
-                    self._failed(
-                        "a saddle point: the second derivative of the Lagrangian has the wrong sign in a tangent direction",
-                        f"use another start with {setting('at')}",
-                        "saddle",
-                    )
+                    what = "the second derivative of the Lagrangian has the wrong sign in a tangent direction"
+                    self._failed(f"a saddle point: {what}", "saddle")
                 return
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
@@ -258,13 +252,13 @@ class Search:
             text, self.certificate = self.problem.constraints[worst].text, None
             self._failed(
                 f"no point that satisfies the constraints was found: '{text}' is violated by {beyond[worst]:.3g} at the end",
-                "check that the constraints do not contradict each other, or start closer to a point that satisfies them",
                 "infeasible",
+                "check that the constraints do not contradict each other, or start closer to a point that satisfies them",
             )
         else:
             self._failed(
                 "the point satisfies the constraints, but the conditions of a minimum could not be verified",
-                f"the gradients of the active constraints may be linearly dependent there; use another start with {setting('at')}",
+                advice=f"the gradients of the active constraints may be linearly dependent there; {_again()}",
             )
 
     # Verdicts
@@ -292,7 +286,7 @@ class Search:
         if lower is None:
             self.direction = certificate.direction
             sentence = f"a saddle point: the gradient is zero within rounding; the value {self._falls} along a direction"
-            self._failed(sentence, f"use another start with {setting('at')}", "saddle")
+            self._failed(sentence, "saddle")
         return lower
 
     def _below(self, direction: Vector) -> Vector | None:
@@ -333,12 +327,10 @@ class Search:
             self.sentence = f"{self._kind} at a kink: {kink.reason}"
             return
         if done.ending == "limit":
-            self._failed(f"not converged after {_MOST_STEPS:,} trial steps", f"use another start with {setting('at')}")
+            self._failed(f"not converged after {_MOST_STEPS:,} trial steps")
         else:
-            self._failed(
-                "the search stopped at a point where the gradient is not zero",
-                f"the expression may have a jump or a kink there; use another start with {setting('at')}",
-            )
+            advice = f"the expression may have a jump or a kink there; {_again()}"
+            self._failed("the search stopped at a point where the gradient is not zero", advice=advice)
 
     def _leaves(self, done: Descent) -> bool:
         """Return whether a descent moved away in equal or growing steps until the derivatives vanished, as for ``exp(-x)``."""
@@ -363,8 +355,8 @@ class Search:
         how = "without bound" if endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
         self._failed(
             f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
-            f"limit the variables with {setting('bounds')}, or use another start with {setting('at')}",
             "unbounded" if endless else "not_converged",
+            f"limit the variables with {setting('bounds')}, or {_again()}",
         )
 
     def _goes_on(self) -> bool:
@@ -374,5 +366,9 @@ class Search:
         values = [self.problem.values(np.where(far, part * self.x, self.x))[0] for part in (0.01, 0.1, 1.0)]
         return bool(values[1] - values[2] >= 0.9 * (values[0] - values[1]) > 0)
 
-    def _failed(self, sentence: str, advice: str, verdict: str = "not_converged") -> None:
-        self.verdict, self.sentence, self.advice, self.converged = verdict, sentence, advice, False
+    def _failed(self, sentence: str, verdict: str = "not_converged", advice: str = "") -> None:
+        self.verdict, self.sentence, self.advice, self.converged = verdict, sentence, advice or _again(), False
+
+
+def _again() -> str:
+    return f"use another start with {setting('at')}"
