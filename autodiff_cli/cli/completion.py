@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import click
@@ -213,7 +213,8 @@ def _bindings(incomplete: str, line: _Line) -> Items:
 def _files(start: str, before: str = "") -> Items:
     folder, slash, begun = start.rpartition("/")
     try:
-        entries = sorted(_entries(os.path.expanduser(folder + slash) or "."))
+        with os.scandir(os.path.expanduser(folder + slash) or ".") as found:
+            entries = sorted((entry.name, entry.is_dir()) for entry in found)
     except OSError:
         return []
     return [
@@ -221,9 +222,3 @@ def _files(start: str, before: str = "") -> Items:
         for name, is_folder in entries
         if name.startswith(begun) and (begun.startswith(".") or not name.startswith("."))
     ]
-
-
-def _entries(folder: str) -> Iterator[tuple[str, bool]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry.name, entry.is_dir()

@@ -19,7 +19,7 @@ from autodiff_cli.lazy import named
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from autodiff_cli.command_result import CommandResult, Record
+    from autodiff_cli.command_result import CommandResult, Record, RightDigits
     from autodiff_cli.report.table import Renderable
 
     class CellSession(Protocol):
@@ -124,11 +124,13 @@ class Output(NamedTuple):
             check_finite(result.numbers(), result.notes, result.expression)
         if not self._displayed(result, views or {}):
             self.write(self._text(result, views or {}))
-        verified = result.verified
+        self._say_verified(result.verified)
+        self.say_notes(result.notes)
+
+    def _say_verified(self, verified: RightDigits | None) -> None:
+        """Write how many digits of bare numbers are correct to standard error, if they do not show it."""
         if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
             say(verified.summary())
-        if not self.quiet_notes:
-            self.say_notes(result.notes)
 
     def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
         if self.quiet:

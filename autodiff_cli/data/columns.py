@@ -6,7 +6,6 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from autodiff_cli.arrays import Floats, Indices, Mask
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.inputs import named, reader
-from autodiff_cli.data.row_blocks import Block, Input, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import Block, Input, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
@@ -210,15 +209,10 @@ class Source:
                     message = f"{opened.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
                 opened.only = list(dict.fromkeys(needed))
-                read = partial(_block, opened, request, chosen)
-                blocks.extend(map(read, opened.pieces()))
+                blocks += [chosen(opened.block(piece, request)) for piece in opened.pieces()]
             finally:
                 opened.close()
         return blocks
-
-
-def _block(reader: Reader, request: ReadRequest, chosen: Callable[[Block], Block], piece: Any) -> Block:
-    return chosen(reader.block(piece, request))
 
 
 def _groups(name: str, values: list[Any]) -> Groups:

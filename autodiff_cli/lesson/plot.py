@@ -26,6 +26,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.lesson.page import written
 from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
 from autodiff_cli.limits import check_count
+from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.layout import circles, marks, panels, value_range, vertical
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.wording import plural
@@ -133,14 +134,14 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
         "log": plot.scale.log,
         "window": None if plot.y_range is None else list(plot.scale.up(plot.y_range)),
         "panels": [list(panel.curves) for panel in panels(plot)],
-        "circles": [
-            {"curve": one.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
-            for one in shown
-            for circle in circles(one)
-        ],
-        "lines": [one.at for one in shown if vertical(one)],
+        "circles": [circle for mark in shown for circle in _circles(mark)],
+        "lines": [mark.at for mark in shown if vertical(mark)],
         "samples": None if source else {"x": plot.samples.xs.tolist(), "curves": plot.samples.ys.tolist()},
     }
+
+
+def _circles(mark: Discontinuity) -> list[dict[str, object]]:
+    return [{"curve": mark.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)} for circle in circles(mark)]
 
 
 def _field(plot: Field, source: str) -> dict[str, object]:

@@ -129,16 +129,18 @@ def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> li
 def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return at most ``most`` ticks and their labels: multiples of pi if the bounds are multiples of pi/4, else round numbers."""
     if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
-        for part in (0.25, 0.5, 1, 2, 5, 10, 20):
-            places = _steps(low, high, part * math.pi)
-            if len(places) <= most:
-                return places, [_of_pi(round(place / (part * math.pi)) * part) for place in places]
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for step in (1, 2, 5, 10, 20):
-        places = _steps(low, high, step * power)
+        step = _first_step(low, high, [part * math.pi for part in (0.25, 0.5, 1, 2, 5, 10, 20)], most)
+        places = _steps(low, high, step)
         if len(places) <= most:
-            break
+            return places, [_of_pi(round(4 * place / math.pi) / 4) for place in places]
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    places = _steps(low, high, _first_step(low, high, [part * power for part in (1, 2, 5, 10, 20)], most))
     return places, tick_labels(places)
+
+
+def _first_step(low: float, high: float, steps: Sequence[float], most: int) -> float:
+    """Return the first of some distances between ticks that gives at most ``most`` ticks, or the last one."""
+    return next((step for step in steps if len(_steps(low, high, step)) <= most), steps[-1])
 
 
 def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:

@@ -36,7 +36,8 @@ def mapped(file: Any, name: str) -> Array:
     if file.peek(6)[:6] != b"\x93NUMPY":  # a file that is not copied may be endless
         raise DataError(f"{name} is not a .npy file")
     path = getattr(file, "name", None) if isinstance(file, io.BufferedReader) else None
-    with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), _temporary_folder() as folder:
+    removed = TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)  # its files may still be mapped
+    with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), removed as folder:
         warnings.simplefilter("ignore")  # Python may warn about the literal in the header
         if not isinstance(path, str) or not os.path.isfile(path):
             path = os.path.join(folder, "array.npy")
@@ -48,11 +49,6 @@ def mapped(file: Any, name: str) -> Array:
     if not array.dtype.itemsize:
         raise DataError(f"{name} is empty: its values have a size of 0 bytes")
     return array
-
-
-def _temporary_folder() -> TemporaryDirectory[str]:
-    """Return a folder that is removed at exit, although its files may still be mapped."""
-    return TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)
 
 
 class NumpyReader(Reader):
