@@ -13,7 +13,7 @@ import click
 import pytest
 
 from autodiff_cli.cli.commands import COMMANDS, GROUPS, cli
-from autodiff_cli.cli.parsing import SECTION
+from autodiff_cli.cli.help_sections import SECTION
 from tests.pages.commands import examples
 from tests.processes import completed
 from tests.shell import ROOT, run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.help_sections import Command
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.parsing import Command
 
 
 @click.command("functions", cls=Command)

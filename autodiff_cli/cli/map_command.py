@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from autodiff_cli import formats
 from autodiff_cli.cli import cluster_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
@@ -51,29 +49,17 @@ def command(
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.command_result import head
-    from autodiff_cli.compiler.threads import processors
-    from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.mapping import Task
-    from autodiff_cli.data.row_blocks import OutputStyle
-    from autodiff_cli.report.progress import Progress
 
-    source, target, form = table.opened(point.expr, unbuffered)
-    parts, rows = cluster.settings(target, unbuffered), table.rows
+    files = table.opened(point.expr, unbuffered)
+    parts = cluster.settings(files.target, unbuffered)
     totalled = totals.keywords(table.selection, unbuffered)
     task = Task(**point.keywords(), **table.keywords(), **totalled, engine=cluster.compiler, **settings)
     program = task.program()
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")
-    facts = {"expression": task.expression, "dtype": task.dtype, "order": task.order}
+    facts = {**head("map"), "expression": task.expression, "dtype": task.dtype, "order": task.order}
     if task.total is not None:
         facts |= {"total": task.total, "by": list(task.by)}
-    style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
-    style = style._replace(total=task.total or "", strict=task.strict)
-    with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
-        if parts is None:
-            summary = pipeline.run(task, program, source, target, writers.writer(style), cluster.threads or processors(), tick)
-        else:
-            from autodiff_cli.data.parts import coordinator
-
-            summary = coordinator.run(task, program, source, target, style, parts, tick, say)
+    summary = row_options.written(task, program, files, table.rows, facts, cluster.threads, parts)
     row_options.say_summary(summary, task, program)

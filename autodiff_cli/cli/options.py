@@ -1,4 +1,4 @@
-"""The options that several commands share; ``parsing`` has their order in help texts.
+"""The options that several commands share; ``help_sections`` has their order in help texts.
 
 A command receives each group of options as one argument: the expression and its values as ``PointOptions``, and the output options
 as ``Output``.

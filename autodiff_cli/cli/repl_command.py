@@ -7,8 +7,8 @@ import sys
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.help_sections import Command
 from autodiff_cli.cli.output import Output, notebook
-from autodiff_cli.cli.parsing import Command
 from autodiff_cli.cli.run_command import new_interpreter, variables
 
 _ENDS = ("exit", "quit", "exit()", "quit()", ":exit", ":quit", ":q")

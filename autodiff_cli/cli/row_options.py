@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from autodiff_cli.command_result import Record
     from autodiff_cli.compiler.program import Compiled
     from autodiff_cli.data.mapping import Task
+    from autodiff_cli.data.parts.coordinator import PartSettings
     from autodiff_cli.data.pipeline import Summary
     from autodiff_cli.data.row_blocks import Input
 
@@ -256,7 +257,15 @@ table = options.together("table", Table, *_of_table, options.quiet_notes)
 """The options of a command that computes one result or every row of files, passed as the argument ``table``."""
 
 
-def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Record) -> Summary:
+def written(
+    task: Task,
+    program: Compiled,
+    files: Files,
+    rows: Rows,
+    facts: Record,
+    threads: int | None = None,
+    parts: PartSettings | None = None,
+) -> Summary:
     """Compute a task for every row, and write the results.
 
     Args:
@@ -265,15 +274,22 @@ def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Reco
         files: the files.
         rows: the options for the output.
         facts: the entries at the beginning of the JSON object.
+        threads: the number of threads; by default, one for each processor.
+        parts: the settings of an evaluation in parts; ``None`` to compute one file in this process.
     """
     from autodiff_cli.compiler.threads import processors
     from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    style = OutputStyle(formats.FORMATS[files.form], facts, rows.quiet, rows.precision, rows.color)
-    with Progress(visible=files.target is not None or not sys.stdout.isatty()) as tick:
-        return pipeline.run(task, program, files.source, files.target, writers.writer(style), processors(), tick)
+    source, target, form = files
+    style = OutputStyle(formats.FORMATS[form], facts, rows.quiet, rows.precision, rows.color, task.total or "", task.strict)
+    with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
+        if parts is None:
+            return pipeline.run(task, program, source, target, writers.writer(style), threads or processors(), tick)
+        from autodiff_cli.data.parts import coordinator
+
+        return coordinator.run(task, program, source, target, style, parts, tick, say)
 
 
 MANY = 1_000

@@ -12,8 +12,8 @@ import click
 from click.core import ParameterSource
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.help_sections import Command
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.cli.parsing import Command
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
