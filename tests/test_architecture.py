@@ -53,7 +53,7 @@ BUDGETS = {
     "lesson": 2000,
     "nn": 515,
     "notes": 2235,
-    "numerics": 4480,
+    "numerics": 4470,
     "ops": 5145,
     "optim": 352,
     "plotting": 2140,
