@@ -45,6 +45,7 @@ class ShortForms:
         self.polynomials = Polynomials(algebra)
         self.chosen: dict[Formula, Formula] = {}
         self.lengths: dict[Formula, int] = {}
+        self.forms: dict[Formula, list[Formula]] = {}
         self.remaining = 0
 
     def length(self, formula: Formula) -> int:
@@ -57,11 +58,13 @@ class ShortForms:
         """Return an equal formula whose text is at most as long: the shortest that the search reaches."""
         if formula.size > MOST_SIZE:
             return formula
-        self.remaining = MOST_FORMS
+        unused = MOST_FORMS
         for _ in range(_MOST_PASSES):
-            for part in in_order([formula]):
-                if part not in self.chosen:
-                    self.chosen[part] = self._improved(self.algebra.with_parts(part, self.chosen))
+            parts = [part for part in in_order([formula]) if part not in self.chosen]
+            for count, part in enumerate(parts):  # the whole comes last, and has the forms that its parts did not need
+                share = self.remaining = unused // (len(parts) - count)
+                self.chosen[part] = self._improved(self.algebra.with_parts(part, self.chosen))
+                unused -= share - max(self.remaining, 0)
             if self.chosen[formula] is formula:
                 break
             formula = self.chosen[formula]
@@ -71,22 +74,23 @@ class ShortForms:
         """Replace a formula by the shortest of its forms and their forms, as long as it becomes shorter."""
         while True:
             forms = [formula, *self._forms(formula)]
-            for form in dict.fromkeys(forms[1:]):
+            for form in forms[1:]:
                 forms += self._forms(form) if self.length(form) <= min(1.5 * self.length(formula), MOST_LENGTH) else []
             best = min(forms, key=self.length)
             if best is formula:
                 return formula
             formula = best
 
-    def _forms(self, formula: Formula) -> Iterator[Formula]:
-        """Return equal forms of a formula."""
-        for form in {"sum": _SUM_FORMS, "product": _PRODUCT_FORMS}.get(formula.kind, ()):
-            with suppress(TooLong):
-                for result in form(self, formula):
-                    self.remaining -= 1
-                    if self.remaining < 0:
-                        return
-                    yield result
+    def _forms(self, formula: Formula) -> list[Formula]:
+        """Return equal forms of a formula, as many as remain of the limit."""
+        if formula not in self.forms and self.remaining > 0:
+            results: dict[Formula, None] = {}
+            for form in _FORMS.get(formula.kind, ()):
+                with suppress(TooLong):
+                    results.update(dict.fromkeys(form(self, formula)))
+            self.forms[formula] = list(results)
+            self.remaining -= len(results)
+        return self.forms.get(formula, [])
 
     def _multiplied_out(self, formula: Formula) -> Iterator[Formula]:
         """Multiply products and powers of sums out."""
@@ -258,20 +262,18 @@ class ShortForms:
         return self.algebra.product([*rest, (base, exponent)], formula.coefficient * factor)
 
 
-_SUM_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
-    ShortForms._multiplied_out,
-    ShortForms._over_one_denominator,
-    ShortForms._complement,
-)
-_PRODUCT_FORMS: tuple[Callable[[ShortForms, Formula], Iterator[Formula]], ...] = (
-    ShortForms._multiplied_out,
-    ShortForms._nested_fractions,
-    ShortForms._pairs_multiplied,
-    ShortForms._roots_together,
-    ShortForms._squares_of_hypot,
-    ShortForms._exponentials,
-    ShortForms._identities,
-)
+_FORMS: dict[str, Sequence[Callable[[ShortForms, Formula], Iterator[Formula]]]] = {
+    "sum": (ShortForms._multiplied_out, ShortForms._over_one_denominator, ShortForms._complement),
+    "product": (
+        ShortForms._multiplied_out,
+        ShortForms._nested_fractions,
+        ShortForms._pairs_multiplied,
+        ShortForms._roots_together,
+        ShortForms._squares_of_hypot,
+        ShortForms._exponentials,
+        ShortForms._identities,
+    ),
+}
 
 
 def _powers_of_exponentials(polynomial: Polynomial) -> Iterator[tuple[Formula, Fraction]]:
