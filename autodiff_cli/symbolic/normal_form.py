@@ -242,8 +242,10 @@ class Algebra:
                 times = coefficient if divides else Fraction(-1)
                 coefficient = coefficient / times
                 inner = self._node("sum", parts=tuple((term, times * count) for term, count in terms))
-                factors = {(inner if base is sums[0] else base): exponent for base, exponent in factors.items()}
-        return self._product(coefficient, tuple(sorted(factors.items(), key=lambda pair: pair[0].number)))
+                del factors[sums[0]]
+                factors[inner] = self._added(factors.get(inner, Fraction(0)), Fraction(1))
+        powers = [pair for pair in factors.items() if pair[1] != 0]
+        return self._product(coefficient, tuple(sorted(powers, key=lambda pair: pair[0].number)))
 
     def power(self, base: Formula, exponent: Formula) -> Formula:
         """Return a power with a formula as the exponent."""
@@ -269,6 +271,10 @@ class Algebra:
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
+
+    def is_known(self, name: str, *arguments: Formula) -> bool:
+        """Return whether a function call was constructed."""
+        return ("call", name, Fraction(1), arguments) in self._known
 
     def with_parts(self, formula: Formula, parts: Mapping[Formula, Formula]) -> Formula:
         """Return a formula in which other formulas replace its direct parts."""

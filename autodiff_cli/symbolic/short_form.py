@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import combinations
 
 from autodiff_cli.language.tree import unparse
+from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.polynomial import Polynomial, Polynomials, TooLong, add, common_factor, monomial
@@ -31,6 +33,15 @@ _PAIRS = {
     ("sinh", "cosh", 1): ("sinh", 2, _HALF),
 }
 """For ``f(x)*g(x)**p`` with the key ``(f, g, p)``, ``(h, n, c)`` of the equal formula ``c*h(n*x)``."""
+
+_ELEMENTARY: dict[str, dict[str, int]] = {
+    "tan": {"sin": 1, "cos": -1},
+    "sec": {"cos": -1},
+    "csc": {"sin": -1},
+    "cot": {"cos": 1, "sin": -1},
+    "abs": {"sign": 1},
+}
+"""The functions of which a function is a product of powers; ``abs(x)`` is ``x*sign(x)``."""
 
 
 class ShortForms:
@@ -68,7 +79,32 @@ class ShortForms:
             if self.chosen[formula] is formula:
                 break
             formula = self.chosen[formula]
-        return formula
+        return min([formula, *(self._without_exponentials(formula, name) for name in ("sigmoid", "cosh"))], key=self.length)
+
+    def _without_exponentials(self, formula: Formula, function: str) -> Formula:
+        """Write ``1 + exp(-x)`` as ``1/sigmoid(x)``, or ``exp(x) + exp(-x)`` as ``2*cosh(x)``, wherever a formula has them."""
+        results: dict[Formula, Formula] = {}
+        for part in in_order([formula]):
+            new = self.algebra.with_parts(part, results)
+            if new.kind == "sum" and len(new.parts) == 2 and all(term is self.algebra.one or term.is_call("exp") for term, _ in new.parts):
+                new = self._pair_of_exponentials(*new.parts, function) or new
+            results[part] = new
+        return formula if results[formula] is formula else self._improved(results[formula])
+
+    def _pair_of_exponentials(
+        self, first: tuple[Formula, Coefficient], second: tuple[Formula, Coefficient], function: str
+    ) -> Formula | None:
+        algebra, (count, other) = self.algebra, (first[1], second[1])
+        x, y = (algebra.zero if term is algebra.one else term.parts[0] for term, _ in (first, second))
+        if function == "sigmoid" and algebra.zero in (x, y) and count == other:
+            return algebra.product([(algebra.call("sigmoid", algebra.sum([(x, -_ONE), (y, -_ONE)])), -_ONE)], count)
+        half, middle = (algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
+        number, _ = self.polynomials.content(half)
+        if function == "sigmoid" or abs(count) != abs(other) or number.denominator > 1:
+            return None
+        call = algebra.call("cosh" if count == other else "sinh", algebra.sum([(half, Fraction(1 if number > 0 else -1))]))
+        factors = [(call, _ONE), *([] if middle is algebra.zero else [(algebra.call("exp", middle), _ONE)])]
+        return algebra.product(factors, 2 * (count if number > 0 else other))
 
     def _improved(self, formula: Formula) -> Formula:
         """Replace a formula by the shortest of its forms and their forms, as long as it becomes shorter."""
@@ -110,9 +146,9 @@ class ShortForms:
 
     def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
-        for rewrite in (_unchanged, _as_sine_and_cosine, _as_signs):
-            terms = [self.polynomials.factors(rewrite(self, term)) for term, _ in formula.parts]
-            counts = [count for _, count in formula.parts]
+        terms, counts = zip(*formula.parts, strict=True)
+        for bases in dict.fromkeys([terms, tuple(map(self._elementary, terms))]):
+            terms = [self.polynomials.factors(base) for base in bases]
             common = _common_exponents([exponents for _, exponents in terms])
             numerator: Polynomial = {}
             for (coefficient, exponents), count in zip(terms, counts, strict=True):
@@ -131,6 +167,10 @@ class ShortForms:
             while exponents[base] < 0 and (quotient := self.polynomials.quotient(numerator, divisor)) is not None:
                 numerator = quotient
                 exponents[base] += 1
+            if exponents[base] == -1 and (quotient := self.polynomials.quotient(divisor, numerator)) is not None:
+                exponents[base] = Fraction(0)
+                exponents[self.polynomials.formula(quotient)] = -_ONE
+                numerator = {(): _ONE}
         outside = _common_exponents([dict(powers) for powers in numerator])
         number = common_factor(numerator.values())
         inside = self.polynomials.times(numerator, {monomial({base: -exponent for base, exponent in outside.items()}): 1 / number})
@@ -181,41 +221,35 @@ class ShortForms:
         if result != polynomial:
             yield result
 
+    def _extremes(self, formula: Formula) -> Iterator[Formula]:
+        """Write ``min(x, y)`` as one of its arguments in the branches of a condition on both."""
+        if formula.is_call("where") and formula.parts[0].is_call("lt", "gt", "eq"):
+            condition, *branches = formula.parts
+            extremes = [self.algebra.call(name, *condition.parts) for name in ("max", "min")]
+            order = condition.parts if condition.is_call("gt") else condition.parts[::-1]
+            branches[0] = self.algebra.substituted(branches[0], dict(zip(extremes, order, strict=True)))
+            if not condition.is_call("eq"):
+                branches[1] = self.algebra.substituted(branches[1], dict(zip(extremes, order[::-1], strict=True)))
+            yield self.algebra.choice(condition, *branches)
+
     # Products
 
-    def _nested_fractions(self, formula: Formula) -> Iterator[Formula]:
-        """Write a sum that is a factor over one denominator, as in ``1/(x*(1/x + 1))``, which is ``1/(x + 1)``."""
+    def _factors_rewritten(self, formula: Formula) -> Iterator[Formula]:
+        """Replace a sum that is a factor by its forms, as in ``1/(x*(1/x + 1))``, which is ``1/(x + 1)``."""
         for base, exponent in formula.parts:
             if base.kind == "sum" and isinstance(exponent, Fraction) and exponent.denominator == 1:
-                for fraction in self._over_one_denominator(base):
-                    yield self._replaced(formula, (base,), fraction, exponent)
+                for form in self._forms(base):
+                    yield self._replaced(formula, (base,), form, exponent)
 
-    def _pairs_multiplied(self, formula: Formula) -> Iterator[Formula]:
-        """Multiply two sums with equal exponents out, as in ``1/((1 - x)*(1 + x))``, which is ``1/(1 - x**2)``."""
-        sums = [(base, exponent) for base, exponent in formula.parts if base.kind == "sum" and isinstance(exponent, Fraction)]
-        for i, (first, exponent) in enumerate(sums):
-            for second, other in sums[i + 1 :]:
-                if exponent == other:
+    def _equal_exponents(self, formula: Formula) -> Iterator[Formula]:
+        """Multiply the bases of two sums with equal exponents, or of two roots: ``1/((1 - x)*(1 + x))`` is ``1/(1 - x**2)``."""
+        for (first, exponent), (second, other) in combinations(formula.parts, 2):
+            if exponent == other and isinstance(exponent, Fraction):
+                if first.kind == second.kind == "sum":
                     product = self.polynomials.expanded_product(_ONE, {first: _ONE, second: _ONE})
                     yield self._replaced(formula, (first, second), self.polynomials.formula(product), exponent)
-
-    def _roots_together(self, formula: Formula) -> Iterator[Formula]:
-        """Write a product of square roots as the square root of a product."""
-        for half in (_HALF, -_HALF):
-            bases = [base for base, exponent in formula.parts if exponent == half]
-            if len(bases) > 1:
-                product = self.algebra.product([(base, _ONE) for base in bases])
-                yield self._replaced(formula, bases, product, half)
-
-    def _squares_of_hypot(self, formula: Formula) -> Iterator[Formula]:
-        """Write ``hypot(x, y)**2`` as ``x**2 + y**2``."""
-        pairs: list[tuple[Formula, Exponent]] = []
-        for base, exponent in formula.parts:
-            if base.is_call("hypot") and isinstance(exponent, Fraction) and exponent % 2 == 0:
-                squares = self.algebra.sum([(self.algebra.product([(part, _TWO)]), _ONE) for part in base.parts])
-                base, exponent = self.shortest(squares), exponent / 2
-            pairs.append((base, exponent))
-        yield self.algebra.product(pairs, formula.coefficient)
+                elif abs(exponent) == _HALF:
+                    yield self._replaced(formula, (first, second), self.algebra.product([(first, _ONE), (second, _ONE)]), exponent)
 
     def _exponentials(self, formula: Formula) -> Iterator[Formula]:
         """Write a product of exponentials as one, and move an exponential into or out of a sum."""
@@ -250,9 +284,32 @@ class ShortForms:
                     if exponents.get(other) == power * exponent:
                         call = self.algebra.call(result, self.algebra.sum([(argument, Fraction(times))]))
                         yield self._replaced(formula, (base, other), call, exponent, factor**exponent.numerator)
+            root = self.algebra.call("cbrt", base)
+            if root in exponents:
+                yield self._replaced(formula, (base, root), root, exponents[root] + 3 * exponent)
+            if base.is_call("cos") and exponent < 0 and self.algebra.is_known("sec", *base.parts):
+                yield self._replaced(formula, (base,), self.algebra.call("sec", *base.parts), -exponent)
             if base.is_call("sign") and exponents.get(base.parts[0]) == exponent == 1:
                 yield self._replaced(formula, (base, base.parts[0]), self.algebra.call("abs", *base.parts), exponent)
-        yield _as_signs(self, formula)
+        yield self._elementary(formula)
+
+    def _elementary(self, formula: Formula) -> Formula:
+        """Write ``tan(x)`` as ``sin(x)/cos(x)``, ``abs(x)`` as ``x*sign(x)``, and ``hypot(x, y)`` as a root."""
+        pairs: list[tuple[Formula, Exponent]] = []
+        for base, exponent in factors_of(formula):
+            if base.is_call("hypot"):
+                squares = [(self.algebra.product([(part, _TWO)]), _ONE) for part in base.parts]
+                base = self.algebra.product([(self.algebra.sum(squares), _HALF)])
+            elif base.is_call(*_ELEMENTARY) and isinstance(exponent, Fraction) and exponent.denominator == 1:
+                pairs += [(base.parts[0], exponent)] if base.name == "abs" else []
+                factors = _ELEMENTARY[base.name].items()
+                base = self.algebra.product([(self.algebra.call(name, *base.parts), Fraction(power)) for name, power in factors])
+            elif base.is_call("cbrt") and base.parts[0].kind == "product" and base.parts[0].coefficient == 1:
+                base = self.algebra.product([(self.algebra.call("cbrt", b), e) for b, e in base.parts[0].parts])
+            pairs.append((base, exponent))
+        product = self.algebra.product(pairs, formula.coefficient)
+        odd = [(b, e % 2 if b.is_call("sign") and isinstance(e, Fraction) else e) for b, e in factors_of(product)]
+        return self.algebra.product(odd, product.coefficient)
 
     def _replaced(
         self, formula: Formula, bases: Sequence[Formula], base: Formula, exponent: Fraction, factor: Fraction = _ONE
@@ -264,12 +321,11 @@ class ShortForms:
 
 _FORMS: dict[str, Sequence[Callable[[ShortForms, Formula], Iterator[Formula]]]] = {
     "sum": (ShortForms._multiplied_out, ShortForms._over_one_denominator, ShortForms._complement),
+    "call": (ShortForms._extremes,),
     "product": (
         ShortForms._multiplied_out,
-        ShortForms._nested_fractions,
-        ShortForms._pairs_multiplied,
-        ShortForms._roots_together,
-        ShortForms._squares_of_hypot,
+        ShortForms._factors_rewritten,
+        ShortForms._equal_exponents,
         ShortForms._exponentials,
         ShortForms._identities,
     ),
@@ -293,35 +349,3 @@ def _common_exponents(monomials: Sequence[Mapping[Formula, Fraction]]) -> dict[F
         if least:
             result[base] = least
     return result
-
-
-# Rewriting of factors
-
-
-def _unchanged(search: ShortForms, formula: Formula) -> Formula:
-    return formula
-
-
-def _as_sine_and_cosine(search: ShortForms, formula: Formula) -> Formula:
-    """Write ``tan(x)`` as ``sin(x)/cos(x)``."""
-    pairs: list[tuple[Formula, Exponent]] = []
-    for base, exponent in factors_of(formula):
-        if base.is_call("tan") and isinstance(exponent, Fraction):
-            pairs += [(search.algebra.call("sin", *base.parts), exponent), (search.algebra.call("cos", *base.parts), -exponent)]
-        else:
-            pairs.append((base, exponent))
-    return search.algebra.product(pairs, formula.coefficient)
-
-
-def _as_signs(search: ShortForms, formula: Formula) -> Formula:
-    """Write ``abs(x)`` as ``x*sign(x)``, and ``sign(x)**2`` as 1."""
-    signs: dict[Formula, Fraction] = {}
-    pairs: list[tuple[Formula, Exponent]] = []
-    for base, exponent in factors_of(formula):
-        if base.is_call("abs", "sign") and isinstance(exponent, Fraction) and exponent.denominator == 1:
-            sign = search.algebra.call("sign", *base.parts)
-            signs[sign] = signs.get(sign, Fraction(0)) + exponent
-            pairs += [(base.parts[0], exponent)] if base.name == "abs" else []
-        else:
-            pairs.append((base, exponent))
-    return search.algebra.product([*pairs, *((sign, exponent % 2) for sign, exponent in signs.items())], formula.coefficient)
