@@ -151,9 +151,13 @@ class ShortForms:
             terms = [self.polynomials.factors(base) for base in bases]
             common = _common_exponents([exponents for _, exponents in terms])
             numerator: Polynomial = {}
+            rests: list[tuple[Formula, Coefficient]] = []
             for (coefficient, exponents), count in zip(terms, counts, strict=True):
                 rest = {base: exponents.get(base, Fraction(0)) - common.get(base, 0) for base in (*exponents, *common)}
-                add(numerator, self.polynomials.expanded_product(coefficient, {b: e for b, e in rest.items() if e}), count)
+                rest = {base: exponent for base, exponent in rest.items() if exponent}
+                rests.append((self.polynomials.product(rest, coefficient), count))
+                add(numerator, self.polynomials.expanded_product(coefficient, rest), count)
+            yield self.algebra.product([(self.polynomials.product(common), _ONE), (self.algebra.sum(rests), _ONE)])
             for variant in self._variants(numerator):
                 yield self._fraction(common, variant)
 
