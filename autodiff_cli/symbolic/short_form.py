@@ -135,15 +135,6 @@ class ShortForms:
 
     # Sums
 
-    def _complement(self, formula: Formula) -> Iterator[Formula]:
-        """Write ``1 - sigmoid(x)`` as ``sigmoid(-x)``."""
-        counts = dict(formula.parts)
-        number = counts.pop(self.algebra.one, Fraction(0))
-        for term, count in formula.parts:
-            if term.is_call("sigmoid") and count == -number != 0:
-                opposite = self.algebra.call("sigmoid", self.algebra.sum([(term.parts[0], -_ONE)]))
-                yield self.algebra.sum([*((other, own) for other, own in counts.items() if other is not term), (opposite, number)])
-
     def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
         terms, counts = zip(*formula.parts, strict=True)
@@ -186,21 +177,21 @@ class ShortForms:
     def _variants(self, polynomial: Polynomial) -> Iterator[Polynomial]:
         """Return a polynomial, and forms of it by ``sin(x)**2 + cos(x)**2 == 1`` and by the formulas of double angles."""
         yield polynomial
-        calls = dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call(*_PYTHAGORAS))
-        for base in calls:
-            other, constant, factor = _PYTHAGORAS[base.name]
-            square = {(): Fraction(constant), ((self.algebra.call(other, *base.parts), _TWO),): Fraction(factor)}
+        for base in dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call("sigmoid", *_PYTHAGORAS)):
+            (argument,) = base.parts
+            if base.name == "sigmoid":
+                opposite = self.algebra.call("sigmoid", self.algebra.sum([(argument, -_ONE)]))
+                yield self._substituted(polynomial, base, {(): _ONE, ((opposite, _ONE),): -_ONE}, _ONE)
+                continue
+            name, constant, factor = _PYTHAGORAS[base.name]
+            other = self.algebra.call(name, argument)
             result = polynomial
             while any(dict(powers).get(base, 0) >= _TWO for powers in result):
-                result = self._substituted(result, base, square)
-            if result is not polynomial:
-                yield result
-        for base in dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call("sigmoid")):
-            opposite = self.algebra.call("sigmoid", self.algebra.sum([(base.parts[0], -_ONE)]))
-            yield self._substituted(polynomial, base, {(): _ONE, ((opposite, _ONE),): -_ONE}, _ONE)
-        for base in calls:
-            if base.name in ("cos", "cosh"):
-                yield from self._double_angle(polynomial, base)
+                result = self._substituted(result, base, {(): Fraction(constant), ((other, _TWO),): Fraction(factor)})
+            cosine, rest = (base, polynomial) if base.name in ("cos", "cosh") else (other, result)
+            double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
+            yield result
+            yield self._substituted(rest, cosine, {(): _HALF, ((double, _ONE),): _HALF})
 
     def _substituted(self, polynomial: Polynomial, base: Formula, value: Polynomial, power: Fraction = _TWO) -> Polynomial:
         """Replace a power of a base, by default its square, in each monomial that has it by a polynomial."""
@@ -213,17 +204,6 @@ class ShortForms:
                 rest = monomial({**exponents, base: exponents[base] - power})
                 add(result, self.polynomials.times({rest: _ONE}, value), count)
         return result
-
-    def _double_angle(self, polynomial: Polynomial, cosine: Formula) -> Iterator[Polynomial]:
-        """Replace the squares of a cosine by the cosine of the double angle: ``cos(x)**2 == (1 + cos(2*x))/2``."""
-        (argument,) = cosine.parts
-        double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
-        square = {(): _HALF, ((double, _ONE),): _HALF}
-        sine = self.algebra.call("sin" if cosine.name == "cos" else "sinh", argument)
-        minus = {(): -_HALF if cosine.name == "cosh" else _HALF, ((double, _ONE),): -_HALF if cosine.name == "cos" else _HALF}
-        result = self._substituted(self._substituted(polynomial, cosine, square), sine, minus)
-        if result != polynomial:
-            yield result
 
     def _extremes(self, formula: Formula) -> Iterator[Formula]:
         """Write ``min(x, y)`` as one of its arguments in the branches of a condition on both."""
@@ -324,7 +304,7 @@ class ShortForms:
 
 
 _FORMS: dict[str, Sequence[Callable[[ShortForms, Formula], Iterator[Formula]]]] = {
-    "sum": (ShortForms._multiplied_out, ShortForms._over_one_denominator, ShortForms._complement),
+    "sum": (ShortForms._multiplied_out, ShortForms._over_one_denominator),
     "call": (ShortForms._extremes,),
     "product": (
         ShortForms._multiplied_out,
