@@ -7,6 +7,7 @@ products of vectors and matrices are contractions: ``A @ x`` is ``A[i, j]*x[j]``
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -72,6 +73,10 @@ class Arrays:
             symbol = self.algebra.variable(f"%{len(self._known)}")
             array = self._known[kind, dims, key] = Array(kind, dims, symbol, formula or symbol, **attributes)
             self.of_symbol[symbol] = array
+            if kind == "map" and len(dims) == 2 and dims[0] == dims[1]:
+                array.symmetric = all(atom.symmetric or not atom.dims for atom in self.atoms(array.formula))
+            elif kind == "contraction" and len(dims) == 2 and dims[0] == dims[1]:
+                array.symmetric = self.contraction(array.parts, array.labels[::-1], array.coefficient) is array
         return self._known[kind, dims, key]
 
     # Leaves
@@ -192,27 +197,11 @@ class Arrays:
                 unit, times = self._apart(part)
                 counts[unit] = counts.get(unit, Fraction(0)) + times
         parts = [self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)]
-        parts = self._without_ones(parts, dims)
         if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
             return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
         if not parts:
             return self.zero(dims)
         return parts[0] if len(parts) == 1 else self._array("sum", dims, tuple(parts), parts=tuple(parts))
-
-    def _without_ones(self, terms: list[Array], dims: tuple[Length, ...]) -> list[Array]:
-        """Replace a number times vectors of ones by the number, if another term has the dimensions of the sum."""
-        if not any(term.kind in ("map", "leaf") for term in terms):
-            return terms
-        result = []
-        for term in terms:
-            factors = [factor for factor, _ in term.parts] if term.kind == "contraction" else []
-            if any(factor.kind == "ones" for factor in factors) and all(
-                factor.kind == "ones" or not factor.dims for factor in factors
-            ):
-                numbers = [(factor.formula, Fraction(1)) for factor in factors if factor.kind != "ones"]
-                term = self.map(self.algebra.product(numbers, term.coefficient), dims)
-            result.append(term)
-        return result
 
     def _apart(self, array: Array) -> tuple[Array, Fraction]:
         """Split a numeric factor off."""
@@ -234,15 +223,7 @@ class Arrays:
         if matrix.kind == "inverse":
             inner: Array = matrix.parts[0]
             return inner
-        return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=self.is_symmetric(matrix))
-
-    def is_symmetric(self, array: Array) -> bool:
-        """Return whether a matrix is surely equal to its transpose."""
-        if array.kind == "map":
-            return all(atom.kind != "map" and (not atom.dims or self.is_symmetric(atom)) for atom in self.atoms(array.formula))
-        if array.kind == "contraction" and len(array.dims) == 2:
-            return self.contraction(array.parts, array.labels[::-1], array.coefficient) is array
-        return array.symmetric and len(array.dims) == 2
+        return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=matrix.symmetric)
 
     def determinant(self, matrix: Array) -> Array:
         """Return the determinant of a matrix."""
@@ -276,14 +257,17 @@ class Arrays:
         """
         factors = list(factors)
         for place, (array, own) in enumerate(factors):
-            if array.kind == "sum":
+            if array.kind == "sum" and (len(own) > 2 or any(map(self._has_identity, array.parts))):
                 rest = [*factors[:place], *factors[place + 1 :]]
                 terms = [self.contraction([*rest, (term, own)], labels, coefficient) for term in array.parts]
                 return self.sum(terms, terms[0].dims)
         lengths = {label: length for array, own in factors for label, length in zip(own, array.dims, strict=True)}
         flat, coefficient = self._flat(factors, coefficient, lengths)
         dims = tuple(lengths[label] for label in labels)
-        if coefficient == 0:
+        uses = Counter([*labels, *(label for _, own in flat for label in own)])
+        if coefficient == 0 or any(
+            self._sums_to_zero(array) for array, own in flat if own and all(label not in labels and uses[label] == 1 for label in own)
+        ):
             return self.zero(dims)
         flat, labels, coefficient = self._without_identities(flat, labels, coefficient, lengths)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
@@ -296,6 +280,23 @@ class Arrays:
                 else self._interned(flat, labels, coefficient, dims)
             )
         return self._interned(flat, labels, coefficient, dims)
+
+    @staticmethod
+    def _has_identity(array: Array) -> bool:
+        """Return whether a term contains an identity matrix or ones, so that a product with it is shorter."""
+        return any(part.kind in ("identity", "ones") for part in (array, *(factor for factor, _ in array.parts if array.labels)))
+
+    def _sums_to_zero(self, array: Array) -> bool:
+        """Return whether the elements of a sum such as ``x - mean(x)`` add up to 0."""
+        if array.kind != "map" or array.formula.kind != "sum" or all(atom.dims for atom in self.atoms(array.formula)):
+            return False
+        labels, totals = self.labels(array), []
+        ones = [(self.ones(length), (label,)) for length, label in zip(array.dims, labels, strict=True)]
+        for term, count in array.formula.parts:
+            part = self.power(term, Fraction(1))
+            own = labels[len(labels) - len(part.dims) :]
+            totals.append(self.contraction([(part, own), *ones], (), Fraction(count)))
+        return self.is_zero(self.sum(totals, ()))
 
     def _flat(
         self, factors: Sequence[tuple[Array, Labels]], coefficient: Fraction, lengths: dict[int, Length]

@@ -12,7 +12,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_tree import to_tree
 
@@ -42,6 +42,7 @@ class Writer:
         self.algebra = arrays.algebra
         self.short_forms = short_forms
         self.trees: dict[Formula, Syntax] = {}
+        self.symmetric: set[Formula] = set()
         self.lengths = self._lengths()
 
     def _lengths(self) -> dict[str, Syntax]:
@@ -72,7 +73,7 @@ class Writer:
         if array.kind == "leaf":
             return parse(array.symbol.name).children[-1]  # a name, or a constant such as [1, 2]
         if self.arrays.is_zero(array) and array.dims:
-            return call_tree("zeros", *map(self._length, array.dims))
+            return call_tree("zeros", *map(self.length, array.dims))
         if array.kind == "map":
             return self.formula_tree(array.formula)
         if array.kind == "product" and array.dims:
@@ -81,24 +82,38 @@ class Writer:
         if array.kind in _CALLS:
             return call_tree(_CALLS[array.kind], self.trees[array.parts[0].symbol])
         if array.kind == "rows":
-            return index_tree(call_tree("eye", self._length(array.dims[-1])), subscript(array))
+            return index_tree(call_tree("eye", self.length(array.dims[-1])), subscript(array))
         if array.kind == "triangle":
-            return call_tree("tril", call_tree("ones", *map(self._length, array.dims)))
+            return call_tree("tril", call_tree("ones", *map(self.length, array.dims)))
         if array.kind in ("identity", "ones"):
-            return call_tree("eye" if array.kind == "identity" else "ones", self._length(array.dims[0]))
+            return call_tree("eye" if array.kind == "identity" else "ones", self.length(array.dims[0]))
         if array.kind == "length":
             length = str(self.arrays.length_of(array))
             return self.lengths.get(length, number_tree(length))
         if array.kind == "sum":
-            return self.formula_tree(self._common_products([self._term(part) for part in array.parts]))
+            return self.formula_tree(self._common_products([self._term(part) for part in self._without_ones(array.parts)]))
         return self.formula_tree(self._term(array))
 
-    def _length(self, length: str | int) -> Syntax:
+    def length(self, length: Length) -> Syntax:
+        """Return the expression of a length."""
         return self.tree(self.arrays.length(length))
 
     def _term(self, array: Array) -> Formula:
         """Return an array as numbers times the symbol of an expression."""
         return _Contraction(self, array).formula if array.kind == "contraction" else array.formula
+
+    def _without_ones(self, terms: Sequence[Array]) -> Sequence[Array]:
+        """Leave out the ones that broadcasting replaces, if a term of a sum has all dimensions without them."""
+        results = []
+        for term in terms:
+            factors, labels = [*term.parts], term.labels
+            if term.kind == "ones":
+                term = self.arrays.number(_ONE)
+            while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
+                factors.remove(ones[0])
+                labels = labels[1:]
+            results.append(term if labels == term.labels else self.arrays.contraction(factors, labels, term.coefficient))
+        return results if any(one is other for one, other in zip(terms, results, strict=True)) else terms
 
     def _common_products(self, terms: Sequence[Formula]) -> Formula:
         """Return a sum of terms, in which matrix products with an equal factor are joined: ``(A + A.T) @ x``."""
@@ -182,7 +197,7 @@ class Writer:
 
     def symbol(self, tree: Syntax) -> Formula:
         """Return a symbol for an expression."""
-        symbol = self.algebra.variable(f"%t{len(self.trees)}")
+        symbol = self.algebra.variable("%" + unparse(tree))
         self.trees[symbol] = tree
         return symbol
 
@@ -242,6 +257,8 @@ class _Contraction:
         self.scalars: list[Formula] = []
         self.pieces: list[_Piece] = []
         for factor, labels in self._with_softmax(array.parts):
+            if factor.symmetric:
+                writer.symmetric.add(factor.formula)
             if labels:
                 self.pieces.append(_Piece(factor.formula, labels))
             else:
@@ -302,12 +319,7 @@ class _Contraction:
         return self.writer.symbol(call_tree(name, *map(self._tree, formulas)))
 
     def _transposed(self, formula: Formula) -> Formula:
-        array = self.arrays.of_symbol.get(formula)
-        return (
-            formula
-            if array is not None and self.arrays.is_symmetric(array)
-            else self.writer.symbol(transposed(self._tree(formula)))
-        )
+        return formula if formula in self.writer.symmetric else self.writer.symbol(transposed(self._tree(formula)))
 
     # Steps
 
@@ -440,9 +452,13 @@ class _Contraction:
                 if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:
                     tree = index_tree(self._tree(first.formula), new_tree("slice", new_token("COLON", ":")), new_tree("none"))
                     return self._replace([first, second], self.writer.symbol(tree), first.labels + second.labels)
-                return self._replace(
-                    [first, second], self._call("outer", first.formula, second.formula), first.labels + second.labels
-                )
+                arrays = [self.arrays.of_symbol.get(piece.formula) for piece in (first, second)]
+                if all(array is not None and array.kind == "ones" for array in arrays):
+                    lengths = [self.writer.length(self.lengths[piece.labels[0]]) for piece in (first, second)]
+                    outer = self.writer.symbol(call_tree("ones", *lengths))
+                else:
+                    outer = self._call("outer", first.formula, second.formula)
+                return self._replace([first, second], outer, first.labels + second.labels)
         return False
 
     # The result
