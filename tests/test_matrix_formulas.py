@@ -150,6 +150,25 @@ def test_a_formula_is_an_expression_of_the_language(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize(
+    ("expression", "options", "expected"),
+    [
+        ("logsumexp(A @ x)", {"order": 2}, "p = softmax(A @ x); A.T @ (p[:, none]*A) - outer(A.T @ p, A.T @ p)"),
+        ("logsumexp(A @ x)*p", {"order": 2}, "v1 = softmax(A @ x); p*A.T @ (v1[:, none]*A) - p*outer(A.T @ v1, A.T @ v1)"),
+    ],
+)
+def test_common_parts_have_names(expression: str, options: dict[str, int], expected: str) -> None:
+    shape = {"A": "m,n", "x": "n"}
+    (text,) = diff(expression, wrt=["x"], shape=shape, **options).texts.values()
+    assert text == expected
+    rng = np.random.default_rng(0)
+    point = {"A": rng.uniform(-1, 1, (4, 3)), "x": rng.uniform(-1, 1, 3), "p": np.asarray(0.7)}
+    used = {name: value for name, value in point.items() if name in "Ax" or expression.endswith(name)}
+    value = ad.evaluate(text, const=used).value
+    engine = ad.hessian(expression, at={"x": used.pop("x")}, const=used).to_dict()["hessian"]["x"]["x"]
+    np.testing.assert_allclose(np.asarray(value), np.asarray(engine), rtol=1e-9, atol=1e-12)
+
+
 def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices.Writer, "tree", lambda self, array: ad.language.parser.parse("3*x"))
     with pytest.raises(AutodiffError, match="no formula was found"):

@@ -101,3 +101,14 @@ def test_stable_keeps_the_form_that_keeps_its_digits() -> None:
 def test_the_order_of_terms_does_not_depend_on_the_run() -> None:
     expression = "exp(-x)*sin(a*x)*cos(b*x)/(1 + x**2)*(exp(a*x) + exp(-b*x))"
     assert len({tuple(diff(expression, order=2).texts.values()) for _ in range(3)}) == 1
+
+
+@pytest.mark.parametrize(
+    "expression", ["(x - 1)/(1 - x)**2", "(x - y)*(z - x)/((y - x)*(x - z)**2)", "(x - 1)**2/(1 - x)*x", "(1 - x)/(x - 1)"]
+)
+def test_opposite_sums_are_powers_of_one_base(expression: str) -> None:
+    at = {"x": 0.3, "y": 0.8, "z": -1.7}
+    at = {name: value for name, value in at.items() if name in expression}
+    for stable in (True, False):
+        values = diff(expression, at, wrt=["x"], stable=stable).values["x",]
+        assert values == pytest.approx(ad.evaluate(expression, at=at).grad["x"], rel=1e-12)

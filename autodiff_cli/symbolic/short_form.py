@@ -86,7 +86,11 @@ class ShortForms:
         results: dict[Formula, Formula] = {}
         for part in in_order([formula]):
             new = self.algebra.with_parts(part, results)
-            if new.kind == "sum" and len(new.parts) == 2 and all(term is self.algebra.one or term.is_call("exp") for term, _ in new.parts):
+            if (
+                new.kind == "sum"
+                and len(new.parts) == 2
+                and all(term is self.algebra.one or term.is_call("exp") for term, _ in new.parts)
+            ):
                 new = self._pair_of_exponentials(*new.parts, function) or new
             results[part] = new
         return formula if results[formula] is formula else self._improved(results[formula])
@@ -139,11 +143,11 @@ class ShortForms:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
         terms, counts = zip(*formula.parts, strict=True)
         for bases in dict.fromkeys([terms, tuple(map(self._elementary, terms))]):
-            terms = [self.polynomials.factors(base) for base in bases]
-            common = _common_exponents([exponents for _, exponents in terms])
+            factors = [self.polynomials.factors(base) for base in bases]
+            common = _common_exponents([exponents for _, exponents in factors])
             numerator: Polynomial = {}
             rests: list[tuple[Formula, Coefficient]] = []
-            for (coefficient, exponents), count in zip(terms, counts, strict=True):
+            for (coefficient, exponents), count in zip(factors, counts, strict=True):
                 rest = {base: exponents.get(base, Fraction(0)) - common.get(base, 0) for base in (*exponents, *common)}
                 rest = {base: exponent for base, exponent in rest.items() if exponent}
                 rests.append((self.polynomials.product(rest, coefficient), count))

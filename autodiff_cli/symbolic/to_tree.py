@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 
 from autodiff_cli.language.operators import COMPARISONS, OPERATORS
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree
+from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient, to_float
-from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
+from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, factors_of, in_order
 
 LONG = 240
-"""The largest length of a formula whose common subexpressions are written repeatedly instead of assigned to names."""
-SHORT = 16
-"""The largest length of a common subexpression that is written repeatedly instead of assigned to a name."""
+"""The largest length of a formula whose common parts are written repeatedly instead of assigned to names."""
+_LEAST_GAIN = 4
+"""The number of characters that a name for a common part must save."""
+SHORT = 7
+"""The largest length of a common part that is written repeatedly."""
+_PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional")
+_OPERATORS = {**dict.fromkeys(("add", "sub", "mul", "div", "matmul", "attribute", "neg"), 1), "arguments": 2, "pow": 2}
+"""The lengths of the characters that nodes write besides their children, without brackets."""
+_LETTERS = {"sub": "r", "matmul": "z", "sigmoid": "p", "softmax": "p", "solve": "u"}
+"""The usual name of a residual, of a product of matrices, and of the result of some functions."""
 _MOST_EXACT = 10**15
 
 
@@ -27,31 +36,60 @@ def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
         formula: the formula to convert.
         taken: the names that the statements must not assign.
     """
-    return _Builder(formula, set(taken)).tree
+    tree = expression_tree(formula)
+    return with_names(tree, taken) if formula.size > LONG else new_tree("start", tree)
+
+
+def expression_tree(formula: Formula) -> Syntax:
+    """Convert a formula to the syntax tree of an expression."""
+    return _Builder(formula).trees[formula]
+
+
+def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
+    """Return a program in which the common parts of an expression have names, where this makes the text shorter.
+
+    Args:
+        tree: the expression.
+        taken: the names that the statements must not assign.
+    """
+    numbers: dict[tuple[object, ...], int] = {}
+    number_of: dict[Syntax, int] = {}
+    nodes: list[Syntax] = []
+    for node in postorder([tree], lambda node: node.children):
+        key = (node.kind, node.text, *(number_of[child] for child in node.children))
+        number_of[node] = numbers.setdefault(key, len(numbers))
+        if number_of[node] == len(nodes):
+            nodes.append(node)
+    uses = Counter(number_of[child] for node in nodes for child in node.children)
+    trees: list[Syntax] = []
+    lengths: list[int] = []
+    statements: list[Syntax] = []
+    names = set(taken)
+    for number, node in enumerate(nodes):
+        children = [number_of[child] for child in node.children]
+        tree = node.with_children([trees[child] for child in children])
+        length = len(node.text) + _OPERATORS.get(node.kind, 0) + sum(lengths[child] for child in children)
+        if node.kind in _PARTS and length > SHORT and (uses[number] - 1) * (length - 2) - 6 >= _LEAST_GAIN:
+            name = _free_name(node, names)
+            names.add(name)
+            statements.append(new_tree("assignment", new_token("NAME", name), tree))
+            tree, length = name_tree(name), len(name)
+        trees.append(tree)
+        lengths.append(length)
+    return new_tree("start", *statements, trees[-1])
+
+
+def _free_name(node: Syntax, taken: Container[str]) -> str:
+    """Return the usual name of a part, or ``v1``, ``v2`` and so on."""
+    letter = _LETTERS.get(node.children[0].text if node.kind == "call" else node.kind, "v1")
+    return next(name for name in itertools.chain([letter], (f"v{number}" for number in itertools.count(1))) if name not in taken)
 
 
 class _Builder:
-    def __init__(self, formula: Formula, taken: set[str]) -> None:
-        self.taken = taken
-        order = in_order([formula])
-        uses = Counter(child for node in order for child in children(node))
+    def __init__(self, formula: Formula) -> None:
         self.trees: dict[Formula, Syntax] = {}
-        statements: list[Syntax] = []
-        for node in order:
-            tree = self._tree(node)
-            if formula.size > LONG and uses[node] > 1 and node.size > SHORT:
-                name = self._free_name(len(statements))
-                statements.append(new_tree("assignment", new_token("NAME", name), tree))
-                tree = name_tree(name)
-            self.trees[node] = tree
-        self.tree = new_tree("start", *statements, self.trees[formula])
-
-    def _free_name(self, count: int) -> str:
-        number = count + 1
-        while f"v{number}" in self.taken:
-            number += 1
-        self.taken.add(f"v{number}")
-        return f"v{number}"
+        for node in in_order([formula]):
+            self.trees[node] = self._tree(node)
 
     def _tree(self, node: Formula) -> Syntax:
         if node.kind == "symbol":
@@ -84,9 +122,7 @@ class _Builder:
     def _term(self, term: Formula, count: Coefficient) -> Syntax:
         if count == 1:
             return self.trees[term]
-        if term.kind == "product" and self.trees[term].kind != "name":
-            return self._product(count, term.parts)
-        return self._product(count, ((term, Fraction(1)),) if term.kind != "product" or term.parts else ())
+        return self._product(count, factors_of(term))
 
     # Products
 
@@ -116,7 +152,7 @@ class _Builder:
     def _turned(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
         """Return the sum that absorbs a negative sign, or ``None``: ``-(x - m)/s`` becomes ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
-        if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(count < 0 for _, count in sums[0].parts):
+        if len(sums) != 1 or not any(count < 0 for _, count in sums[0].parts):
             return None
         return sums[0]
 

@@ -266,7 +266,9 @@ class Arrays:
         dims = tuple(lengths[label] for label in labels)
         uses = Counter([*labels, *(label for _, own in flat for label in own)])
         if coefficient == 0 or any(
-            self._sums_to_zero(array) for array, own in flat if own and all(label not in labels and uses[label] == 1 for label in own)
+            self._sums_to_zero(array)
+            for array, own in flat
+            if own and all(label not in labels and uses[label] == 1 for label in own)
         ):
             return self.zero(dims)
         flat, labels, coefficient = self._without_identities(flat, labels, coefficient, lengths)
@@ -292,10 +294,10 @@ class Arrays:
             return False
         labels, totals = self.labels(array), []
         ones = [(self.ones(length), (label,)) for length, label in zip(array.dims, labels, strict=True)]
-        for term, count in array.formula.parts:
+        for term, times in array.formula.parts:
             part = self.power(term, Fraction(1))
             own = labels[len(labels) - len(part.dims) :]
-            totals.append(self.contraction([(part, own), *ones], (), Fraction(count)))
+            totals.append(self.contraction([(part, own), *ones], (), Fraction(times)))
         return self.is_zero(self.sum(totals, ()))
 
     def _flat(

@@ -16,10 +16,11 @@ from autodiff_cli.symbolic.matrices.reading import Reader
 from autodiff_cli.symbolic.matrices.writing import Writer
 from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.short_form import ShortForms
+from autodiff_cli.symbolic.to_tree import with_names
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _LARGEST_ERROR, _STEP = 1e-7, 1e-12
-_DRAWS, _AGREEING = 12, 2
+_DRAWS, _AGREEING = 24, 2
 """The most random values that are tried, and how many must agree; values at which the engine itself is sensitive do not count."""
 
 
@@ -73,7 +74,7 @@ def matrix_derivatives(
             for name in by[by.index(term[-1]) if term else 0 :]
         }
     writer = Writer(arrays, short_forms)
-    trees = {term: writer.tree(array) for term, array in results.items()}
+    trees = {term: with_names(writer.tree(array), names) for term, array in results.items()}
     check = _Check(expression, names, dims, symmetric)
     return {term: MatrixDerivative(tree, results[term].dims, check.error(term, tree)) for term, tree in trees.items()}
 
@@ -90,7 +91,8 @@ def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[st
     sizes |= {length: int(length) for length in lengths if str(length).isdecimal() and int(length) <= most}
     values: dict[str, Any] = {}
     for name, shape in dims.items():
-        value = rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in shape])
+        scale = 1 if seed < _AGREEING else 8 ** rng.uniform(-1, 1)  # some functions need small or large values
+        value = scale * rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in shape])
         if len(shape) == 2 and shape[0] == shape[1]:
             value = value + 2 * np.eye(len(value))
             value = value + value.T if name in symmetric else value

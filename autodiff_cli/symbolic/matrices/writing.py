@@ -14,7 +14,7 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 from autodiff_cli.symbolic.short_form import ShortForms
-from autodiff_cli.symbolic.to_tree import to_tree
+from autodiff_cli.symbolic.to_tree import expression_tree
 
 _ONE, _TWO = Fraction(1), Fraction(2)
 _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod"}
@@ -153,7 +153,7 @@ class Writer:
 
     def formula_tree(self, formula: Formula) -> Syntax:
         """Return the expression of an elementwise formula, in which the trees of arrays replace their symbols."""
-        return self._scaled(self.replaced(to_tree(self._recognized(self.short_forms.shortest(formula))).children[-1]))
+        return self._scaled(self.replaced(expression_tree(self._recognized(self.short_forms.shortest(formula)))))
 
     def replaced(self, tree: Syntax) -> Syntax:
         """Replace the names of arrays in a tree by their expressions."""
@@ -215,6 +215,9 @@ class Writer:
                     new = self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
                 elif array.kind == "determinant":
                     new = self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
+            elif part.is_call("where") and part.parts[2] is self.algebra.zero and part.parts[0].kind == "call":
+                condition = self.symbol(self.replaced(expression_tree(done[part.parts[0]])))
+                new = self.algebra.product([(done[part.parts[1]], _ONE), (condition, _ONE)])
             elif part.kind == "product":
                 pairs: list[tuple[Formula, Exponent]] = []
                 for base, exponent in part.parts:
