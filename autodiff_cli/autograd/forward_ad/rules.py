@@ -91,21 +91,14 @@ def _zero(out: Value, primals: Primals, tangents: Tangents) -> Any:
 
 def _linear(primitive: Primitive) -> Rule:
     function, differentiable = primitive.function, primitive.differentiable_args
-    if len(differentiable) == 1:
-        (only,) = differentiable
 
-        def of_one(out: Value, primals: Primals, tangents: Tangents) -> Any:
-            return fitted(function(*primals[:only], tangents[only], *primals[only + 1 :]), out)
-
-        return of_one
-
-    def of_several(out: Value, primals: Primals, tangents: Tangents) -> Any:
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         args = list(primals)
         for i in differentiable:
             args[i] = 0.0 if tangents[i] is None else tangents[i]
         return fitted(function(*args), out)
 
-    return of_several
+    return rule
 
 
 def _joined(primitive: Primitive) -> Rule:
@@ -133,8 +126,6 @@ def _bilinear(primitive: Primitive) -> Rule:
 
 def _diagonal(primitive: Primitive) -> Rule:
     vjps, selects = _vjps(primitive), primitive.selects
-    if len(vjps) == primitive.arity == 1 and not selects and all(isinstance(pick, int) for pick in vjps[0][2]):
-        return _diagonal_of_one(vjps[0][1], vjps[0][2])
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         arguments = (*primals, out)
@@ -151,19 +142,6 @@ def _diagonal(primitive: Primitive) -> Rule:
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
             total = part if total is None else total + part
         return fitted(total, out)
-
-    return rule
-
-
-def _diagonal_of_one(vjp: VjpRule, picks: Sequence[Any]) -> Rule:
-    if picks == [-1]:
-        return lambda out, primals, tangents: fitted(vjp(tangents[0], out), out)
-    if picks == [0]:
-        return lambda out, primals, tangents: fitted(vjp(tangents[0], primals[0]), out)
-
-    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        arguments = (*primals, out)
-        return fitted(vjp(tangents[0], *[arguments[pick] for pick in picks]), out)
 
     return rule
 
