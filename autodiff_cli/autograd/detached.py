@@ -102,14 +102,9 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
     return leaf
 
 
-def shallow_copy(self: Tensor) -> Tensor:
-    """Return a leaf that shares the values, for ``copy.copy``."""
-    return _rebuilt(shared_array(self), self._requires_grad, _is_parameter(self))
-
-
 def reduced(self: Tensor) -> tuple[Callable[[Array, bool, bool], Tensor], tuple[Array, bool, bool]]:
-    """Return the values and ``requires_grad`` for a serialization protocol, without history, gradient and hooks."""
-    return _rebuilt, (np.asarray(self._data), self._requires_grad, _is_parameter(self))
+    """Return the values and ``requires_grad`` for ``copy.copy`` and serialization, without history, gradient and hooks."""
+    return _rebuilt, (shared_array(self), self._requires_grad, _is_parameter(self))
 
 
 def _is_parameter(tensor: Tensor) -> bool:
@@ -132,6 +127,5 @@ add_methods(
     _base=property(base),
     _is_view=is_view,
     __deepcopy__=deep_copy,
-    __copy__=shallow_copy,
     __reduce__=reduced,
 )

@@ -6,7 +6,6 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
@@ -76,7 +75,8 @@ class View:
         if self.created:
             tensor._edge = LostEdge(self, known_edge(tensor))
         else:
-            adopt(tensor, _edge_from_source()(self), self.source._requires_grad)
+            edge = named("autodiff_cli.autograd.primitives.structural:edge_from_source")(self)
+            adopt(tensor, edge, self.source._requires_grad)
         tensor._requires_grad = True
 
     def refusal(self, edge: Edge | None, indirect: bool) -> GraphError | None:
@@ -109,13 +109,6 @@ class View:
         for step in reversed(steps):
             value = step.function(value, *step.args)
         return value
-
-
-@cache
-def _edge_from_source() -> Callable[[View], Edge | None]:
-    """Return the function that records the steps of a view on its source, which is defined above this module."""
-    function: Callable[[View], Edge | None] = named("autodiff_cli.autograd.primitives.structural:edge_from_source")
-    return function
 
 
 _MODES = ("no_grad", "inference")

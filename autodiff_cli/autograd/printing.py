@@ -211,23 +211,18 @@ def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
         width = max(len(str(v)) for v in data.ravel())
         return lambda value: str(value).rjust(width if data.ndim else 0), width
     finite = data[np.isfinite(data) & (data != 0)].astype(np.float64)
-    text = _whole
+    spec, end = ".0f", "."
     if finite.size:
         largest, smallest = np.abs(finite).max(), np.abs(finite).min()
         wide = largest / 1000 > smallest or largest > 1e8
         whole = bool(np.all(finite == np.floor(finite)))
-        text = _scientific if wide or (not whole and smallest < 1e-4) else _whole if whole else _fixed
+        if wide or (not whole and smallest < 1e-4):
+            spec, end = f".{_PRECISION}e", ""
+        elif not whole:
+            spec, end = f".{_PRECISION}f", ""
+
+    def text(value: Array | float) -> str:
+        return f"{value:{spec}}{end}" if np.isfinite(value) else str(float(value))
+
     width = max((len(text(v)) for v in finite), default=1)
     return lambda value: text(value).rjust(width if data.ndim else 0), width
-
-
-def _whole(value: Array | float) -> str:
-    return f"{value:.0f}." if np.isfinite(value) else str(float(value))
-
-
-def _fixed(value: Array | float) -> str:
-    return f"{value:.{_PRECISION}f}" if np.isfinite(value) else str(float(value))
-
-
-def _scientific(value: Array | float) -> str:
-    return f"{value:.{_PRECISION}e}" if np.isfinite(value) else str(float(value))

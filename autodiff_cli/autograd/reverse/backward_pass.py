@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
-from functools import cache
 from heapq import heappop, heappush
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.dtypes import DType
@@ -50,12 +48,8 @@ observer: ContextVar[Callable[[Visit], object] | None] = ContextVar("autodiff_ob
 """The function that backward passes call for each node that they run; see ``graph.observing``."""
 
 
-@cache
-def _run_hooks() -> ModuleType:
-    """Return the module that runs hooks, which a pass without hooks does not need."""
-    from autodiff_cli.autograd.reverse import run_hooks
-
-    return run_hooks
+_RUN_HOOKS = "autodiff_cli.autograd.reverse.run_hooks"
+"""The module that runs hooks, which a pass without hooks does not need."""
 
 
 class BackwardPass:
@@ -164,13 +158,14 @@ class BackwardPass:
             hooks = node._hooks
             edges, parts = node._edges, ()
             if hooks is not None:
-                cotangent = _run_hooks().run_tensor_hooks(node, hooks, cotangent, create_graph)
+                run_hooks = named(_RUN_HOOKS)
+                cotangent = run_hooks.run_tensor_hooks(node, hooks, cotangent, create_graph)
             if targets and node in targets:
                 self._capture(node, cotangent)
                 if needed is not None and not any(below in needed for below in input_nodes(node)):
                     continue
             if hooks is not None and hooks.before:
-                cotangent = _run_hooks().run_prehooks(node, hooks, cotangent, create_graph)
+                cotangent = run_hooks.run_prehooks(node, hooks, cotangent, create_graph)
             new_masks = None
             if cotangent is None:
                 parts = self._apply_undefined(node)
@@ -183,7 +178,7 @@ class BackwardPass:
                 if observe is not None:
                     observe(_visit(node, cotangent, parts))
             if hooks is not None and hooks.after:
-                parts = _run_hooks().run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
+                parts = run_hooks.run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
             if not retain_graph:
                 node.release()
             if anomaly is not None:
@@ -223,7 +218,7 @@ class BackwardPass:
 
     def _run_leaf_with_hooks(self, leaf: AccumulateGrad, cotangent: Cotangent | None) -> None:
         """Run the hooks of a leaf, and add its cotangent to ``.grad`` or capture it."""
-        run_hooks = _run_hooks()
+        run_hooks = named(_RUN_HOOKS)
         cotangent = run_hooks.run_leaf_hooks(leaf.variable, cotangent, self.create_graph)
         if not self.accumulates:
             if cotangent is not None:
