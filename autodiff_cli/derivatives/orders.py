@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from autodiff_cli.arrays import Floats
 from autodiff_cli.autograd.higher_order import Index, partials, symmetric
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.evaluation.evaluation import Evaluation
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.floating]
-
-
-def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array]:
+def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Floats]:
     """Return all partial derivatives up to ``order``, keyed by combinations of variables as in ``autograd.higher_order.partials``.
 
     For a single variable, Taylor mode computes orders above 2 if it supports the expression.
@@ -36,7 +29,7 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array
     return partials(evaluation.output, evaluation.variables, order, evaluation.gradient)
 
 
-def hessian(evaluation: Evaluation, partials: Mapping[Index, Array]) -> dict[str, dict[str, Array]]:
+def hessian(evaluation: Evaluation, partials: Mapping[Index, Floats]) -> dict[str, dict[str, Floats]]:
     """Return the second derivatives with respect to every ordered pair of variables.
 
     User-written derivatives need not be derivatives of a common function, so their Hessian may be asymmetric and is computed in

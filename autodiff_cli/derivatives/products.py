@@ -120,7 +120,7 @@ def jacobian(
         dtype: ``float64`` or ``float32``.
 
     Returns:
-        A result whose attribute ``found`` has a block for each variable, in the shape of the output followed by the shape of the
+        A result whose attribute ``derivatives`` has a block for each variable, in the shape of the output followed by that of the
         variable.
 
     Raises:
@@ -148,7 +148,7 @@ def hessian(
         digits: the number of digits to which the numbers are computed; ``None`` for floats.
 
     Returns:
-        A result whose attribute ``found`` has a block for each pair of variables: ``found["x"]["y"]``.
+        A result whose attribute ``derivatives`` has a block for each pair of variables: ``derivatives["x"]["y"]``.
 
     Raises:
         AutodiffError: see ``product``.

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
@@ -28,7 +28,6 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
-Array = NDArray[np.floating]
 MOST_EXACT = 150
 """The highest order computed by Taylor mode alone; the coefficient of x**170 in exp(x) is close to the smallest float."""
 MOST_NESTED = 6
@@ -49,7 +48,7 @@ class Taylor(DerivativeResult):
     tables = "autodiff_cli.report.result_tables:taylor_tables"
     latex = "autodiff_cli.report.latex_equations:taylor"
 
-    def __init__(self, evaluation: Evaluation, order: int, coefficients: Array) -> None:
+    def __init__(self, evaluation: Evaluation, order: int, coefficients: Floats) -> None:
         (self.variable,) = evaluation.variables
         self.expression = evaluation.expression
         self.dtype = evaluation.dtype
@@ -178,7 +177,7 @@ def _verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
     result.verified = verified
 
 
-def series(evaluation: Evaluation, order: int) -> Array:
+def series(evaluation: Evaluation, order: int) -> Floats:
     """Return the Taylor coefficients of the output in the single variable of an evaluation, with the order as the first dimension.
 
     Beside that variable there may be others without elements.
@@ -195,7 +194,7 @@ def series(evaluation: Evaluation, order: int) -> Array:
         return expansion.coefficients(machine.tensors.as_tensor(machine.program(evaluation.evaluator.tree)))
 
 
-def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None:
+def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Floats] | None:
     """Return the derivatives up to ``order`` with respect to the single variable, or ``None`` if reverse mode must compute them."""
     ((name, leaf),) = evaluation.variables.items()
     if leaf.shape or order > MOST_EXACT:
@@ -212,7 +211,7 @@ def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None
     return {(name,) * k: result[k] for k in range(1, order + 1)}
 
 
-def scaled(coefficients: Array) -> Array:
+def scaled(coefficients: Floats) -> Floats:
     """Multiply each coefficient by the factorial of its order."""
     result = np.empty_like(coefficients)
     for k, coefficient in enumerate(coefficients):
@@ -223,7 +222,7 @@ def scaled(coefficients: Array) -> Array:
     return result
 
 
-def _by_nested_reverse_mode(evaluation: Evaluation, name: str, order: int) -> Array:
+def _by_nested_reverse_mode(evaluation: Evaluation, name: str, order: int) -> Floats:
     """Return the Taylor coefficients of a scalar output in a scalar variable, computed by nested reverse mode."""
     result = {(): evaluation.output._data, **partials(evaluation.output, evaluation.variables, order)}
     return np.array([result[(name,) * k] / math.factorial(k) for k in range(order + 1)], evaluation.output.dtype)

@@ -85,17 +85,22 @@ def call_text(step: Step, source: str) -> str:
 
 def operands(step: Step) -> list[Syntax]:
     """Return the trees of the arguments of a step; the list is empty if the tree does not have one node for each argument."""
-    node = step.tree
+    trees = _operand_trees(step.tree)
+    return trees if len(trees) == len(step.inputs) else []
+
+
+def _operand_trees(node: Syntax) -> list[Syntax]:
+    """Return the trees of the operands of an operation, in the order of the arguments of its function."""
+    children = node.children
     if node.kind in ("call", "method"):
-        result = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
-        result = [node.children[0], *result] if node.kind == "method" else result
-    elif node.kind in ("index", "attribute"):
-        result = node.children[:1]
-    elif node.kind == "conditional":
-        result = [node.children[1], node.children[0], node.children[2]]
-    else:
-        result = node.children[::2] if node.kind == "comparison" else node.children
-    return result if len(result) == len(step.arguments) + len(step.keywords) else []
+        values = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
+        return [children[0], *values] if node.kind == "method" else values
+    if node.kind == "conditional":
+        value, condition, otherwise = children
+        return [condition, value, otherwise]
+    if node.kind in ("index", "attribute"):
+        return children[:1]
+    return children[::2] if node.kind == "comparison" else children
 
 
 def arguments_at(

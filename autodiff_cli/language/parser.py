@@ -148,11 +148,13 @@ _MEANT = {
 
 
 def _bad_character(source: str, position: int) -> ParseError:
-    character = source[position]
+    """Return the error for a character that does not begin a token, with a hint for what it may mean."""
+    character, before = source[position], source[:position]
     label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
-    hint = _MEANT.get(character) or _in_ascii(character, source[:position])
-    if character in "\"'" and source[position - 1 : position] == character:
-        hint = "write a text on one line, between two quotes, and a comment after #"
+    if character in "\"'" and before.endswith(character):  # three quotes, as in Python
+        hint: str | None = "write a text on one line, between two quotes, and a comment after #"
+    else:
+        hint = _MEANT.get(character) or _in_ascii(character, before)
     return ParseError(f"unexpected character {label}", span=(position, position + 1), source=source, hint=hint)
 
 
