@@ -10,8 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
-from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, observer
-from autodiff_cli.autograd.reverse.engine import current_pass
+from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, current_pass, observer
 from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
-from autodiff_cli.autograd.reverse.engine import run_backward
+from autodiff_cli.autograd.reverse.backward_pass import run_backward
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on, zeros_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 from autodiff_cli.lazy import named

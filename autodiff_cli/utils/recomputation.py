@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.modes import enable_grad
-from autodiff_cli.autograd.reverse.engine import current_pass
+from autodiff_cli.autograd.reverse.backward_pass import current_pass
 from autodiff_cli.autograd.saved.packing import SavedInput, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import CheckpointError

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
-from autodiff_cli.autograd.forward_ad.dual import dual, split, view
-from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.dual import Level, dual, split, view
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 

@@ -8,16 +8,16 @@ which computes the primal with the ordinary function, so that reverse mode recor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
-from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.reverse import gradients
 from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents
 from autodiff_cli.autograd.memory import view_of
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
-from autodiff_cli.autograd.primitives.primitive import Primitive, outermost
+from autodiff_cli.autograd.primitives.primitive import Primitive, next_level, outermost
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
@@ -29,6 +29,27 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.function import Function
 
 _new = object.__new__
+
+
+class Level:
+    """One application of forward mode; a context manager, after whose end its dual tensors act as their primals.
+
+    Attributes:
+        number: the level of dispatch; levels that start later are higher.
+        is_open: whether the level has not ended.
+    """
+
+    __slots__ = ("is_open", "number")
+
+    def __init__(self) -> None:
+        self.number = next_level()
+        self.is_open = True
+
+    def __enter__(self) -> Level:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.is_open = False
 
 
 class Dual(Tensor):

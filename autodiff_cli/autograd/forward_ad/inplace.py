@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.forward_ad.dual import Dual, dual, split
-from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, split
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 

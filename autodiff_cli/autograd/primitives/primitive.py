@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, dataclass_transform
 
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, bind, checks_of, converted
-from autodiff_cli.autograd.record import Record
 from autodiff_cli.autograd.tensor import Tensor
 
 TensorFunction = Callable[..., Any]
@@ -23,6 +22,14 @@ Decomposition = str | Callable[..., str | None]
 
 def _undefined(*args: object) -> None:
     raise NotImplementedError("the function of the primitive is not set")
+
+
+@dataclass_transform(kw_only_default=True)
+class Record:
+    """An object whose annotated attributes are the keyword arguments of its class; importing ``dataclasses`` takes too long."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
 
 
 class Declared(Record):

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
-from autodiff_cli.autograd.primitives.primitive import TensorFunction, argument_names
-from autodiff_cli.autograd.record import Record
+from autodiff_cli.autograd.primitives.primitive import Record, TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
 

@@ -12,18 +12,21 @@ with ``None``, and a custom function may compute with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.hooks import node_observers
+from autodiff_cli.autograd.modes import restore_recording, switch_recording
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
 from autodiff_cli.autograd.primitives.selection_masks import Mask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
-from autodiff_cli.autograd.reverse.paths import nodes_towards
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
@@ -48,6 +51,8 @@ observer: ContextVar[Callable[[Visit], object] | None] = ContextVar("autodiff_ob
 """The function that backward passes call for each node that they run; see ``graph.observing``."""
 
 
+current_pass: ContextVar[BackwardPass | None] = ContextVar("autodiff_backward_pass", default=None)
+"""The backward pass that is running in this context, the innermost of nested passes."""
 _RUN_HOOKS = "autodiff_cli.autograd.reverse.run_hooks"
 """The module that runs hooks, which a pass without hooks does not need."""
 
@@ -259,6 +264,36 @@ class BackwardPass:
             self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
 
 
+def run_backward(
+    roots: Sequence[tuple[Edge, Cotangent]],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Edge] | None = None,
+    accumulates: bool = True,
+) -> dict[Edge, Cotangent]:
+    """Run all nodes that can be reached from ``roots``.
+
+    Args:
+        roots: the edges to start from, each with a cotangent.
+        retain_graph: whether to keep the saved values of the nodes.
+        create_graph: whether to record the pass; cotangents are then tensors.
+        inputs: the only edges whose cotangents are computed; ``None`` for all leaves.
+        accumulates: whether to add the cotangents of leaves to ``.grad``.
+
+    Returns:
+        Without ``accumulates``, the cotangent of each edge of ``inputs`` that was reached.
+    """
+    running = BackwardPass([edge[0] for edge, _ in roots], retain_graph, create_graph, inputs, accumulates)
+    outer, recording = current_pass.set(running), switch_recording(create_graph)
+    try:
+        # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
+        with np.errstate(all="ignore"):
+            return running.run(roots)
+    finally:
+        restore_recording(recording)
+        current_pass.reset(outer)
+
+
 def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
     grads = [cotangent] if node._outputs == 1 else cotangent
     return Visit(node, *([None if value is None else as_tensor(value) for value in values] for values in (grads, parts)))
@@ -283,3 +318,28 @@ def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
     if (part._data if type(part) is Tensor else part).dtype is dtype:
         return part
     return cast(part, dtype)
+
+
+_age = attrgetter("sequence_nr")
+
+
+def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> set[Node]:
+    """Return the nodes on the paths from ``starts`` to ``targets``, with both ends."""
+    ends = {node for node, _ in targets}
+    oldest = min(map(_age, ends), default=0)
+    nodes = {node for node in starts if node.sequence_nr >= oldest}
+    reached = list(nodes)
+    for node in reached:
+        for edge in node._edges:
+            # The inputs of a node are older than the node: no path leads from a node older than all targets to a target.
+            if edge is not None and (below := edge[0]) not in nodes and below.sequence_nr >= oldest:
+                nodes.add(below)
+                reached.append(below)
+    needed = ends & nodes
+    reached.sort(key=_age)
+    for node in reached:
+        for edge in node._edges:
+            if edge is not None and edge[0] in needed:
+                needed.add(node)
+                break
+    return needed

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
-from autodiff_cli.autograd.forward_ad.dual import dual_of, parts_of
-from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.dual import Level, dual_of, parts_of
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped

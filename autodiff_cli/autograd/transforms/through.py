@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autodiff_cli.autograd.active_batches import active_batches
-from autodiff_cli.autograd.forward_ad.dual import Dual, dual, settled, split
-from autodiff_cli.autograd.forward_ad.level import Level
+from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, settled, split
 from autodiff_cli.autograd.memory import share_memory
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.primitives.declare import Declarations
