@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1553,
     "root": 1606,
     "script": 1582,
-    "solvers": 11217,
+    "solvers": 11211,
     "symbolic": 4442,
     "utils": 282,
 }

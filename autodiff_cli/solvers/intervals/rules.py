@@ -179,13 +179,11 @@ def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[In
 
 
 def _overlap(x: Interval, y: Interval) -> Mask:
-    overlap: Mask = (x.low <= y.high) & (y.low <= x.high)
-    return overlap
+    return np.asarray((x.low <= y.high) & (y.low <= x.high))
 
 
 def _same(x: Interval, y: Interval) -> Mask:
-    same: Mask = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
-    return same
+    return np.asarray((x.low == x.high) & (y.low == y.high) & (x.low == y.low))
 
 
 def _not(_: Call, operands: tuple[Interval, ...]) -> Interval:

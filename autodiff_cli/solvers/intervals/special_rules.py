@@ -77,8 +77,7 @@ def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE
 
 
 def _positive(*operands: Interval) -> Mask:
-    positive: Mask = np.logical_and.reduce(np.broadcast_arrays(*(x.low > 0 for x in operands)))
-    return positive
+    return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*(x.low > 0 for x in operands))))
 
 
 def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, rounding: float) -> Rule:

@@ -53,8 +53,7 @@ class Joint(NamedTuple):
     @property
     def covariance(self) -> Matrix:
         """The covariance matrix."""
-        matrix: Matrix = self.u[:, None] * self.correlation * self.u
-        return matrix
+        return np.asarray(self.u[:, None] * self.correlation * self.u)
 
     @property
     def excess(self) -> Vector:
@@ -79,8 +78,7 @@ class Joint(NamedTuple):
     def root(self, group: Sequence[int]) -> Matrix:
         """Return a matrix L for which ``L @ L.T`` is the correlation matrix of a group, which may be singular."""
         values, vectors = np.linalg.eigh(self.correlation[np.ix_(group, group)])
-        matrix: Matrix = vectors * np.sqrt(np.maximum(values, 0))
-        return matrix
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:

@@ -36,8 +36,7 @@ class Linear(NamedTuple):
     @property
     def gradient(self) -> Matrix:
         """The gradients of half the sums of squares, of shape (B, n)."""
-        products: Matrix = np.einsum("bij,bi->bj", self.factor, self.image)
-        return products
+        return np.asarray(np.einsum("bij,bi->bj", self.factor, self.image))
 
     @property
     def norms(self) -> Matrix:
