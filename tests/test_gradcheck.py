@@ -272,3 +272,51 @@ def test_at_a_kink_every_slope_between_the_sides_is_one_of_a_kink() -> None:
 def test_an_error_that_rounding_explains_passes_only_if_it_is_small(error: float, verdict: str) -> None:
     assert rounded(Verdict("fail", 1.0, error, 1e-12), error).verdict == verdict
     assert rounded(Verdict("fail", 1.0, error, 1e-12), error / 4).verdict == "fail"
+
+
+DATA = {"A": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "b": [1.0, 1.0, 1.0], "c": 3.0}
+LOSS = "sum((A @ x - b)**2) + c*sum(x**2)"
+RIGHT = "2*x*c + 2*A.T @ (A @ x - b)"
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [
+        ("A.T @ (A @ x - b) + c*x", "the claim is 1/2 of it"),
+        ("-2*c*x - 2*A.T @ (A @ x - b)", "the claim has the opposite sign"),
+        ("2*A.T @ (A @ x - b)", "the claim lacks the term 2*x*c"),
+        ("2*A.T @ (A @ x - b) - 2*c*x", "the claim has the opposite sign in the term 2*x*c"),
+        ("2*A.T @ (A @ x - b) + c*x", "the claim has 1/2 times the term 2*x*c"),
+        (f"{RIGHT} + c", "the claim has the term c too many"),
+        (f"{RIGHT} + c*cos(x)*x", "the claim has the term c*cos(x)*x too many"),
+        ("exp(x)", ""),
+    ],
+)
+def test_a_wrong_claim_of_a_vector_names_the_elements_and_the_mistake(claim: str, sentence: str) -> None:
+    report = check(LOSS, {"x": [1.0, 2.0]}, DATA, claims=[f"x={claim}"])
+    assert report.failure is not None
+    assert "is wrong in 2 elements: x[0] is " in report.failure
+    assert report.hint == "; ".join(filter(None, [f"the right derivative is {RIGHT}", sentence]))
+    assert report.checks[-1]["elements"] == ["x[0]", "x[1]"]
+    assert report.checks[-1]["mistake"] == report.hint
+
+
+def test_a_claim_of_a_matrix_may_be_the_transpose() -> None:
+    at, const = {"W": [[1.0, 2.0], [3.0, 4.0]]}, {"x": [1.0, 2.0], "y": [3.0, 5.0]}
+    report = check("y @ W @ x", at, const, claims=["W=outer(x, y)"])
+    assert report.failure == ("the claim W=outer(x, y) is wrong in 2 elements: W[0, 1] is 5.0, but the derivative is 6.0")
+    assert report.hint == "the right derivative is outer(y, x); the claim is its transpose"
+
+
+@pytest.mark.parametrize(
+    ("expression", "claim", "hint"),
+    [
+        ("log(x**3)", "2/x", "the right derivative is 3/x; the claim is 2/3 of it"),
+        ("log(x**3)", "3/x**3", "the right derivative is 3/x"),
+        ("sin(x) + x**2", "2*x", "the right derivative is 2*x + cos(x); the claim lacks the term cos(x)"),
+        ("y = x**2; y*x", "2*y", "the right derivative is 3*x**2; the claim is 2/3 of it"),
+        ("det([[x, 1], [2, x]])", "x", None),
+    ],
+)
+def test_a_wrong_claim_of_a_number_names_the_mistake(expression: str, claim: str, hint: str | None) -> None:
+    assert check(expression, {"x": 5.0}, claims=[f"x={claim}"]).hint == hint

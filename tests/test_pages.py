@@ -62,7 +62,7 @@ def test_every_key_of_the_json_is_explained() -> None:
             used |= {key, f"{name}.{key}"}
     used |= set(objects.keys(json.loads(errors.streams(f"{errors.EXAMPLES['UnknownName']} --json")[1])))
     assert set(objects.KEYS) - used <= {f"notes[].{key}" for key in ("kind", "span", "message", "order")} | {
-        *(f"checks[].{key}" for key in ("reason", "at")),
+        *(f"checks[].{key}" for key in ("reason", "at", "elements", "mistake")),
         *("reason", "trace", "point", "total", "by"),
     }
 

@@ -28,6 +28,7 @@ from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
+from autodiff_cli.gradient_checking.mistakes import mistake
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
@@ -279,6 +280,7 @@ class _Check:
                 error.about(f"{setting('claims')} {name}")
             raise
         numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
+        wrong = [place for place, verdict in zip(np.ndindex(leaf.shape), verdicts, strict=True) if verdict.verdict == "fail"]
         return {
             "wrt": name,
             "order": 1,
@@ -288,6 +290,7 @@ class _Check:
             "claimed": plain(claimed),
             "exact": plain(np.where(np.isnan(numeric), exact, numeric)[()]),
             **_verdict(worst(verdicts)),
+            **({"elements": [f"{name}{list(place)}" for place in wrong]} if wrong and leaf.shape else {}),
         }
 
 
@@ -313,8 +316,7 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     if entry["verdict"] != "fail":
         return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
-        said = f"the claim {names[0]}={entry['claim']} gives {_shown(entry['claimed'])}{_place(entry)}"
-        return f"{said}, but the derivative is {_shown(entry['exact'])}", None
+        return _wrong_claim(entry, evaluation)
     places = [list(evaluation.variables).index(name) for name in names]
     sizes = (-1, evaluation.variables[names[-1]].numel())
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
@@ -324,6 +326,22 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
     return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"
+
+
+def _wrong_claim(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
+    """Return the message with the first wrong element of a claim, and add its likely mistake to the entry."""
+    name, claimed, exact = entry["wrt"], entry["claimed"], entry["exact"]
+    claim, where = f"the claim {name}={entry['claim']}", _place(entry)
+    if evaluation.gradient is None and not any(f.partials is not None for f in evaluation.evaluator.functions.values()):
+        values = {key: value._data for key, value in evaluation.evaluator.variables.items()}
+        entry["mistake"] = mistake(evaluation.expression, values, name, entry["claim"])
+    if entry.get("elements"):
+        first, *others = entry["elements"]
+        index = tuple(map(int, first[len(name) + 1 : -1].split(", ")))
+        claim += f" is wrong in {len(others) + 1} elements: {first}" if others else f" is wrong in one element: {first}"
+        claimed, exact = (plain(np.asarray(numbers, dtype=np.float64)[index]) for numbers in (claimed, exact))
+        return f"{claim} is {claimed}{where}, but the derivative is {exact}", entry.get("mistake")
+    return f"{claim} gives {_shown(claimed)}{where}, but the derivative is {_shown(exact)}", entry.get("mistake")
 
 
 def _place(entry: Entry) -> str:

@@ -1,0 +1,104 @@
+"""Likely mistakes of wrong claims, found by comparing the terms of a claim with those of the right formula at random values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.derivatives.evaluate import evaluate
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, new_tree, unparse
+from autodiff_cli.symbolic.differentiate import as_length, diff
+from autodiff_cli.symbolic.matrices.diff import Numbers, random_values
+
+_SEEDS = (1, 5)
+_CLOSE = 1e-9
+
+
+def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -> str | None:
+    """Return a sentence with the right derivative and the likely mistake, or ``None`` if the derivative has no formula.
+
+    Args:
+        expression: a program whose result is a number.
+        values: the values of its variables and constants, of which only the shapes matter.
+        name: the variable of the claim.
+        claim: the claimed derivative.
+    """
+    shapes = {key: np.shape(value) for key, value in values.items()}
+    arrays = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}
+    try:
+        (right,) = diff(expression, wrt=[name], shape=arrays).trees.values()
+        dims = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
+        points = [random_values(dims, (), seed) for seed in _SEEDS]
+        comparison = _Comparison(unparse(parse(expression)), points, _only(right), _only(parse(claim)))
+    except AutodiffError:
+        return None
+    said = comparison.sentence()
+    return f"the right derivative is {unparse(right)}" + (f"; the claim {said}" if said else "")
+
+
+class _Comparison:
+    """Compares a claim with the right formula at several points; the claim may use names that the program assigns."""
+
+    def __init__(self, program: str, points: list[dict[str, Any]], right: Syntax, claim: Syntax) -> None:
+        self.program, self.points = program, points
+        self.exact = self._numbers(right)
+        self.claimed = self._numbers(claim, self.exact)
+        self.right, self.claim = right, claim
+
+    def _numbers(self, tree: Syntax, like: list[Numbers] | None = None) -> list[Numbers]:
+        """Return the values of a formula at the points, in the shapes of others."""
+        text = f"{self.program}; {unparse(tree)}"
+        values = [np.asarray(evaluate(text, const=point).value, dtype=np.float64) for point in self.points]
+        return [np.broadcast_to(a, b.shape) for a, b in zip(values, like, strict=True)] if like else values
+
+    def sentence(self) -> str | None:
+        """Return what is wrong with the claim, or ``None`` if it is none of the usual mistakes."""
+        factor = _factor(self.claimed, self.exact)
+        if factor:
+            return "has the opposite sign" if factor == -1 else f"is {factor} of it" if factor < 1 else f"is {factor} times it"
+        if all(array.ndim == 2 and array.shape[0] == array.shape[1] for array in self.exact):
+            factor = _factor(self.claimed, [array.T for array in self.exact])
+            if factor:
+                return "is its transpose" if factor == 1 else f"is {factor} times its transpose"
+        lacking = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
+        for term in _terms(self.right):
+            missing = _factor(lacking, self._numbers(term, self.exact))
+            if missing:
+                kinds = {Fraction(1): "lacks", Fraction(2): "has the opposite sign in"}
+                return f"{kinds.get(missing, f'has {1 - missing} times')} the term {unparse(term)}"
+        extra = (unparse(term) for term in _terms(self.claim) if _factor(lacking, self._numbers(term, self.exact)) == -1)
+        return next((f"has the term {text} too many" for text in extra), None)
+
+
+def _only(tree: Syntax) -> Syntax:
+    """Return the expression of a program of one statement."""
+    return tree.children[0] if tree.kind == "start" and len(tree.children) == 1 else tree
+
+
+def _factor(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
+    """Return the simple fraction by which a formula is a multiple of another one, or ``None``."""
+    a, b = (np.concatenate([np.ravel(array) for array in arrays]) for arrays in (values, unit))
+    with np.errstate(all="ignore"):
+        ratio = float(a @ b / (b @ b))
+    if not np.isfinite(ratio):
+        return None
+    factor = Fraction(ratio).limit_denominator(12)
+    return factor if np.allclose(a, float(factor) * b, rtol=_CLOSE, atol=_CLOSE * np.abs(a).max()) else None
+
+
+def _terms(tree: Syntax) -> Iterator[Syntax]:
+    """Yield the terms of a sum with their signs."""
+    work = [(tree, False)]
+    while work:
+        node, is_negative = work.pop()
+        if node.kind in ("add", "sub"):
+            work += [(node.children[1], is_negative != (node.kind == "sub")), (node.children[0], is_negative)]
+        elif node.kind == "neg" and node.children[0].kind in ("add", "sub"):
+            work.append((node.children[0], not is_negative))
+        else:
+            yield new_tree("neg", node) if is_negative else node
