@@ -47,7 +47,7 @@ BUDGETS = {
     "derivatives": 1015,
     "evaluation": 3394,
     "explanation": 2113,
-    "gradient_checking": 1001,
+    "gradient_checking": 1002,
     "graph_drawing": 1868,
     "language": 1362,
     "lesson": 2000,

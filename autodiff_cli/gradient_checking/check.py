@@ -28,7 +28,6 @@ from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
-from autodiff_cli.gradient_checking.mistakes import mistake
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_count
@@ -330,6 +329,8 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
 
 def _wrong_claim(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     """Return the message with the first wrong element of a claim, and add its likely mistake to the entry."""
+    from autodiff_cli.gradient_checking.mistakes import mistake
+
     name, claimed, exact = entry["wrt"], entry["claimed"], entry["exact"]
     claim, where = f"the claim {name}={entry['claim']}", _place(entry)
     if evaluation.gradient is None and not any(f.partials is not None for f in evaluation.evaluator.functions.values()):
