@@ -169,6 +169,14 @@ def test_common_parts_have_names(expression: str, options: dict[str, int], expec
     np.testing.assert_allclose(np.asarray(value), np.asarray(engine), rtol=1e-9, atol=1e-12)
 
 
+def test_conditions_are_factors_of_products_of_matrices_only() -> None:
+    shape = {"A": "m,n", "x": "n", "b": "m"}
+    assert list(diff("sum(relu(A @ x - b))", wrt=["x"], shape=shape).texts.values()) == ["A.T @ (A @ x - b > 0)"]
+    assert list(diff("-sum(relu(b))", shape={"b": "m"}).texts.values()) == ["-1 if b > 0 else 0"]
+    (text,) = diff("sum(x*log(x) if x > 0 else 0)", wrt=["x"], shape={"x": "n"}).texts.values()
+    assert np.asarray(ad.evaluate(text, const={"x": [0.0, 1.0]}).value).tolist() == [0.0, 1.0]
+
+
 def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices.Writer, "tree", lambda self, array: ad.language.parser.parse("3*x"))
     with pytest.raises(AutodiffError, match="no formula was found"):

@@ -215,9 +215,6 @@ class Writer:
                     new = self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
                 elif array.kind == "determinant":
                     new = self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
-            elif part.is_call("where") and part.parts[2] is self.algebra.zero and part.parts[0].kind == "call":
-                condition = self.symbol(self.replaced(expression_tree(done[part.parts[0]])))
-                new = self.algebra.product([(done[part.parts[1]], _ONE), (condition, _ONE)])
             elif part.kind == "product":
                 pairs: list[tuple[Formula, Exponent]] = []
                 for base, exponent in part.parts:
@@ -226,9 +223,7 @@ class Writer:
                     if inner is not None and isinstance(exponent, Fraction) and exponent.denominator == 2:
                         pairs.append((self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent))
                     else:
-                        pairs.append(
-                            (done[base], exponent if isinstance(exponent, Fraction) else self.algebra.exponent(done[exponent]))
-                        )
+                        pairs.append((done[base], self.algebra.exponent(done[exponent]) if exponent in done else exponent))
                 new = self.algebra.product(pairs, part.coefficient)
             done[part] = new
         return done[formula]
@@ -493,6 +488,8 @@ def _scaled(product: Syntax, scale: Callable[[Syntax], Syntax]) -> Syntax:
 
 def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int) -> Syntax:
     """Return ``left @ right``, or the solution of a system of equations in place of a product of an inverse and a vector."""
+    if right.kind == "conditional" and [unparse(right.children[i]) for i in (0, 2)] == ["1", "0"]:
+        right = right.children[1]  # a condition is 1 or 0
     if right_dims == 1 and _is_call(left, "inv"):
         return call_tree("solve", left.children[1].children[0], right)
     if left_dims == 1 and _is_call(right, "inv"):
