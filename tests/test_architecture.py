@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1606,
     "script": 1582,
     "solvers": 11211,
-    "symbolic": 4442,
+    "symbolic": 4439,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
