@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 
 def expressions(rng: random.Random) -> tuple[str, str, dict[str, str]]:
     """Return an expression, the variable to differentiate with respect to, and the shapes of its names."""
-    text, wrt = _Writer(rng).number(3), rng.choice("xX")
+    writer = _Writer(rng)
+    text, wrt = writer.number(3), rng.choice("xX")
+    if rng.random() < 0.2:
+        text = f"f(t) = {rng.choice(['t**2 + t', 'tanh(t)', '2*t'])}; w = {writer.vector(1)}; f({text}) + w @ f(w)"
     if not re.search(rf"\b{wrt}\b", text):
         text = f"{text} + sum({wrt}**2)"
-    names = set(re.findall(r"\b[a-zA-Z]\b", text))
-    return text, wrt, {name: "n" if name.islower() else "n,n" for name in sorted(names - {"c", "T"})}
+    names = set(re.findall(r"\b[a-zA-Z]\b", text)) - set("cTftw")
+    return text, wrt, {name: "n" if name.islower() else "n,n" for name in sorted(names)}
 
 
 class _Writer:
@@ -24,6 +27,10 @@ class _Writer:
         if depth == 0 or self.rng.random() < 0.25:
             return self.rng.choice(leaves)
         return self.rng.choice(forms)()
+
+    def place(self) -> int:
+        """Return a place in a dimension of length 3."""
+        return self.rng.randrange(-3, 3)
 
     def number(self, depth: int) -> str:
         """Write a number."""
@@ -36,6 +43,12 @@ class _Writer:
             lambda: f"logsumexp({vector()})",
             lambda: f"mean({matrix()})",
             lambda: f"sum({matrix()}*{matrix()})",
+            lambda: f"({vector()})[{self.place()}]",
+            lambda: f"({matrix()})[{self.place()}, {self.place()}]",
+            lambda: f"norm({matrix()})",
+            lambda: f"sum(prod({matrix()}, {self.rng.randrange(2)}))",
+            lambda: f"mse_loss({vector()}, {vector()})",
+            lambda: f"sum(diff({vector()})**2)",
         ]
         return self._one(["c", "2"], forms, depth)
 
@@ -53,6 +66,13 @@ class _Writer:
             lambda: f"diagonal({matrix()})",
             lambda: f"sum({matrix()}, {self.rng.randrange(2)})",
             lambda: f"solve(A, {vector()})",
+            lambda: f"({matrix()})[{self.place()}]",
+            lambda: f"({matrix()})[:, {self.place()}]",
+            lambda: f"cumsum({vector()}, 0)",
+            lambda: f"where({vector()} > {vector()}, {vector()}, {self.number(depth - 1)})",
+            lambda: f"mean({matrix()}, {self.rng.randrange(-2, 2)})",
+            lambda: f"norm({matrix()}, dim={self.rng.randrange(2)})",
+            lambda: f"logsumexp({matrix()}, {self.rng.randrange(2)})",
         ]
         return self._one("xyb", forms, depth)
 
@@ -67,6 +87,11 @@ class _Writer:
             lambda: f"diag({vector()})",
             lambda: f"{self.rng.choice(['exp', 'sin', 'tanh'])}({matrix()})",
             lambda: "inv(A)",
+            lambda: f"softmax({matrix()}, {self.rng.randrange(2)})",
+            lambda: f"({vector()})[:, none]*{matrix()}",
+            lambda: f"({matrix()} - mean({matrix()}, {self.rng.randrange(2)}, true))",
+            lambda: f"{self.rng.choice(['tril', 'triu'])}({matrix()})",
+            lambda: f"cumsum({matrix()}, {self.rng.randrange(2)})",
             lambda: f"({self.number(depth - 1)}*{matrix()})",
         ]
         return self._one("ABX", forms, depth)

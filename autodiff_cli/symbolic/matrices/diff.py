@@ -19,7 +19,7 @@ from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_tree import with_names
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-_LARGEST_ERROR, _STEP = 1e-7, 1e-12
+_LARGEST_ERROR, _STEP, _SMALLEST = 1e-7, 1e-12, 1e-8
 _DRAWS, _AGREEING = 24, 2
 """The most random values that are tried, and how many must agree; values at which the engine itself is sensitive do not count."""
 
@@ -126,7 +126,7 @@ class _Check:
                 moved = numbers_of_engine(self.expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
             except AutodiffError:
                 continue
-            size = max(np.abs(expected).max(initial=0.0), 1e-300)
+            size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
             if is_inside and np.isfinite(expected).all() and np.abs(moved - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
                 errors.append(_error(number, expected) / size)
             if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):

@@ -342,7 +342,7 @@ class _Contraction:
     def _multiply(self) -> bool:
         """Multiply two factors with the same labels element by element."""
         for first, second in combinations(self.pieces, 2):
-            if set(first.labels) != set(second.labels) or len(set(first.labels)) < len(first.labels):
+            if sorted(first.labels) != sorted(second.labels) or len(set(first.labels)) < len(first.labels):
                 continue
             inner = [label for label in first.labels if self._is_inner(label)]
             if inner and (len(inner) < len(first.labels) or len(inner) == 1):
