@@ -1,6 +1,6 @@
-"""``python -m tests.explore_matrices 0 1000`` compares the derivatives of random expressions of vectors and matrices with the engine.
+"""``python -m tests.explore_matrices 0 1000`` compares derivatives of random expressions of vectors and matrices with the engine.
 
-It prints every expression that is wrong or refused, and at last how many are right, refused and wrong, and the lengths of the formulas.
+It prints every expression that is wrong or refused, and at last how many are right, refused and wrong, and how long they are.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class _Writer:
             lambda: f"{self.rng.choice(['exp', 'sin', 'tanh'])}({matrix()})",
             lambda: "inv(A)",
             lambda: f"softmax({matrix()}, {self.rng.randrange(2)})",
-            lambda: f"({vector()})[:, none]*{matrix()}",
+            lambda: f"(({vector()})[:, none]*{matrix()})",
             lambda: f"({matrix()} - mean({matrix()}, {self.rng.randrange(2)}, true))",
             lambda: f"{self.rng.choice(['tril', 'triu'])}({matrix()})",
             lambda: f"cumsum({matrix()}, {self.rng.randrange(2)})",

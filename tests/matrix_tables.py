@@ -15,20 +15,20 @@ class Row(NamedTuple):
     """A derivative.
 
     Attributes:
-        number: the number of an equation of the Matrix Cookbook, or an empty text.
         expression: the expression.
         wrt: the variables, one for each order.
         shape: the dimensions of names.
         symmetric: the names of symmetric matrices.
         written: the formula that a person writes.
+        number: the number of an equation of the Matrix Cookbook, or an empty text.
     """
 
-    number: str
     expression: str
     wrt: tuple[str, ...]
     shape: dict[str, str]
     symmetric: tuple[str, ...]
     written: str
+    number: str = ""
 
     @property
     def derivative(self) -> str:
@@ -52,4 +52,5 @@ def _row(line: str) -> Row:
     number, expression, wrt, shapes, written = ["", *re.split(r"  +", line)][-5:]
     pairs = [one.split("=") for one in shapes.split()]
     symmetric = tuple(name for name, dims in pairs if dims.endswith("!"))
-    return Row(number, expression, tuple(wrt.split(",")), {name: dims.rstrip("!") for name, dims in pairs}, symmetric, written)
+    shape = {name: dims.rstrip("!") for name, dims in pairs}
+    return Row(expression, tuple(wrt.split(",")), shape, symmetric, written, number)

@@ -17,7 +17,8 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.matrices.diff import numbers_of_engine
-from tests.test_matrix_formulas import ROWS, Row, random_point
+from tests.matrix_tables import Row, rows
+from tests.test_matrix_formulas import random_point
 
 LOSSES = {
     "logistic": Row("mean(log1p(exp(-y*(X @ w)))) + c*sum(w**2)", ("w", "w"), {"X": "m,n", "w": "n", "y": "m"}, (), ""),
@@ -30,7 +31,7 @@ LOSSES = {
     "classes": Row("-sum(Y*log_softmax(X @ W, 1)) + trace(W.t() @ W)", ("W", "W"), {"X": "m,n", "W": "n,k", "Y": "m,k"}, (), ""),
 }
 CASES = [pytest.param(row, id=name) for name, row in LOSSES.items()] + [
-    pytest.param(row, id=f"{row.expression}-{','.join(row.wrt)}") for row in ROWS
+    pytest.param(row, id=f"{row.expression}-{','.join(row.wrt)}") for row in rows("derivatives")
 ]
 
 
