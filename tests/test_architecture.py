@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10141,
+    "autograd": 10148,
     "cli": 4226,
     "code_generation": 1013,
     "compiler": 2958,

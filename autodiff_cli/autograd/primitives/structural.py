@@ -119,7 +119,14 @@ cast = declare(
 
 
 copied = declare(
-    "copied", lambda x: np.array(x)[()], {"x": lambda g: g}, series="linear", node="CopyBackwards", public=False, elementwise=True
+    "copied",
+    lambda x: np.array(x)[()],
+    {"x": lambda g: g},
+    series="linear",
+    node="CopyBackwards",
+    public=False,
+    elementwise=True,
+    decomposition="x",
 )
 """A copy in memory of its own."""
 
