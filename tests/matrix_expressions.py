@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 def expressions(rng: random.Random) -> tuple[str, str, dict[str, str]]:
     """Return an expression, the variable to differentiate with respect to, and the shapes of its names."""
     writer = _Writer(rng)
-    text, wrt = writer.number(3), rng.choice("xX")
+    text = writer.number(3)
+    while not re.search(r"\b[xX]\b", text):
+        text = writer.number(3)
+    wrt = rng.choice([name for name in "xX" if re.search(rf"\b{name}\b", text)])
     if rng.random() < 0.2:
         text = f"f(t) = {rng.choice(['t**2 + t', 'tanh(t)', '2*t'])}; w = {writer.vector(1)}; f({text}) + w @ f(w)"
-    if not re.search(rf"\b{wrt}\b", text):
-        text = f"{text} + sum({wrt}**2)"
     names = set(re.findall(r"\b[a-zA-Z]\b", text)) - set("cTftw")
     return text, wrt, {name: "n" if name.islower() else "n,n" for name in sorted(names)}
 
