@@ -22,10 +22,15 @@ from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import without_variable
+from autodiff_cli.language.tree import names_in
+from autodiff_cli.lazy import named
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
+
+LEAST_BY_FORMULA = 50_000_000
+"""The least number of elements of all values, times those of the variables, for which finding a formula (30 ms) pays."""
 
 
 class Product(DerivativeResult):
@@ -306,5 +311,30 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
         if columns and all(np.isfinite(block._data).all() for block in columns):
             return _by_name(evaluation, columns)
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
+    matrix = _by_formula(evaluation)
+    if matrix is not None:
+        ends = np.cumsum([x.numel() for x in inputs])[:-1]
+        rows = [np.split(row, ends, axis=1) for row in np.split(matrix, ends)]
+        return {
+            name: {
+                other: block.reshape((*x.shape, *y.shape))
+                for (other, y), block in zip(evaluation.variables.items(), row, strict=True)
+            }
+            for (name, x), row in zip(evaluation.variables.items(), rows, strict=True)
+        }
     first = jacobian_of(evaluation.output, inputs, create_graph=True)
     return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
+
+
+def _by_formula(evaluation: Evaluation) -> Any:
+    """Return the Hessian matrix by a formula; ``None`` if the expression is small, or if no formula is found."""
+    leaves, used = evaluation.leaves, names_in(evaluation.evaluator.tree)
+    values = {name: leaf._data for name, leaf in leaves.items() if name in used}
+    elements = sum(x.numel() for x in evaluation.variables.values())
+    large = elements * sum(map(np.size, values.values())) >= LEAST_BY_FORMULA and evaluation.dtype == "float64"
+    if not large or not used.issuperset(evaluation.variables):
+        return None
+    formula = named("autodiff_cli.symbolic.matrices.hessian:hessian_by_formula")(
+        evaluation.expression, values, list(evaluation.variables), LEAST_BY_FORMULA
+    )
+    return None if formula is None else formula(values)

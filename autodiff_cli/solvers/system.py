@@ -26,14 +26,16 @@ from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.evaluation import Evaluation, given_values
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import element_names
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, names_in, unparse
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
+from autodiff_cli.symbolic.matrices.hessian import LEAST_DESCENT, hessian_by_formula
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.symbolic.matrices.hessian import HessianFunction
 
     Results = Callable[[list[Instruction], list[Operand], int], list[Operand]]
 
@@ -50,6 +52,7 @@ class System:
         at: the variables with their values, which are the start; a value may be an array.
         const: the values of constants.
         active: the number of first elements with respect to which the Jacobian matrix is computed; all by default.
+        by_formula: whether the Hessian matrix of one long expression of vectors is computed by a formula, and nothing is traced.
 
     Attributes:
         names: the names of the variables.
@@ -71,6 +74,7 @@ class System:
         at: Mapping[str, Value],
         const: Mapping[str, Value] | None = None,
         active: int | None = None,
+        by_formula: bool = False,
     ) -> None:
         self.source = source
         self.programs = list(programs)
@@ -82,6 +86,7 @@ class System:
         self.labels = [label for name, shape in self.shapes.items() for label in element_names(name, shape)]
         self.start: Vector = self.flat({name: leaves[name]._data for name in values})
         self.active = len(self.start) if active is None else active
+        self._by_formula = by_formula
         self.evaluations = 0
         self.seconds = 0.0
         self._programs: dict[str, Program] = {}
@@ -108,9 +113,31 @@ class System:
     def hessian(self, x: Vector, weights: Vector | None = None) -> Matrix:
         """Return the Hessian matrix of the sum of ``weights[i]*F[i]`` at a point, of shape (n, n); the weights are 1 by default."""
         weights = np.ones(self.count) if weights is None else weights
+        if self._formula is not None:
+            result = self._timed(self._formula, x)
+            if result is not None:
+                return np.asarray(result * weights[0])
         matrix = np.zeros((len(x), len(x)))
         matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]
         return matrix + np.tril(matrix, -1).T
+
+    def _timed(self, function: HessianFunction, x: Vector) -> Matrix | None:
+        self.evaluations += 1
+        begun = time.thread_time()
+        try:
+            return function({**{name: leaf._data for name, leaf in self._constants.items()}, **self.named(x)})
+        finally:
+            self.seconds += time.thread_time() - begun
+
+    @cached_property
+    def _formula(self) -> HessianFunction | None:
+        """The Hessian matrix of one long expression of vectors, by a formula; ``None`` if there is none."""
+        if not self._by_formula or self.count != 1 or len(self.programs) != 1:
+            return None
+        used = names_in(self.programs[0])
+        values = {**{name: leaf._data for name, leaf in self._constants.items()}, **self.named(self.start)}
+        values = {name: value for name, value in values.items() if name in used}
+        return hessian_by_formula(unparse(self.programs[0]), values, self.names, LEAST_DESCENT)
 
     def third(self, x: Vector, direction: Vector) -> Matrix:
         """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
@@ -191,7 +218,7 @@ class System:
             return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
-        if len(self.start) > MOST_TRACED:
+        if len(self.start) > MOST_TRACED or self._formula is not None:
             return None
         try:
             tape = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64", formulas)

@@ -92,7 +92,8 @@ class MinimumProblem:
             self.unused = [name for name in (*values_at, *constants) if name not in used]
             self._unchanged = {name: np.asarray(values_at[name], float)[()] for name in values_at if name not in used}
             self._names = tuple(values_at)
-            self.system = System(source, programs, {name: values_at[name] for name in values_at if name in used}, constants)
+            start = {name: values_at[name] for name in values_at if name in used}
+            self.system = System(source, programs, start, constants, by_formula=True)
             values = [int(np.prod(shape)) for shape in self.system.result_shapes]
         except AutodiffError as error:
             raise self.local(error) from None

@@ -1,0 +1,55 @@
+"""Hessian matrices by formula, for expressions of vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from autodiff_cli.compiler.program import terms
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.symbolic.matrices.program import array_program
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix
+
+    HessianFunction: TypeAlias = Callable[[Mapping[str, Any]], Matrix | None]
+
+LEAST_DESCENT = 10_000
+"""The least number of elements of all values, times those of the variables, for which a formula pays in a descent."""
+
+
+def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[str], least: int) -> HessianFunction | None:
+    """Return a function that computes the Hessian matrix of a number at a point.
+
+    Args:
+        expression: a program of the language.
+        values: the values of its variables and constants.
+        by: the variables to differentiate with respect to, whose elements are the rows in order.
+        least: the least size, the number of elements of all values, times those of the variables.
+
+    Returns:
+        A function of the values, whose result is ``None`` where the formula is not finite.  It is ``None`` if no formula is found,
+        or if the expression is small or has no vectors.
+    """
+    sizes = {name: np.size(value) for name, value in values.items()}
+    if not any(np.ndim(values[name]) for name in by) or sum(sizes[name] for name in by) * sum(sizes.values()) < least:
+        return None
+    dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}  # checked when short
+    second = [term for term in terms(by, 2) if len(term) == 2]
+    try:
+        program = array_program(expression, list(values), second, dims)
+    except AutodiffError:
+        return None
+
+    def hessian(point: Mapping[str, Any]) -> Matrix | None:
+        results = program.run(point)
+        blocks = {
+            (a, b): np.broadcast_to(results[a, b], (*np.shape(values[a]), *np.shape(values[b]))).reshape(sizes[a], sizes[b])
+            for a, b in second
+        }
+        matrix = np.block([[blocks[a, b] if (a, b) in blocks else blocks[b, a].T for b in by] for a in by])
+        return matrix if np.isfinite(matrix).all() else None
+
+    return hessian
