@@ -44,7 +44,7 @@ BUDGETS = {
     "code_generation": 1013,
     "compiler": 2958,
     "data": 6044,
-    "derivatives": 1015,
+    "derivatives": 1045,
     "evaluation": 3394,
     "explanation": 2113,
     "gradient_checking": 1002,
@@ -61,8 +61,8 @@ BUDGETS = {
     "report": 1553,
     "root": 1606,
     "script": 1582,
-    "solvers": 11211,
-    "symbolic": 4439,
+    "solvers": 11239,
+    "symbolic": 4494,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
