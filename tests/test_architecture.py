@@ -69,7 +69,11 @@ BUDGETS = {
 DOORS = {
     "framework": {"autodiff_cli.nn.functional"},
     "command_result": {f"autodiff_cli.report.{name}" for name in ("html", "latex_tables", "result_tables")},
-    "derivatives": {"autodiff_cli.report.latex_equations", "autodiff_cli.report.result_tables"},
+    "derivatives": {
+        "autodiff_cli.report.latex_equations",
+        "autodiff_cli.report.result_tables",
+        "autodiff_cli.symbolic.matrices.hessian",
+    },
     "autograd": {"autodiff_cli.report.html", "autodiff_cli.ops.batching"},
 }
 """The modules above a room that it names and does not import: what shows its results, and what adds rules to it."""
