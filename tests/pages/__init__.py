@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from autodiff_cli.cli.commands import COMMANDS
-from tests.pages import commands, errors, functions, kinks, matrices, objects
+from tests.pages import commands, derivatives, errors, functions, kinks, matrices, objects
 from tests.printed import agrees
 from tests.shell import ROOT
 
@@ -25,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     **{f"commands/{name}.md": partial(_command, name) for name in COMMANDS},
     **functions.pages(),
     "kinks.md": kinks.page,
+    "derivatives.md": derivatives.page,
     "matrix_derivatives.md": matrices.page,
     "json.md": objects.page,
     "errors.md": errors.page,
