@@ -305,11 +305,11 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
 
 
 @pytest.mark.exhaustive
-def test_a_long_chain_is_written_in_as_many_statements() -> None:
+def test_a_long_chain_is_written_in_many_statements() -> None:
     count = 2_000
     found = derivative("sin(" * count + "x" + ")" * count)
     assert len(found) < 60 * count
-    assert count - 10 < found.count(" = ") < count
+    assert count // 2 - 10 < found.count(" = ") < count
     count = 500
     slope, value = 1.0, 0.5
     for _ in range(count):

@@ -21,7 +21,7 @@ _LEAST_GAIN = 4
 """The number of characters that a name for a common part must save."""
 SHORT = 7
 """The largest length of a common part that is written repeatedly."""
-_PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional")
+_PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional", "logical_and", "logical_or")
 _OPERATORS = {**dict.fromkeys(("add", "sub", "mul", "div", "matmul", "attribute", "neg"), 1), "arguments": 2, "pow": 2}
 """The lengths of the characters that nodes write besides their children, without brackets."""
 _LETTERS = {"sub": "r", "matmul": "z", "sigmoid": "p", "softmax": "p", "solve": "u"}
@@ -60,7 +60,9 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         number_of[node] = numbers.setdefault(key, len(numbers))
         if number_of[node] == len(nodes):
             nodes.append(node)
-    uses = Counter(number_of[child] for node in nodes for child in node.children)
+    uses = Counter[int]()
+    for number, node in reversed([*enumerate(nodes)]):  # each of the calls that share their arguments uses them
+        uses.update({number_of[child]: uses[number] if node.kind == "arguments" else 1 for child in node.children})
     trees: list[Syntax] = []
     lengths: list[int] = []
     statements: list[Syntax] = []
