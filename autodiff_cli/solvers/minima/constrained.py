@@ -174,7 +174,8 @@ def _restored(problem: MinimumProblem, x: Vector) -> Vector:
         return _finite(np.where((problem.equality | (c < 0))[:, None], jacobian, 0.0))
 
     solve = library("scipy.optimize", "minimize").least_squares
-    return np.asarray(solve(excess, x, slopes, (problem.low, problem.high), x_scale="jac").x)
+    start = _finite(np.clip(x, problem.low, problem.high))
+    return np.asarray(solve(excess, start, slopes, (problem.low, problem.high), x_scale="jac").x)
 
 
 def _beside(problem: MinimumProblem, certificate: Certificate) -> Vector:

@@ -7,6 +7,7 @@ products of vectors and matrices are contractions: ``A @ x`` is ``A[i, j]*x[j]``
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from fractions import Fraction
 from itertools import count, permutations, product
 from typing import Any, TypeAlias, final
 
-from autodiff_cli.errors import ShapeError
+from autodiff_cli.errors import NotRecordable, ShapeError
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.normal_form import Algebra
@@ -318,7 +319,9 @@ class Arrays:
                 work += [(inner, tuple(names[label] for label in own)) for inner, own in reversed(array.parts)]
             elif array.kind == "map" and array.formula.kind == "product":
                 number = array.formula.coefficient
-                coefficient *= number if isinstance(number, Fraction) else Fraction(number)
+                if not math.isfinite(number):
+                    raise NotRecordable(f"the constant {number} has no formula", hint="use grad with --at to compute numbers")
+                coefficient *= Fraction(number)
                 for base, exponent in reversed(array.formula.parts):
                     part = self.power(base, exponent)
                     own = self.aligned(part, labels, array.dims)

@@ -375,7 +375,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "sum": lambda read, x, dim, keepdim: read.total(x, dim, keepdim),
     "mean": lambda read, x, dim, keepdim: read.mean(x, dim, keepdim),
     "prod": lambda read, x, dim: read.arrays.product(x, read.places(x, dim)),
-    **dict.fromkeys(("norm", "matrix_norm"), lambda read, x, p, dim, keepdim: read.norm(x, p, dim, keepdim)),
+    "norm": lambda read, x, p, dim, keepdim: read.norm(x, p, dim, keepdim),
     **dict.fromkeys(("matmul", "dot", "vdot", "mv", "mm"), lambda read, x, y: read.matmul(x, y)),
     "outer": lambda read, x, y: read.einsum("i,j->ij", x, y),
     "t": lambda read, x: read.permuted(x, (-1, -2)),
