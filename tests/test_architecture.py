@@ -61,8 +61,8 @@ BUDGETS = {
     "report": 1553,
     "root": 1606,
     "script": 1582,
-    "solvers": 11239,
-    "symbolic": 4494,
+    "solvers": 11240,
+    "symbolic": 4500,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

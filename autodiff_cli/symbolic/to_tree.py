@@ -62,7 +62,8 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
             nodes.append(node)
     uses = Counter[int]()
     for number, node in reversed([*enumerate(nodes)]):  # each of the calls that share their arguments uses them
-        uses.update({number_of[child]: uses[number] if node.kind == "arguments" else 1 for child in node.children})
+        for child in node.children:
+            uses[number_of[child]] += uses[number] if node.kind == "arguments" else 1
     trees: list[Syntax] = []
     lengths: list[int] = []
     statements: list[Syntax] = []

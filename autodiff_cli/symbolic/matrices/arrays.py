@@ -320,7 +320,7 @@ class Arrays:
             elif array.kind == "map" and array.formula.kind == "product":
                 number = array.formula.coefficient
                 if not math.isfinite(number):
-                    raise NotRecordable(f"the constant {number} has no formula", hint="use grad with --at to compute numbers")
+                    raise NotRecordable(f"the constant {number} has no formula", hint="compute numbers with grad instead")
                 coefficient *= Fraction(number)
                 for base, exponent in reversed(array.formula.parts):
                     part = self.power(base, exponent)
