@@ -14,7 +14,7 @@ from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.engine.minimize import MOST, MOST_STEPS, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import MOST, MOST_STEPS, Minimization, Minimizer
 from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
 from autodiff_cli.solvers.fitting.inference import derived_quantities, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
     from autodiff_cli.solvers.fitting.arguments import Start
-    from autodiff_cli.solvers.fitting.engine.minimize import Watch
+    from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Watch
 
 FEW_STEPS, SLOW = 20, 10
 """The least number of steps, and the divisor of the steps, with the rows, for a model whose rows are evaluated separately."""

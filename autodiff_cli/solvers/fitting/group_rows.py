@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import DataError
-from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
+from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.evaluation.descriptions import note
-from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
-from autodiff_cli.solvers.fitting.engine.minimize import (
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import (
     MOST,
     NOT_FINITE,
     Minimization,
@@ -22,6 +21,7 @@ from autodiff_cli.solvers.fitting.engine.minimize import (
     optimality,
 )
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
+from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.group_rows import GroupRows, own_parameters
 from autodiff_cli.solvers.fitting.inference import derived_in_groups
 from autodiff_cli.solvers.fitting.result import Fit, notes_on_problem

@@ -26,7 +26,7 @@ from autodiff_cli.lazy import library
 from autodiff_cli.plotting.fitted import FittedPlot
 from autodiff_cli.report.numbers import human
 from autodiff_cli.solvers.fitting.arguments import scale_of
-from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, Box, Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import NOT_FINITE, Box, Minimizer
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed

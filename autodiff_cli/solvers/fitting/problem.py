@@ -14,8 +14,8 @@ from autodiff_cli.errors import DataError, NotSolved, UsageError, setting
 from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations
-from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
-from autodiff_cli.solvers.fitting.engine.minimize import Box
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Box
+from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.losses import Loss
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.wording import listed, plural

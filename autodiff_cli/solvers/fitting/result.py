@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.descriptions import Note, note
-from autodiff_cli.solvers.fitting.engine.minimize import determined, optimality
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.statistics import (
     covariances,
@@ -27,7 +27,7 @@ from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
+    from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
     from autodiff_cli.solvers.fitting.inference import Ends, Prediction
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import NotSolved, setting
-from autodiff_cli.solvers.fitting.engine.minimize import Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Minimizer
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.wording import listed
 

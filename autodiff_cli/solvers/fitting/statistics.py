@@ -13,9 +13,9 @@ from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.precise.arithmetic import Arithmetic
 from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
 from autodiff_cli.precise.reference import in_time
-from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
-from autodiff_cli.solvers.fitting.engine.minimize import EPSILON, Optimality, determined
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import EPSILON, Optimality, determined
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle
+from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.problem import FitProblem
 
 if TYPE_CHECKING:

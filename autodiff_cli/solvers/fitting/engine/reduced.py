@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.language.parser import parse
-from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
-from autodiff_cli.solvers.fitting.engine.minimize import NOT_FINITE, SINGULAR, Box, Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import NOT_FINITE, SINGULAR, Box, Minimizer
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, cholesky, lower_solve, split, triangle
+from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:

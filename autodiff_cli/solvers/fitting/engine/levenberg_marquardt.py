@@ -20,7 +20,7 @@ from autodiff_cli.solvers.fitting.engine.stacks import Linear, Quadratic, lower_
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
-    from autodiff_cli.solvers.fitting.engine.least_squares import SumOfSquares
+    from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 
     Watch = Callable[[str, list[float], float, float, float], None]
 
