@@ -176,6 +176,8 @@ def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> No
         ('einsum("ij,j->k", A, x)', {"shape": {"A": "m,n", "x": "n"}}, "does not name the dimensions"),
         ("softmax(x, -1) @ A.sum(dim=0, dtype=3)", {"shape": {"x": "n", "A": "m,n"}}, "a dtype is"),
         ("f(t) = f(t/2); sum(f(x))", {"shape": {"x": "n"}}, "calls are nested more than 100 deep"),
+        ("matrix_norm(A)", {"shape": {"A": "m,n"}}, "'matrix_norm' has no formula for vectors and matrices"),
+        ("betainc_slope(1, -1, 1)*x", {"shape": {"x": "n"}}, "the constant nan has no formula"),
         ("x @ A @ x", {"shape": {"x": "n"}}, "@ takes vectors and matrices"),
         ("trace(A)", {"shape": {"A": "m,n"}, "symmetric": ["A"]}, "so it is not symmetric"),
         ("f(t) = t**2 with grad (2*t); sum(f(x))", {"shape": {"x": "n"}}, "'f' has user-written derivatives"),
