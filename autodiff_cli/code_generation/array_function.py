@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.code_generation.codegen import Code, Fragment
+from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
 from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, stays
 from autodiff_cli.code_generation.source_file import SourceFile, python_module, python_tuple
 from autodiff_cli.code_generation.targets import TARGETS
@@ -31,6 +31,16 @@ class ArrayCode(Code):
     """Straight-line code whose values are arrays."""
 
     def _operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
+        conditions = {op: self.fragments[op] for op in instruction.operands if type(op) is Instruction and is_boolean(op)}
+        if primitive.elementwise or self.target.title != "PyTorch" or not conditions:
+            return self._array(instruction, primitive)
+        tensor = next(iter(self.variables.values()))  # PyTorch does not multiply matrices of conditions and of numbers
+        self.fragments |= {op: Fragment(f"({text}).to({tensor}.dtype)") for op, (text, _) in conditions.items()}
+        result = self._array(instruction, primitive)
+        self.fragments |= conditions
+        return result
+
+    def _array(self, instruction: Instruction, primitive: Primitive) -> Fragment:
         name = primitive.name
         if primitive.elementwise or name == "matmul":
             return super()._operation(instruction, primitive)

@@ -37,7 +37,7 @@ Helpers = dict[tuple[Primitive, tuple[Any, ...]], str]
 """The names of helper functions by primitive and static arguments."""
 
 
-def _is_boolean(operand: Operand) -> bool:
+def is_boolean(operand: Operand) -> bool:
     operand = resolved(operand)
     return type(operand) is Instruction and operand.dtype.kind == "b"
 
@@ -92,7 +92,7 @@ class Code:
             if instruction in names or uses[instruction] > 1 or len(fragment.text) > MOST_INSIDE:
                 name = names.get(instruction) or self._free_name(taken)
                 self.statements.append((name, fragment.text))
-                if _is_boolean(instruction):
+                if is_boolean(instruction):
                     self.flags.add(name)
                 fragment = Fragment(name)
             self.fragments[instruction] = fragment
@@ -141,7 +141,7 @@ class Code:
 
     def _as_number(self, operand: Operand, level: int = CONDITIONAL) -> str:
         """Return the text of an operand, with a boolean converted to a number."""
-        return self.target.boolean_as_number.format(self._text(operand)) if _is_boolean(operand) else self._text(operand, level)
+        return self.target.boolean_as_number.format(self._text(operand)) if is_boolean(operand) else self._text(operand, level)
 
     def _as_tensor(self, operand: Operand) -> str:
         """Return the text of an operand, with constants converted to tensors for functions that take only tensors."""
@@ -170,7 +170,7 @@ class Code:
             sides = f" {COMPARISONS[name]} ".join(self._text(operand, SUM) for operand in operands)
             return Fragment(sides, COMPARISON)
         if name == "where":
-            return self._choice(not _is_boolean(instruction), *operands)
+            return self._choice(not is_boolean(instruction), *operands)
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, operands)
         if not self.target.has(name):
@@ -264,7 +264,7 @@ class Code:
     def _condition(self, operand: Operand, level: int) -> str:
         """Convert an operand to a condition; a number is compared with 0."""
         operand = resolved(operand)
-        if type(operand) is Instruction and not _is_boolean(operand):
+        if type(operand) is Instruction and not is_boolean(operand):
             text = f"{self._text(operand, SUM)} != {self._text(0)}"
             return text if level <= COMPARISON else f"({text})"
         return self._text(operand, level)
