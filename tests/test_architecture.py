@@ -43,7 +43,7 @@ BUDGETS = {
     "cli": 4226,
     "code_generation": 1023,
     "compiler": 2958,
-    "data": 6044,
+    "data": 6033,
     "derivatives": 1045,
     "evaluation": 3394,
     "explanation": 2113,
@@ -62,7 +62,7 @@ BUDGETS = {
     "root": 1606,
     "script": 1582,
     "solvers": 11240,
-    "symbolic": 4500,
+    "symbolic": 4495,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

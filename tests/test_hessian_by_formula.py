@@ -29,7 +29,7 @@ CASES = [
     ("sum((T - U @ V.T)**2)", {"U": RNG.normal(size=(12, 2)), "V": RNG.normal(size=(10, 2))}, {"T": RNG.normal(size=(12, 10))}),
     ("r = A @ x - b; sum(r**2)*s + exp(s)", {"x": np.ones(20), "s": 0.3}, {"A": RNG.normal(size=(40, 20)), "b": np.ones(40)}),
     ("norm(x)", {"x": np.zeros(60)}, {}),  # the formula is not finite here
-    ("sum(sort(x)[0]**2)", {"x": np.linspace(2.0, 1.0, 60)}, {}),  # there is no formula
+    ("sum(sort(x)[0]**2)", {"x": np.linspace(2.0, 1.0, 60)}, {}),  # sort has no formula
 ]
 
 

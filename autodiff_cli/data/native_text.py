@@ -200,6 +200,12 @@ def read_members(
 def _read(
     data: bytes, rows: int, name: str, arguments: tuple[Any, ...], width: int, numbers: Collection[int], texts: Collection[int]
 ) -> Cells | None:
+    """Read columns or members with one of the functions; return ``None`` if it refuses the text, or the text is not UTF-8."""
+    try:
+        if not data.isascii():
+            data.decode()
+    except UnicodeDecodeError:
+        return None
     functions, powers, _ = _library()
     values: dict[int, Floats] = {i: np.empty(rows) for i in numbers}
     places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}

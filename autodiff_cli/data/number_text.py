@@ -16,8 +16,6 @@ CELL = 20
 """The approximate number of bytes of a number as text."""
 _FAST_FROM = 500
 """The smallest number of values for which the conversion of whole arrays saves time."""
-_FIRST_EXPONENT = {np.dtype(np.float64): np.inf, np.dtype(np.float32): 1e6}
-"""The sizes from which orjson may write numbers in another way than Python, by type; it always does so from 1e-9 to 1e-4."""
 
 
 def number_texts(array: Array) -> list[str]:
@@ -31,26 +29,21 @@ def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> l
         return [text.replace(".", decimal) for text in row_texts(columns, separator)]
     if len(columns[0]) < _FAST_FROM or any(column.dtype != np.float64 for column in columns):
         return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
+    import orjson
+
     array = np.column_stack(columns)
-    texts = _json(array)[2:-2].decode().replace("],[", "\n").replace(",", separator).split("\n")
+    text = orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].decode()
+    texts = text.replace("],[", "\n").replace(",", separator).split("\n")
     rows = np.flatnonzero(_is_odd(array).any(axis=1))
     for i, row in zip(rows.tolist(), array[rows].tolist(), strict=True):
         texts[i] = separator.join(map(repr, row))
     return texts
 
 
-def _json(array: Array) -> bytes:
-    import orjson
-
-    return orjson.dumps(np.ascontiguousarray(array), option=orjson.OPT_SERIALIZE_NUMPY)
-
-
 def _is_odd(array: Array) -> Array:
-    """Return where orjson may write another text than Python: for small and large numbers and those that are not finite."""
-    if array.dtype.kind != "f":
-        return np.zeros(array.shape, bool)
+    """Return where orjson may write another text than Python: for numbers below 1e-4, and those that are not finite."""
     size = np.abs(array)
-    plain: Array = ((size >= 1e-4) & (size < _FIRST_EXPONENT[array.dtype])) | (size == 0)
+    plain: Array = ((size >= 1e-4) & (size < np.inf)) | (size == 0)
     return ~plain
 
 

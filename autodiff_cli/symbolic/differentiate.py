@@ -184,7 +184,7 @@ def diff(
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
         accurate = _of_order(algebra, traced(), by, order)
         shortest = ShortForms(algebra).shortest
-        if stable or order == 1:  # there is no lower order to shorten, so nothing is derived again
+        if stable or order == 1:  # order 1 has no lower order to shorten: nothing is derived again
             short = {term: formula if stable else shortest(formula) for term, formula in accurate.items()}
         else:
             short = _of_order(algebra, traced(), by, order, shortest)

@@ -188,11 +188,6 @@ class DelimitedReader(TextReader):
         place, _, texts = self._places(request)
         if texts and pyarrow_if_there() is None:
             return None
-        try:
-            if not data.isascii():
-                data.decode()
-        except UnicodeDecodeError:
-            return None
         numbers, positions = ([place[name] for name in names] for names in (request.numbers, texts))
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, positions)
 

@@ -98,11 +98,6 @@ class NdjsonReader(TextReader):
         names = (*request.numbers, *request.texts)
         if (request.copies and request.raw != self.form) or (request.texts and pyarrow_if_there() is None):
             return None
-        try:
-            if not data.isascii():
-                data.decode()
-        except UnicodeDecodeError:
-            return None
         paths = [[column, *fields] for column, fields in (field_of(name, self._known) for name in names)]
         count = len(request.numbers)
         return read_members(data, lines_in(data), paths, request.new if request.raw else (), range(count), range(count, len(names)))

@@ -267,15 +267,10 @@ def array_program(
     trees: dict[Term, Syntax] = {(): parse(expression)} if () in terms else {}
     for order in sorted({len(term) for term in terms} - {0}):
         derivatives = matrix_derivatives(expression, names, by, order, dims, symmetric, AccurateForms)
-        trees |= {term: _as_program(derivative.tree) for term, derivative in derivatives.items() if term in terms}
+        trees |= {term: derivative.tree for term, derivative in derivatives.items() if term in terms}
     shapes = {name: tuple(dims.get(name, ())) for name in names}
     samples = {name: value for name, value in random_values(shapes, symmetric, 1).items() if name not in (numbers or {})}
     try:
         return ArrayProgram(trees, samples, numbers)
     except (IndexError, ValueError):
         raise NotRecordable("a function of arrays has no formula at small shapes") from None
-
-
-def _as_program(tree: Syntax) -> Syntax:
-    """Return a formula as a program."""
-    return tree if tree.kind == "start" else Syntax("start", [tree], "", tree.span)
