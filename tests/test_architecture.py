@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1553,
     "root": 1606,
     "script": 1582,
-    "solvers": 11240,
+    "solvers": 11290,
     "symbolic": 4495,
     "utils": 282,
 }
