@@ -12,7 +12,7 @@ from autodiff_cli.autograd.transforms.reverse import jacrev as jacrev
 from autodiff_cli.autograd.transforms.reverse import value_and_grad as value_and_grad
 from autodiff_cli.autograd.transforms.reverse import vjp as vjp
 from autodiff_cli.autograd.transforms.vmap import vmap as vmap
-from autodiff_cli.framework import missing
+from autodiff_cli.unavailable_names import missing
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -76,7 +76,7 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
                 value = named(later[name]) if name in later else found[name]
                 setattr(modules[package], name, value)
                 return value
-        from autodiff_cli.framework import missing as error_for
+        from autodiff_cli.unavailable_names import missing as error_for
 
         raise error_for(package, name)
 

@@ -50,15 +50,15 @@ from autodiff_cli.ops.random_numbers import *  # noqa: F403
 
 if _TYPE_CHECKING:
     from autodiff_cli.code_generation.export import export as export
-    from autodiff_cli.derivatives.products import hessian as hessian
-    from autodiff_cli.derivatives.products import hvp as hvp
-    from autodiff_cli.derivatives.products import jacobian as jacobian
-    from autodiff_cli.derivatives.products import jvp as jvp
-    from autodiff_cli.derivatives.products import vjp as vjp
+    from autodiff_cli.derivatives.matrices_and_products import hessian as hessian
+    from autodiff_cli.derivatives.matrices_and_products import hvp as hvp
+    from autodiff_cli.derivatives.matrices_and_products import jacobian as jacobian
+    from autodiff_cli.derivatives.matrices_and_products import jvp as jvp
+    from autodiff_cli.derivatives.matrices_and_products import vjp as vjp
     from autodiff_cli.derivatives.taylor import taylor as taylor
     from autodiff_cli.explanation.explain import explain as explain
     from autodiff_cli.graph_drawing.draw import graph as graph
-    from autodiff_cli.lesson.frame import Lesson as Lesson
+    from autodiff_cli.lesson.notebook_frame import Lesson as Lesson
     from autodiff_cli.plotting.plot import plot as plot
     from autodiff_cli.solvers.fitting.fit import fit as fit
     from autodiff_cli.solvers.minima.minimize import minimize as minimize
@@ -67,13 +67,13 @@ if _TYPE_CHECKING:
     from autodiff_cli.symbolic.diff import diff as diff
 else:
     _later = {
-        "Lesson": "autodiff_cli.lesson.frame:Lesson",
+        "Lesson": "autodiff_cli.lesson.notebook_frame:Lesson",
         "diff": "autodiff_cli.symbolic.diff:diff",
         "explain": "autodiff_cli.explanation.explain:explain",
         "export": "autodiff_cli.code_generation.export:export",
         "fit": "autodiff_cli.solvers.fitting.fit:fit",
         "graph": "autodiff_cli.graph_drawing.draw:graph",
-        **{name: f"autodiff_cli.derivatives.products:{name}" for name in ("hessian", "hvp", "jacobian", "jvp", "vjp")},
+        **{name: f"autodiff_cli.derivatives.matrices_and_products:{name}" for name in ("hessian", "hvp", "jacobian", "jvp", "vjp")},
         "minimize": "autodiff_cli.solvers.minima.minimize:minimize",
         "plot": "autodiff_cli.plotting.plot:plot",
         "propagate": "autodiff_cli.solvers.uncertainty.propagation:propagate",

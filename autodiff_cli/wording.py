@@ -1,4 +1,4 @@
-"""Text for messages: numbers, lists of words, counts, and shortened text."""
+"""Text for messages: lists of words, counts, and shortened text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from collections.abc import Iterable
 
 _IN_TERM, _IN_WORD = r"\S\S", r"[\w.]{2}|\*\*|//"
 """Two characters between which a cut is inside a term, or inside a name, a number or an operator."""
-
-
-def number_text(value: float, digits: int = 6) -> str:
-    """Return a number with so many significant digits, such as ``0.6``, ``1e+6`` or ``1e-5``."""
-    text = f"{float(value) + 0.0:.{digits}g}"
-    return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
@@ -55,13 +49,3 @@ def _uncut(text: str, length: int) -> str:
         if end is not None:
             return text[:end]
     return text[:length]
-
-
-def bytes_text(count: int) -> str:
-    """Return ``8 B``, ``1.5 KiB``, ``20 MiB`` or ``3.2 GiB``."""
-    size, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{count} B" if unit == "B" else f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"

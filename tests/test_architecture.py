@@ -16,9 +16,9 @@ from tests.shell import ROOT
 PACKAGE = ROOT / "autodiff_cli"
 FLOORS = {
     **dict.fromkeys(
-        ("arrays", "command_result", "deadline", "errors", "formats", "framework", "lazy", "limits", "postorder", "signals"), 0
+        ("arrays", "command_result", "deadline", "errors", "formats", "lazy", "limits", "number_text", "postorder", "signals"), 0
     ),
-    **dict.fromkeys(("suggest", "wording"), 0),
+    **dict.fromkeys(("suggest", "unavailable_names", "wording"), 0),
     "autograd": 1,
     "numerics": 1.5,
     "ops": 2,
@@ -39,7 +39,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10148,
+    "autograd": 10156,
     "cli": 4226,
     "code_generation": 1023,
     "compiler": 2958,
@@ -48,7 +48,7 @@ BUDGETS = {
     "evaluation": 3394,
     "explanation": 2113,
     "gradient_checking": 1002,
-    "graph_drawing": 1868,
+    "graph_drawing": 1869,
     "language": 1362,
     "lesson": 2000,
     "nn": 515,
@@ -59,7 +59,7 @@ BUDGETS = {
     "plotting": 2140,
     "precise": 2170,
     "report": 1553,
-    "root": 1606,
+    "root": 1609,
     "script": 1582,
     "solvers": 11290,
     "symbolic": 4495,
@@ -67,7 +67,7 @@ BUDGETS = {
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
-    "framework": {"autodiff_cli.nn.functional"},
+    "unavailable_names": {"autodiff_cli.nn.functional"},
     "command_result": {f"autodiff_cli.report.{name}" for name in ("html", "latex_tables", "result_tables")},
     "derivatives": {
         "autodiff_cli.report.latex_equations",
@@ -244,7 +244,7 @@ def test_single_numbers_load_no_scipy() -> None:
 def test_a_small_evaluation_installs_the_common_functions_only() -> None:
     loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'log(x**3)', '--at', 'x=5', '--json'])")
     assert "autodiff_cli.ops.rules.elementary" in loaded
-    assert len([name for name in loaded if name.startswith("autodiff_cli")]) <= 82
+    assert len([name for name in loaded if name.startswith("autodiff_cli")]) <= 83
     assert not loaded & {
         "autodiff_cli.autograd.custom",
         "autodiff_cli.autograd.forward_ad",

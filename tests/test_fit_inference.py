@@ -15,7 +15,7 @@ from scipy import stats
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError
-from autodiff_cli.solvers.fitting.inference import drawing
+from autodiff_cli.solvers.fitting.predictions import drawing
 from tests.shell import run, streams
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0])

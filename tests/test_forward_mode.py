@@ -13,8 +13,8 @@ from autodiff_cli.autograd.jacobians import jacobian_of, jacobian_vector
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
-from autodiff_cli.derivatives import products
-from autodiff_cli.derivatives.products import product
+from autodiff_cli.derivatives import matrices_and_products
+from autodiff_cli.derivatives.matrices_and_products import product
 from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.points import samples_of
 
@@ -109,7 +109,7 @@ def _product(command: str, text: str, at: dict[str, Any], vector: dict[str, Any]
 def test_a_tall_jacobian_is_computed_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     text, at = "[sin(x*y), cos(x), x**2, exp(y)]", {"x": 1.5, "y": 0.5}
     by_rows = {name: _rows(text, at, name) for name in at}
-    monkeypatch.setattr(products, "jacobian_of", None)
+    monkeypatch.setattr(matrices_and_products, "jacobian_of", None)
     found = _product("jacobian", text, at)
     for name, rows in by_rows.items():
         np.testing.assert_allclose(found[name], rows, rtol=1e-14)

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.framework import missing
+from autodiff_cli.unavailable_names import missing
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.derivatives import products
+from autodiff_cli.derivatives import matrices_and_products
 from autodiff_cli.solvers import system as systems
 from autodiff_cli.symbolic.matrices.hessian import hessian_by_formula
 
@@ -20,7 +20,7 @@ CONST: dict[str, Any] = {"X": X, "y": np.sign(X.sum(1) + RNG.normal(size=60)), "
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "LEAST_BY_FORMULA", 3_000)
+    monkeypatch.setattr(matrices_and_products, "LEAST_BY_FORMULA", 3_000)
     monkeypatch.setattr(systems, "LEAST_DESCENT", 3_000)
 
 

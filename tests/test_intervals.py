@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli.solvers.equations import equations
-from autodiff_cli.solvers.intervals.branch import branch
+from autodiff_cli.solvers.intervals.branch_and_bound import branch
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
 from autodiff_cli.solvers.intervals.interval import increasing, point
 from autodiff_cli.solvers.system import System

@@ -15,7 +15,7 @@ from lark import Lark, Token, Tree
 import autodiff_cli as ad
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError, ParseError
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language import _tables
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse

@@ -120,7 +120,7 @@ def test_repeats_are_those_of_numpy() -> None:
 
 
 def test_programs_that_grow_like_a_power_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.evaluation.expression.Evaluator.most_operations", 1000)
+    monkeypatch.setattr("autodiff_cli.evaluation.evaluator.Evaluator.most_operations", 1000)
     doubling = "; ".join(["f0(x) = x + x", *(f"f{i}(x) = f{i - 1}(x) + f{i - 1}(x)" for i in range(1, 12)), "f11(x)"])
     with pytest.raises(LimitError, match="more than 1,000 operations"):
         ad.evaluate(doubling, {"x": 1.0})

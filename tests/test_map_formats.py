@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli import formats
-from autodiff_cli.data import column_values, native_text, number_text
+from autodiff_cli.data import column_values, native_text, row_texts
 from autodiff_cli.data.readers import delimited, lines, ndjson
 from tests.mapping import Done, run_map
 
@@ -743,11 +743,11 @@ def test_the_shortest_texts_of_arrays_are_those_of_python() -> None:
         ]
     )
     expected = list(map(repr, values.tolist()))
-    assert number_text.row_texts([values], ",") == expected
-    assert number_text.row_texts([values, -values[::-1]], "\t") == [
+    assert row_texts.row_texts([values], ",") == expected
+    assert row_texts.row_texts([values, -values[::-1]], "\t") == [
         f"{a}\t{b!r}" for a, b in zip(expected, (-values[::-1]).tolist(), strict=True)
     ]
-    assert number_text.row_texts([values[:0]], ",") == []
+    assert row_texts.row_texts([values[:0]], ",") == []
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil", "..\\evil"])

@@ -16,7 +16,7 @@ import pytest
 
 from autodiff_cli.cli.cluster_options import Cluster
 from autodiff_cli.compiler.threads import processors
-from autodiff_cli.data import leftovers
+from autodiff_cli.data import temporary_files
 from autodiff_cli.data.parts import coordinator, job
 from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import ClusterError
@@ -330,7 +330,7 @@ def writing() -> Iterator[subprocess.Popen[str]]:
     with started([*MAP, "x", "--unbuffered", "-o", "o.csv"], stdin=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         process.stdin.write("x\n1\n")
         process.stdin.flush()
-        until(lambda: [name for name in os.listdir() if name.endswith(".tmp") and leftovers.is_held(name)])
+        until(lambda: [name for name in os.listdir() if name.endswith(".tmp") and temporary_files.is_held(name)])
         yield process
 
 

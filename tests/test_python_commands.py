@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.cli.mistakes import option
+from autodiff_cli.cli.usage_errors import option
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.errors import ArgumentError, AutodiffError, GraphError
 from tests.shell import ROOT, streams

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import NotPrecise, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.precise.arithmetic import Arithmetic
-from autodiff_cli.precise.evaluation import Precise, precise
+from autodiff_cli.precise.evaluator import Precise, precise
 from autodiff_cli.precise.reference import Reference
 from tests.points import samples_of
 from tests.shell import run, streams

@@ -12,8 +12,8 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.graph import nodes_behind
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.saved.memory import SavedMemory
-from autodiff_cli.wording import bytes_text
+from autodiff_cli.autograd.saved.memory_use import SavedMemory
+from autodiff_cli.number_text import bytes_text
 from tests.shell import run
 
 

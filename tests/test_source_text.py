@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli.cli.main import main
-from autodiff_cli.language import parser, source_text
+from autodiff_cli.language import limited_reading, parser
 from tests.shell import ROOT
 
 LIMIT = 300
@@ -234,7 +234,7 @@ def test_no_limits_lifts_that_of_the_text(
     file = tmp_path / "e.txt"
     file.write_text("x+" * 1000 + "x", encoding="utf-8")
     arguments = ["grad", f"@{file}", "--at", "x=1", "-q"]
-    for thing, name, most in ((source_text, "MOST_TEXT", 1000), (parser, "MOST_TOKENS", 100)):
+    for thing, name, most in ((limited_reading, "MOST_TEXT", 1000), (parser, "MOST_TOKENS", 100)):
         with monkeypatch.context() as patched:
             patched.setattr(thing, name, most)
             assert main(arguments) == 3

@@ -22,7 +22,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.taylor_mode import Expansion, Series
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives import taylor
-from autodiff_cli.derivatives.orders import partial_derivatives
+from autodiff_cli.derivatives.partial_derivatives import partial_derivatives
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.expressions import FORMULAS, POINTS, Formula

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import ChangedOutput, share_memory
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, add_methods, is_inference, root_of, shared_array, tensor_on
+from autodiff_cli.autograd.views_and_versions import ChangedOutput, share_memory
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 
 

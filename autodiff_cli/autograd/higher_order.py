@@ -8,8 +8,8 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.jacobians import filled, gradients_of, gradients_of_elements
-from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import next_sequence_nr
 from autodiff_cli.errors import LimitError, setting
 from autodiff_cli.limits import lifted
 

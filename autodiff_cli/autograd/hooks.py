@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.memory import View
     from autodiff_cli.autograd.node import AccumulateGrad, Node
     from autodiff_cli.autograd.tensor import Tensor
+    from autodiff_cli.autograd.views_and_versions import View
 
 Hook = Callable[..., Any]
 

@@ -165,7 +165,7 @@ class inference_mode(grad_mode):
     def _start(self) -> None:
         if self.mode and not inference_used[0]:
             inference_used[0] = True
-            node_observers.insert(0, named("autodiff_cli.autograd.memory:refuse_inference"))
+            node_observers.insert(0, named("autodiff_cli.autograd.views_and_versions:refuse_inference"))
         _inference.set(self.mode)
         switch_recording(not self.mode)
 

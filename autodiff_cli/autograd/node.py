@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
-from autodiff_cli.autograd.memory import CHANGED_HINT, ChangedOutput, changed_message, changes_since, known_edge, next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import (
+    CHANGED_HINT,
+    ChangedOutput,
+    changed_message,
+    changes_since,
+    known_edge,
+    next_sequence_nr,
+)
 from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:

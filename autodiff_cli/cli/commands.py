@@ -102,7 +102,7 @@ class LazyGroup(click.Group):
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or raise an error that suggests a similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from autodiff_cli.cli.mistakes import unknown_command
+            from autodiff_cli.cli.usage_errors import unknown_command
 
             raise unknown_command(args, COMMANDS)
         return super().resolve_command(context, args)

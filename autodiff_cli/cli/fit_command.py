@@ -109,11 +109,11 @@ def command(
 
 def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
     """Return the contents of a picture file or a page of a fit."""
-    from autodiff_cli.plotting import fitted
-    from autodiff_cli.solvers.fitting.inference import drawing
+    from autodiff_cli.plotting import fit_picture
+    from autodiff_cli.solvers.fitting.predictions import drawing
 
     if style == "html":
         from autodiff_cli.lesson.plot import fit_to_html
 
         return fit_to_html(drawing(result), precision)
-    return fitted.picture(drawing(result), style)
+    return fit_picture.picture(drawing(result), style)

@@ -104,7 +104,7 @@ def _invoke(args: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
     except click.UsageError as error:
-        from autodiff_cli.cli.mistakes import in_plain_words
+        from autodiff_cli.cli.usage_errors import in_plain_words
 
         raise in_plain_words(error) from None
 
@@ -118,7 +118,7 @@ def _show_traceback(problem: BaseException) -> None:
 def _fail(error: AutodiffError, args: list[str]) -> int:
     """Print an error and return its exit code, even if printing fails."""
     try:
-        from autodiff_cli.cli.mistakes import report
+        from autodiff_cli.cli.usage_errors import report
 
         chosen = [b for a, b in pairwise(args) if a == "--format"]
         chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]

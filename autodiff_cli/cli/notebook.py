@@ -16,10 +16,10 @@ from typing import Protocol
 
 from autodiff_cli import signals
 from autodiff_cli.cli.main import INTERRUPTED, attempt, run
-from autodiff_cli.cli.mistakes import option
 from autodiff_cli.cli.output import Notebook
 from autodiff_cli.cli.session import words_of
 from autodiff_cli.cli.streams import guarded
+from autodiff_cli.cli.usage_errors import option
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.report.diagnostics import for_people
 

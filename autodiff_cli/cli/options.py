@@ -75,9 +75,9 @@ def read_file(path: str) -> str:
         FileError: if the file cannot be read.
         LimitError: if the text is too long.
     """
-    from autodiff_cli.language import source_text
+    from autodiff_cli.language import limited_reading
 
-    return source_text.text(None if path == "-" else path)
+    return limited_reading.text(None if path == "-" else path)
 
 
 def names(text: str | None) -> list[str] | None:

@@ -134,7 +134,7 @@ class Output(NamedTuple):
 
     def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
         if self.quiet:
-            from autodiff_cli.report.records import bare
+            from autodiff_cli.report.machine_readable import bare
 
             return bare(result.bare())
         if self.style in views:
@@ -145,7 +145,7 @@ class Output(NamedTuple):
             from autodiff_cli.report.result_tables import parts_of
 
             return self.drawn(parts_of(result, self.precision))
-        from autodiff_cli.report.records import render
+        from autodiff_cli.report.machine_readable import render
 
         return render(self.style, result)
 

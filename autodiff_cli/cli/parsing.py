@@ -50,16 +50,16 @@ class ExpressionCommand(Command):
         if self.most is None:  # the expression may look like an option, but a file does not
             words.unknown.extend(word for word in words.positional[1:] if re.fullmatch("-[A-Za-z]", word))
         if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
-            from autodiff_cli.cli.mistakes import too_many
+            from autodiff_cli.cli.usage_errors import too_many
 
             raise too_many(words.positional, takes_value, context)
         if words.unknown and (words.positional or len(words.unknown) > 1):
-            from autodiff_cli.cli.mistakes import unknown_option
+            from autodiff_cli.cli.usage_errors import unknown_option
 
             raise unknown_option(words.unknown[0], takes_value, context)
         positional = words.positional + words.unknown
         if self.most is not None and len(positional) > self.most:
-            from autodiff_cli.cli.mistakes import too_many
+            from autodiff_cli.cli.usage_errors import too_many
 
             raise too_many(positional, takes_value, context)
         return super().parse_args(context, [*words.options, "--", *positional])
@@ -84,7 +84,7 @@ def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Contex
             words.options.append(arg)
             if takes_value[name] and "=" not in arg[len(name) :]:
                 if not given:
-                    from autodiff_cli.cli.mistakes import usage_error
+                    from autodiff_cli.cli.usage_errors import usage_error
 
                     wanted = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
                     raise usage_error(f"{name} needs a value", f"write {name} {wanted or 'VALUE'}", context)

@@ -59,9 +59,9 @@ def command(
 
     if out.path is not None:
         out = out._replace(quiet=False)
-    terminal = "terminal" if isinstance(shown, Plot) else "field"
+    drawing = "terminal_curves" if isinstance(shown, Plot) else "terminal_field"
     views = {
-        "table": view(f"autodiff_cli.plotting.{terminal}:drawn", shown, out.color),
+        "table": view(f"autodiff_cli.plotting.{drawing}:drawn", shown, out.color),
         "html": view("autodiff_cli.lesson.plot:to_html", shown, out.precision),
         **{kind: view("autodiff_cli.plotting.picture:drawn", shown, kind) for kind in _PICTURES},
     }

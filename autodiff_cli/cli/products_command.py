@@ -25,9 +25,9 @@ def jacobian(point: options.PointOptions, out: Output) -> None:
     autodiff jacobian "[x*y, x + y]" --at x=2,y=3
     autodiff jacobian "A @ v" --at "v=[1, 2]" --const "A=[[1, 2], [3, 4]]" --json
     """
-    from autodiff_cli.derivatives import products
+    from autodiff_cli.derivatives import matrices_and_products
 
-    out.emit(products.jacobian(**point.keywords()))
+    out.emit(matrices_and_products.jacobian(**point.keywords()))
 
 
 @click.command("hessian", cls=ExpressionCommand)
@@ -41,9 +41,9 @@ def hessian(point: options.PointOptions, out: Output, **settings: Any) -> None:
     autodiff hessian "x**2*y" --at x=2,y=3
     autodiff hessian "sum(x**3)" --at "x=[1, 2, 3]" --json
     """
-    from autodiff_cli.derivatives import products
+    from autodiff_cli.derivatives import matrices_and_products
 
-    out.emit(products.hessian(**point.keywords(), **settings))
+    out.emit(matrices_and_products.hessian(**point.keywords(), **settings))
 
 
 @click.command("jvp", cls=ExpressionCommand)
@@ -57,10 +57,10 @@ def jvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> No
     autodiff jvp "x*y" --at x=2,y=3 --vector x=1
     autodiff jvp "sin(v)" --at "v=[1, 2]" --vector "v=[1, 0]" -q
     """
-    from autodiff_cli.derivatives import products
+    from autodiff_cli.derivatives import matrices_and_products
     from autodiff_cli.evaluation.bindings import bindings
 
-    out.emit(products.jvp(**point.keywords(), vector=bindings(vector, "vector")))
+    out.emit(matrices_and_products.jvp(**point.keywords(), vector=bindings(vector, "vector")))
 
 
 @click.command("vjp", cls=ExpressionCommand)
@@ -73,11 +73,11 @@ def vjp(point: options.PointOptions, out: Output) -> None:
     autodiff vjp "sin(v)" --at "v=[1, 2]" --vector "[1, 10]"
     autodiff vjp "[x*y, x + y]" --at x=2,y=3 --vector "[1, 0]" -q
     """
-    from autodiff_cli.derivatives import products
+    from autodiff_cli.derivatives import matrices_and_products
 
     keywords = point.keywords()
     vector = keywords.pop("gradient", None)
-    out.emit(products.vjp(**keywords, vector=vector))
+    out.emit(matrices_and_products.vjp(**keywords, vector=vector))
 
 
 @click.command("hvp", cls=ExpressionCommand)
@@ -91,7 +91,7 @@ def hvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> No
     autodiff hvp "x**2*y" --at x=2,y=3 --vector x=1
     autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 99)" --vector "x=ones(99)" -q
     """
-    from autodiff_cli.derivatives import products
+    from autodiff_cli.derivatives import matrices_and_products
     from autodiff_cli.evaluation.bindings import bindings
 
-    out.emit(products.hvp(**point.keywords(), vector=bindings(vector, "vector")))
+    out.emit(matrices_and_products.hvp(**point.keywords(), vector=bindings(vector, "vector")))

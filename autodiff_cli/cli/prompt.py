@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
-from autodiff_cli.language import source_text
+from autodiff_cli.language import limited_reading
 from autodiff_cli.script.statements import ends_block, unfinished
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 def _pipe(prompt: str) -> str:
     """Read a line of standard input; invalid UTF-8 becomes surrogate characters, so that it does not end the session."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    line = stream.readline(source_text.MOST_TEXT + 1) if stream is not None else ""
+    line = stream.readline(limited_reading.MOST_TEXT + 1) if stream is not None else ""
     if not line:
         raise EOFError
-    if len(line) > source_text.MOST_TEXT:
-        raise source_text.too_long("a line of standard input", source_text.MOST_TEXT)
+    if len(line) > limited_reading.MOST_TEXT:
+        raise limited_reading.too_long("a line of standard input", limited_reading.MOST_TEXT)
     text = line.decode("utf-8", "surrogateescape") if isinstance(line, bytes) else line
     return str(text).removeprefix("\ufeff").rstrip("\r\n")
 

@@ -23,7 +23,7 @@ from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.cli.streams import Messages
 from autodiff_cli.errors import AutodiffError, GradcheckError
-from autodiff_cli.framework import hint_for
+from autodiff_cli.unavailable_names import hint_for
 
 if TYPE_CHECKING:
     from autodiff_cli.lesson.tracing import PythonRecorder

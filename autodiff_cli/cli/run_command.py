@@ -64,7 +64,7 @@ def command(
     if python or file.endswith(".py"):
         return _run_python(file, arguments, dtype, out)
     if arguments:
-        from autodiff_cli.cli.mistakes import usage_error
+        from autodiff_cli.cli.usage_errors import usage_error
 
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
     text = options.read_file(file)
@@ -104,7 +104,7 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
     own = (*_OF_PYTHON, *(_OF_LESSONS if out.style == "html" else ()))
     for parameter in context.command.get_params(context):
         if parameter.name not in own and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
-            from autodiff_cli.cli.mistakes import usage_error
+            from autodiff_cli.cli.usage_errors import usage_error
 
             hint = "a Python program makes its own values and prints its own output; write its own options after --"
             hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
@@ -207,7 +207,7 @@ class Screen:
     def show(self, interpreter: Interpreter, shown: Shown) -> None:
         """Print the output of a statement, or keep it until the end of the program."""
         if self.out.quiet:
-            from autodiff_cli.report.records import bare
+            from autodiff_cli.report.machine_readable import bare
 
             sys.stdout.write(bare(numbers(shown.value)))
         elif self.out.style == "table" and shown.rows is None:
@@ -217,7 +217,7 @@ class Screen:
 
             self.out.show([tensor_table(shown.rows or [], self.out.precision)], gap=self.begun)
         else:
-            from autodiff_cli.report.records import to_json
+            from autodiff_cli.report.machine_readable import to_json
             from autodiff_cli.script.transcript import record
 
             step = record(interpreter.source, shown)
@@ -231,7 +231,7 @@ class Screen:
     def finish(self, interpreter: Interpreter, file: str = "") -> None:
         """Write the output that was kept; after an error, this is the output of the statements before it."""
         if not self.out.quiet and (self.out.path or self.out.style not in ("table", "ndjson")):
-            from autodiff_cli.report.records import render
+            from autodiff_cli.report.machine_readable import render
             from autodiff_cli.script.transcript import Transcript
 
             self.out.write(render(self.out.style, Transcript(file, interpreter, self.steps)))

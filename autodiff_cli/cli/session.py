@@ -92,7 +92,7 @@ class Session:
 
     def answer(self, text: str) -> None:
         """Run a statement or a command, and print its errors and notes."""
-        from autodiff_cli.cli.mistakes import report
+        from autodiff_cli.cli.usage_errors import report
 
         try:
             self.run(text)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from autodiff_cli.data.libraries import pyarrow
+from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.errors import DataError, FileError
 from autodiff_cli.formats import compression_of
 from autodiff_cli.lazy import named

@@ -15,7 +15,7 @@ from autodiff_cli.data.readers.hive import HiveReader, partition_columns
 from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
-from autodiff_cli.language.source_text import size_of
+from autodiff_cli.language.limited_reading import size_of
 
 
 def named(

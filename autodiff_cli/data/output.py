@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
-from autodiff_cli.data import leftovers, storage
+from autodiff_cli.data import storage, temporary_files
 from autodiff_cli.errors import FileError, UsageError, setting
 from autodiff_cli.formats import plain
 
@@ -69,8 +69,8 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
-    waiting = leftovers.hidden(target)
-    with leftovers.held(waiting) as descriptor:
+    waiting = temporary_files.hidden(target)
+    with temporary_files.held(waiting) as descriptor:
         try:
             with os.fdopen(descriptor, "w+b") as file:
                 yield file

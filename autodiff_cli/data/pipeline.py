@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
-from autodiff_cli.data import leftovers, output
+from autodiff_cli.data import output, temporary_files
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
@@ -55,7 +55,7 @@ def run(
     Raises:
         AutodiffError: if any row fails; the output file is then unchanged.
     """
-    summary = Summary(notes=leftovers.removed(target))
+    summary = Summary(notes=temporary_files.removed(target))
     name, unbuffered = inputs[0].title, inputs[0].unbuffered
     source = reader(inputs[0])
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from autodiff_cli.arrays import Array, Floats, Mask
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import FORMATS, Format
-from autodiff_cli.language.source_text import display_name
+from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.wording import shortened
 
 ArrowArray = Any

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from autodiff_cli.errors import AutodiffError, FileError, UsageError
-from autodiff_cli.language.source_text import display_name
+from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.lazy import library
 
 if TYPE_CHECKING:

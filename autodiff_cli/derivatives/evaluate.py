@@ -174,13 +174,13 @@ def evaluate(
     with np.errstate(all="ignore"):
         # Compute the higher orders first, because the backward pass frees the graph.
         if order > 1 and evaluation.variables and not no_grad:
-            from autodiff_cli.derivatives.orders import hessian, partial_derivatives
+            from autodiff_cli.derivatives.partial_derivatives import hessian, partial_derivatives
 
             partials = partial_derivatives(evaluation, order)
             result.hessian = hessian(evaluation, partials)
             result.derivatives = {index: value for index, value in partials.items() if len(index) > 1}
             if hooks:
-                from autodiff_cli.evaluation.descriptions import note
+                from autodiff_cli.evaluation.note_phrases import note
 
                 first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
         _retain(evaluation, retain_grad)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from autodiff_cli.command_result import CommandResult, Record
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.descriptions import Note
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.evaluation.note_phrases import Note
     from autodiff_cli.precise.right_digits import Verified
 
 

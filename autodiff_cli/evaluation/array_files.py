@@ -14,7 +14,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import FileError
 from autodiff_cli.evaluation.coercion import items
-from autodiff_cli.language import source_text
+from autodiff_cli.language import limited_reading
 from autodiff_cli.limits import check_size
 
 MOST_NPY, MOST_CSV = 1 << 32, 1 << 29
@@ -39,7 +39,7 @@ def read_array(path: str) -> Array:
     except FileError:
         raise
     except OSError as error:
-        raise source_text.unreadable(path, error) from None
+        raise limited_reading.unreadable(path, error) from None
     except (ValueError, TypeError, EOFError, OverflowError, RecursionError, SyntaxError) as error:
         raise _no_array(path, _reason(error)) from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or not array.size:
@@ -82,7 +82,7 @@ def _npy(path: str) -> Array | None:
     if Path(path).is_fifo():
         with TemporaryDirectory(prefix="autodiff-") as folder:
             copy = Path(folder, "array.npy")
-            copy.write_bytes(source_text.contents(path, MOST_NPY))
+            copy.write_bytes(limited_reading.contents(path, MOST_NPY))
             return _npy(str(copy))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
@@ -99,7 +99,7 @@ def _npy(path: str) -> Array | None:
 
 
 def _csv(path: str) -> Array:
-    data = source_text.contents(path, MOST_CSV)
+    data = limited_reading.contents(path, MOST_CSV)
     if not data.strip():
         raise _Wrong("it is empty")
     if b"\0" in data:
@@ -113,7 +113,7 @@ def _csv(path: str) -> Array:
 
 
 def _json(path: str) -> Array:
-    value = json.loads(source_text.contents(path, MOST_JSON).decode("utf-8"))
+    value = json.loads(limited_reading.contents(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":
         return array

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language.parser import meant_number
 from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold

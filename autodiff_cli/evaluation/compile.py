@@ -21,7 +21,7 @@ from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands,
 from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values, list_of
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import check_no_module, element_names, free_names
 from autodiff_cli.evaluation.rows.outputs import numbers, output_names, with_list
 from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, check_row

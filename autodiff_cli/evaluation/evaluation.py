@@ -13,7 +13,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import cut_names
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import Syntax, walk
@@ -244,7 +244,7 @@ class Evaluation:
             notes.append(("constant", "the output does not depend on a variable through recorded operations"))
         if not notes:
             return []
-        from autodiff_cli.evaluation.descriptions import note
+        from autodiff_cli.evaluation.note_phrases import note
 
         return [note(*arguments) for arguments in notes]
 

@@ -161,7 +161,7 @@ def unknown_function(name: str, span: Span, source: str | None, defined: Iterabl
 
 def _function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
-    from autodiff_cli.framework import hint_for
+    from autodiff_cli.unavailable_names import hint_for
 
     if name in _STATEMENTS:
         return "run autograd statements with 'autodiff run' or 'autodiff repl'"

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.autograd.tensor import Tensor, root_of
-from autodiff_cli.evaluation import descriptions
+from autodiff_cli.evaluation import note_phrases
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
 from autodiff_cli.explanation.model import ForwardLine
@@ -114,7 +114,7 @@ class NodeOperations:
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
-        trees, values = descriptions.operands(step), _flat(step)
+        trees, values = note_phrases.operands(step), _flat(step)
         if tree.kind in ("index", "attribute"):
             trees, values = tree.children[:1], values[:1]
         elif tree.kind == "comparison" and len(tree.children) == 3:

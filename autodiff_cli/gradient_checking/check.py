@@ -24,9 +24,9 @@ from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import CONSTANT, without_variable
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
 from autodiff_cli.language.tree import walk

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from autodiff_cli.precise.arithmetic import Real
-from autodiff_cli.precise.differences import Differences, Index, Slope
+from autodiff_cli.precise.difference_quotients import Differences, Index, Slope
 
 CLOSE = 1e-12
 """The relative error that is always allowed, because the VJP rules of special functions are not more accurate."""

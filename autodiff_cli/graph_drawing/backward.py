@@ -16,7 +16,7 @@ from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.postorder import postorder
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
+    from autodiff_cli.autograd.saved.memory_use import SavedMemory, SavedValue
 
     Named = tuple[Tensor, str, str]
     """A tensor, its name and its expression."""
@@ -149,7 +149,7 @@ def _memory(
     root: Node, named: Iterable[Named], names: Mapping[Node, tuple[str, str]], leaves: Iterable[Tensor]
 ) -> tuple[SavedMemory, dict[Node, list[SavedValue]]]:
     """Return the memory of the saved values behind a node, and the saved values of each node."""
-    from autodiff_cli.autograd.saved.memory import SavedMemory
+    from autodiff_cli.autograd.saved.memory_use import SavedMemory
 
     of_tensors = {id(tensor): name for tensor, name, _ in named}
     memory = SavedMemory(lambda tensor: of_tensors.get(id(tensor), ""), leaves)

@@ -10,8 +10,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import either, optional
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, EXPRESSION, VALUES, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, UsageError, setting
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.graph_drawing.backward import backward_graph, graph_of_tensor, run_backward
 from autodiff_cli.graph_drawing.depth import cut, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values

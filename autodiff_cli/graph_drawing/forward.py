@@ -8,11 +8,11 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
-from autodiff_cli.evaluation.descriptions import operands
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.note_phrases import operands
+from autodiff_cli.evaluation.symbolic_execution import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
+from autodiff_cli.number_text import bytes_text
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.wording import bytes_text, plural, shortened
+from autodiff_cli.wording import plural, shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.graph_drawing.model import Value

@@ -17,7 +17,7 @@ from autodiff_cli.lazy import named
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
+    from autodiff_cli.autograd.saved.memory_use import SavedMemory, SavedValue
 
     Value = NDArray[Any] | np.generic | float
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from autodiff_cli.graph_drawing.labels import brief, constant_text, fitted, shows_value
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode
+from autodiff_cli.number_text import bytes_text
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.styled_text import columns as columns_of
 from autodiff_cli.report.table import NUMBER, TEXT, WORD, Column, Renderable, Table
 from autodiff_cli.report.terminal import is_ascii, width
-from autodiff_cli.wording import bytes_text
 
 MOST_GUIDES = 30
 """The maximum number of guides before a line; a deeper line begins with the number of its level."""
@@ -78,7 +78,7 @@ def saved_cells(graph: Graph, node: GraphNode) -> list[str]:
     """Return the cells of the columns of saved values, which exist only if these values were requested."""
     if graph.memory is None:
         return []
-    from autodiff_cli.autograd.saved.memory import new_bytes, text_of
+    from autodiff_cli.autograd.saved.memory_use import new_bytes, text_of
 
     values = node.saved or []
     return [text_of(values), bytes_text(new_bytes(values)) if any(value.bytes for value in values) else ""]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.errors import LimitError, ParseError, Span, setting
-from autodiff_cli.language import source_text
+from autodiff_cli.language import limited_reading
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
@@ -39,7 +39,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         ParseError: if a character does not begin a token, or a bracket is unmatched.
         LimitError: if the text would take too long to parse.
     """
-    if len(source) > source_text.MOST_TEXT and not lifted():
+    if len(source) > limited_reading.MOST_TEXT and not lifted():
         raise _too_long(f"{len(source):,} characters")
     if not _TABLES:
         _load()

@@ -33,7 +33,7 @@ from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Floats
-    from autodiff_cli.plotting.fitted import FittedPlot
+    from autodiff_cli.plotting.fit_picture import FittedPlot
 
 
 ABOUT = "A plot of autodiff, with exact derivatives at the point."

@@ -16,7 +16,7 @@ from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes
 from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, current_pass
-from autodiff_cli.autograd.saved.memory import SavedMemory, text_of
+from autodiff_cli.autograd.saved.memory_use import SavedMemory, text_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow

@@ -6,7 +6,6 @@ from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR as _A_TENSOR
-from autodiff_cli.framework import missing as _missing
 from autodiff_cli.nn.dropout import dropout as dropout
 from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
@@ -20,6 +19,7 @@ from autodiff_cli.ops.rules import loss as _loss_rules
 from autodiff_cli.ops.rules.arrange import pad as _pad
 from autodiff_cli.ops.rules.contract import linear as _linear
 from autodiff_cli.ops.rules.elementary import tanh as tanh
+from autodiff_cli.unavailable_names import missing as _missing
 
 # Activation functions
 

@@ -18,8 +18,8 @@ from autodiff_cli.notes.switches import switches
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.evaluation.descriptions import Note
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.evaluation.note_phrases import Note
 
 MOST_OF_A_KIND = 5
 STRICT = False
@@ -106,6 +106,6 @@ def _limited(notes: list[Note]) -> list[Note]:
             result.append(remark)
     if not more:
         return result
-    from autodiff_cli.evaluation.descriptions import note
+    from autodiff_cli.evaluation.note_phrases import note
 
     return result + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.descriptions import Note, among, arguments_at, call_text, first_place, note, ordinal
+from autodiff_cli.evaluation.note_phrases import Note, among, arguments_at, call_text, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Trace, flat, pointwise
 from autodiff_cli.notes.switches import Switch, switches, switching_elements
-from autodiff_cli.wording import number_text, plural
+from autodiff_cli.number_text import number_text
+from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation

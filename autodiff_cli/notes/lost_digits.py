@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.evaluation.descriptions import Note, first_place, note, ordinal, shortened
+from autodiff_cli.evaluation.note_phrases import Note, first_place, note, ordinal, shortened
 from autodiff_cli.evaluation.trace import pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
@@ -25,7 +25,7 @@ from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import End
 from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT, absorbs
 from autodiff_cli.notes.switches import switches
-from autodiff_cli.wording import number_text
+from autodiff_cli.number_text import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

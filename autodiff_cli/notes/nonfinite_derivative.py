@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.evaluation.descriptions import Note, first_place, note, ordinal
+from autodiff_cli.evaluation.note_phrases import Note, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Step, pointwise, raw
 from autodiff_cli.notes.nonfinite_value import is_finite
 from autodiff_cli.notes.step_descriptions import Description, described

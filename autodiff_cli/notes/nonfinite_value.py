@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.descriptions import Note, among, first_place, note, spelled
+from autodiff_cli.evaluation.note_phrases import Note, among, first_place, note, spelled
 from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw
 from autodiff_cli.notes.rewrites import way_out
 from autodiff_cli.notes.step_descriptions import described

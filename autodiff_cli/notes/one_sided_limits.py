@@ -13,14 +13,14 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.names import element_names
-from autodiff_cli.wording import number_text
+from autodiff_cli.number_text import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.evaluation.trace import Trace
-    from autodiff_cli.precise.differences import Slope
+    from autodiff_cli.precise.difference_quotients import Slope
 
     Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.cancellation import EXACT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.evaluation.descriptions import among, arguments_at, beside, first_place, shortened
+from autodiff_cli.evaluation.note_phrases import among, arguments_at, beside, first_place, shortened
 from autodiff_cli.evaluation.trace import Step
 
 if TYPE_CHECKING:

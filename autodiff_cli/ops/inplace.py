@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.autograd.modes import inference_used, is_recording, no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.argument_kinds import value_text
@@ -21,6 +20,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import edge_from_source, rebase_history, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
+from autodiff_cli.autograd.views_and_versions import View, adopt, check_changeable, known_edge, mark_changed
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.indexing import getitem, sliced

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.views_and_versions import mark_changed
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.numerics.layers import channel_shape

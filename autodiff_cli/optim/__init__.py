@@ -2,11 +2,11 @@
 
 from typing import NoReturn
 
-from autodiff_cli.framework import missing
 from autodiff_cli.optim.adam import Adam as Adam
 from autodiff_cli.optim.adam import AdamW as AdamW
 from autodiff_cli.optim.optimizer import Optimizer as Optimizer
 from autodiff_cli.optim.sgd import SGD as SGD
+from autodiff_cli.unavailable_names import missing
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from autodiff_cli.arrays import Floats, Indices
+from autodiff_cli.number_text import number_text
 from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.model import Field, Plot
-from autodiff_cli.wording import number_text
 
 CROWDED = 40
 """The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""

@@ -15,8 +15,8 @@ from autodiff_cli.compiler.program import output_name
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.lazy import deferred
+from autodiff_cli.plotting.adaptive_sampling import Samples
 from autodiff_cli.plotting.discontinuities import Discontinuity
-from autodiff_cli.plotting.refine import Samples
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Plot(CommandResult):
     """
 
     command = "plot"
-    tables = "autodiff_cli.plotting.terminal:pages"
+    tables = "autodiff_cli.plotting.terminal_curves:pages"
     _repr_html_ = None
     _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
 
@@ -202,7 +202,7 @@ class Field(CommandResult):
     """
 
     command = "plot"
-    tables = "autodiff_cli.plotting.field:pages"
+    tables = "autodiff_cli.plotting.terminal_field:pages"
     _repr_html_ = None
     _repr_svg_ = deferred("autodiff_cli.plotting.picture:to_svg")
 

@@ -17,8 +17,8 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
     choice,
 )
 from autodiff_cli.evaluation.ranges import interval, ranges
+from autodiff_cli.plotting.curves_and_fields import sampled
 from autodiff_cli.plotting.model import Field, Plot
-from autodiff_cli.plotting.sampling import sampled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

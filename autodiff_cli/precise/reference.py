@@ -18,8 +18,8 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.limits import lifted
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
-from autodiff_cli.precise.differences import Differences, Index
-from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
+from autodiff_cli.precise.difference_quotients import Differences, Index
+from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise
 
 MOST_OPERATIONS = 200_000
 """The limit on the number of arbitrary-precision operations, which corresponds to a few seconds."""

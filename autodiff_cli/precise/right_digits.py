@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.precise.arithmetic import Real
-from autodiff_cli.precise.differences import Slope
-from autodiff_cli.precise.evaluation import numbers
+from autodiff_cli.precise.difference_quotients import Slope
+from autodiff_cli.precise.evaluator import numbers
 from autodiff_cli.precise.reference import MOST_SECONDS, Reference, in_time
 
 DIGITS = 50

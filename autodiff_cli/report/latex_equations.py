@@ -15,7 +15,7 @@ from autodiff_cli.report.numbers import human
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.derivatives.products import Product
+    from autodiff_cli.derivatives.matrices_and_products import Product
     from autodiff_cli.derivatives.taylor import Taylor
 
 

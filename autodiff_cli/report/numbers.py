@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.limits import places
-from autodiff_cli.wording import number_text
+from autodiff_cli.number_text import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -18,7 +18,7 @@ from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.derivatives.evaluate import Result
-    from autodiff_cli.derivatives.products import Product
+    from autodiff_cli.derivatives.matrices_and_products import Product
     from autodiff_cli.derivatives.taylor import Taylor
 
 

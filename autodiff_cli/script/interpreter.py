@@ -29,9 +29,9 @@ from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import CALL, STATEMENTS, Syntax, new_token, new_tree, unparse
+from autodiff_cli.script.backward_notes import History, Program, notes_behind, program_behind
 from autodiff_cli.script.blocks import Blocks, Index, one_by_one
 from autodiff_cli.script.display import display
-from autodiff_cli.script.history import History, Program, notes_behind, program_behind
 from autodiff_cli.script.library import (
     ACTIONS,
     AS_GIVEN,

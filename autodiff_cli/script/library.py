@@ -25,13 +25,13 @@ from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
-from autodiff_cli.framework import hint_for
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.ops.generators import manual_seed
 from autodiff_cli.script.namespaces import PACKAGE, PRODUCTS, TRANSFORMATIONS
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.unavailable_names import hint_for
 from autodiff_cli.utils.checkpoint import checkpoint
 
 Action = Callable[..., Any]

@@ -6,8 +6,8 @@ The names of ``torch.func`` keep ``func.``, because ``torch.autograd`` has funct
 from __future__ import annotations
 
 from autodiff_cli.errors import ParseError, setting
-from autodiff_cli.framework import hint_for
 from autodiff_cli.language.tree import CALL, Syntax, new_token
+from autodiff_cli.unavailable_names import hint_for
 
 PACKAGE = f"for more of Python, write a Python program: run FILE.py, or add {setting('python')}"
 """The hint for everything that programs do not contain."""

@@ -24,7 +24,7 @@ from autodiff_cli.errors import AutodiffError, LimitError, LinAlgError, NotRecor
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.evaluation import Evaluation, given_values
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import Syntax, names_in, unparse
 from autodiff_cli.solvers.intervals.enclosure import Enclosure

@@ -18,7 +18,7 @@ from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, Unkn
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
@@ -29,7 +29,7 @@ from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
 from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.normal_form import Algebra
-from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
+from autodiff_cli.symbolic.scalar_trace import ScalarTracingEvaluator
 from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree

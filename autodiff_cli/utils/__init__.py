@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from autodiff_cli.framework import missing
+from autodiff_cli.unavailable_names import missing
 from autodiff_cli.utils import checkpoint as checkpoint
 
 

@@ -14,8 +14,8 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, CheckpointError
-from autodiff_cli.framework import missing
 from autodiff_cli.ops.generators import get_rng_state, set_rng_state
+from autodiff_cli.unavailable_names import missing
 from autodiff_cli.utils.recomputation import Region
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]

@@ -15,14 +15,14 @@ from rich.text import Text
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.plotting.fitted import picture as fitted_picture
+from autodiff_cli.plotting.fit_picture import picture as fitted_picture
 from autodiff_cli.plotting.model import Looks
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.result_tables import parts_of
 from autodiff_cli.report.terminal import drawn as drawn_text
 from autodiff_cli.solvers.fitting.fit import fit
-from autodiff_cli.solvers.fitting.inference import drawing
+from autodiff_cli.solvers.fitting.predictions import drawing
 
 HERE = Path(__file__).parent
 COMMAND = 'autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y --order 2'

@@ -43,7 +43,7 @@ KNOWN = {
         '" - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall or b.tall',
         '" - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall and b.tall',
     ),
-    "a line for a label that fits": ("plotting/terminal.py", "room < len(name) + 8", "room <= len(name) + 8"),
+    "a line for a label that fits": ("plotting/terminal_curves.py", "room < len(name) + 8", "room <= len(name) + 8"),
     "groups of heads": ("ops/layers.py", "_repeated(value, query) if", "_repeated(value) if"),
     "a hook with a name": (
         "lesson/program.py",

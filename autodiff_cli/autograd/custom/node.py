@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.memory import refuse_inference
 from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import refuse_inference
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.autograd.custom.node import FunctionNode, Output
-from autodiff_cli.autograd.memory import View, known_edge, mark_changed
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.structural import rebase_history, reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import View, known_edge, mark_changed
 from autodiff_cli.errors import GraphError
 
 AS_IS = (

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
 from autodiff_cli.autograd.forward_ad.reverse import gradients
 from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents
-from autodiff_cli.autograd.memory import view_of
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, next_level, outermost
@@ -22,6 +21,7 @@ from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.autograd.transforms.batched import Batched
+from autodiff_cli.autograd.views_and_versions import view_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
 

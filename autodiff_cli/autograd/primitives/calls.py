@@ -13,7 +13,6 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
-from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument
@@ -21,6 +20,7 @@ from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, commo
 from autodiff_cli.autograd.primitives.nodes import NodeFactory, SequenceNode, output_of
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, dispatch
 from autodiff_cli.autograd.tensor import Tensor, is_inference, shared_array, tensor_on
+from autodiff_cli.autograd.views_and_versions import created_now, next_sequence_nr, view_of
 from autodiff_cli.errors import ArgumentError, DtypeError
 
 _new = object.__new__

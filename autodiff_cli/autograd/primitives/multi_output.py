@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from autodiff_cli.autograd.memory import created_now, view_of
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, operand
@@ -16,6 +15,7 @@ from autodiff_cli.autograd.primitives.calls import shares
 from autodiff_cli.autograd.primitives.nodes import OpNode
 from autodiff_cli.autograd.primitives.primitive import Declared, TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.views_and_versions import created_now, view_of
 from autodiff_cli.errors import NoSeriesError
 
 

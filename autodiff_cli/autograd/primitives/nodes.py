@@ -10,11 +10,11 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.hooks import node_observers, observed
-from autodiff_cli.autograd.memory import changes_since, last_change, next_sequence_nr
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, leaf_edge, recorded
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.saved_names import saved_name
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import changes_since, last_change, next_sequence_nr
 from autodiff_cli.lazy import named
 
 _new = object.__new__

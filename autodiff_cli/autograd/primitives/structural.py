@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DType
-from autodiff_cli.autograd.memory import View, adopt, renew_views
 from autodiff_cli.autograd.modes import always_recording
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
@@ -21,6 +20,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Key, Shape
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import View, adopt, renew_views
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_elements
 

@@ -6,11 +6,11 @@ from _thread import allocate_lock  # the lock behind threading.Lock; importing t
 
 import numpy as np
 
-from autodiff_cli.autograd.memory import check_changeable, mark_changed
 from autodiff_cli.autograd.modes import inference_used
 from autodiff_cli.autograd.node import Cotangent
 from autodiff_cli.autograd.primitives.structural import copied
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import check_changeable, mark_changed
 
 _adding = allocate_lock()
 """Held while a gradient is added in place, because another thread may add to the same leaf."""

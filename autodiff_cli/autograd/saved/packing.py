@@ -21,7 +21,6 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import to_array
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.memory import ChangedOutput, next_sequence_nr
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import (
     OUTPUT,
@@ -34,6 +33,7 @@ from autodiff_cli.autograd.node import (
     recorded,
 )
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import ChangedOutput, next_sequence_nr
 from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
 
 PackHook = Callable[[Tensor], object]

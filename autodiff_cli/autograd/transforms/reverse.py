@@ -18,7 +18,7 @@ from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
-from autodiff_cli.autograd.transforms.through import detached, fresh, lifted, reaches_others
+from autodiff_cli.autograd.transforms.reverse_through_transforms import detached, fresh, lifted, reaches_others
 from autodiff_cli.autograd.transforms.vmap import vmap
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from autodiff_cli.compiler.program import Compiled, Program
-from autodiff_cli.data import leftovers, output, storage
+from autodiff_cli.data import output, storage, temporary_files
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
@@ -24,7 +24,7 @@ from autodiff_cli.data.pipeline import Summary, Tick, encoded, ordered, settle
 from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.language.source_text import display_name
+from autodiff_cli.language.limited_reading import display_name
 
 Results = Callable[..., Generator[Any]]
 """A function that calls a function for each tuple of arguments, and yields the results in order."""
@@ -138,7 +138,7 @@ class _Run:
 
 def _into_file(job: Job, run: _Run, target: str | None, first: RowMap, source: Reader) -> Summary:
     """Write the rows of all partitions to one file."""
-    summary = Summary(notes=leftovers.removed(target))
+    summary = Summary(notes=temporary_files.removed(target))
     with (
         closing(writer(job.style)) as out,
         run.connected() as results,

@@ -12,7 +12,7 @@ from autodiff_cli.data.parts.job import Job
 from autodiff_cli.data.parts.partitions import for_each
 from autodiff_cli.data.row_blocks import Input, PartitionValue
 from autodiff_cli.errors import FileError, setting
-from autodiff_cli.language.source_text import display_name
+from autodiff_cli.language.limited_reading import display_name
 
 _SETTINGS = {"lets": "let", "keep": "no_keep", "style": "input_format"}
 """The settings of fields of ``Task`` and ``Input`` with another name."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from autodiff_cli.data import leftovers, output, storage
+from autodiff_cli.data import output, storage, temporary_files
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
 
 JOB = "job.json"
@@ -49,7 +49,7 @@ class RunDirectory:
         if storage.is_url(path):
             output.write(path, b"")
         else:
-            os.close(self._held.enter_context(leftovers.held(path)))
+            os.close(self._held.enter_context(temporary_files.held(path)))
 
     def others(self) -> list[str]:
         """Return the paths of the files of other runs in this folder."""
@@ -62,7 +62,7 @@ class RunDirectory:
         Raises:
             FileError: if another run goes on.
         """
-        path = next((path for path in self.others() if not storage.is_url(path) and leftovers.is_held(path)), None)
+        path = next((path for path in self.others() if not storage.is_url(path) and temporary_files.is_held(path)), None)
         if path is not None:
             hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
             raise FileError(f"another run is writing to '{target}'", hint=hint)
@@ -126,7 +126,7 @@ def in_folder(target: str, form: str, resume: bool) -> Iterator[RunDirectory]:
         raise
     for path in directory.others():
         storage.remove(path)
-    directory.notes = leftovers.removed(storage.join(folder, template))
+    directory.notes = temporary_files.removed(storage.join(folder, template))
     complete = False
     try:
         yield directory

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
-from autodiff_cli.data.libraries import library_errors, pyarrow
+from autodiff_cli.data.pyarrow_import import library_errors, pyarrow
 from autodiff_cli.data.row_blocks import (
     BLOCK_ROWS,
     ROW,
@@ -25,7 +25,7 @@ from autodiff_cli.data.row_blocks import (
     field_of,
 )
 from autodiff_cli.errors import DataError
-from autodiff_cli.language.source_text import size_of
+from autodiff_cli.language.limited_reading import size_of
 
 _PORTION = 1 << 26
 """The number of bytes of the row groups that are requested from a server in one step."""

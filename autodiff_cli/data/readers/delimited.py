@@ -15,14 +15,14 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, is_number, masked
-from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.native_text import Cells, is_fast, read_cells
-from autodiff_cli.data.number_text import arrow_strings
+from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, Input, ReadRequest
+from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
-from autodiff_cli.language.source_text import display_name
+from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.wording import plural
 
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"

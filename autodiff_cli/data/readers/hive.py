@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from autodiff_cli.data.column_values import is_number, json_text
-from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.pyarrow_import import pyarrow_if_there, pyarrow_loaded
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, ParquetLayout, PartitionValue, Reader, ReadRequest
-from autodiff_cli.report.records import delimited
+from autodiff_cli.report.machine_readable import delimited
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")

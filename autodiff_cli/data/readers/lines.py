@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.data.row_blocks import ROW, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import of_first_bytes
-from autodiff_cli.language.source_text import size_of
+from autodiff_cli.language.limited_reading import size_of
 
 CHUNK = 1 << 21
 """The number of bytes of one read; more short lines would need much memory as rows."""

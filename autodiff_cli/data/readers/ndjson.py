@@ -11,11 +11,11 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
-from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.native_text import Cells, is_fast, read_members
-from autodiff_cli.data.number_text import arrow_strings
+from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import BadRows, Block, Input, ReadRequest, field_of
+from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from autodiff_cli.arrays import Array, Floats
-from autodiff_cli.data.libraries import library_errors
+from autodiff_cli.data.pyarrow_import import library_errors
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, BadRows, Block, Input, Reader, ReadRequest
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural

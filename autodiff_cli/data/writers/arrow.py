@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from autodiff_cli.data.column_values import dense, nullable, without_views
-from autodiff_cli.data.libraries import pyarrow
+from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import plain

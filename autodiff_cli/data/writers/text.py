@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 from autodiff_cli.data.column_values import cell_values, json_text, nullable
 from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
-from autodiff_cli.data.number_text import CELL, Buffers, json_texts, number_texts, row_texts, slices, writable
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
-from autodiff_cli.report.records import delimited, markdown, markdown_line
+from autodiff_cli.data.row_texts import CELL, Buffers, json_texts, number_texts, row_texts, slices, writable
+from autodiff_cli.report.machine_readable import delimited, markdown, markdown_line
 
 
 class TextWriter(Writer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError, UsageError
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language.parser import tokenize
 from autodiff_cli.language.tree import Syntax
 

@@ -15,7 +15,7 @@ from autodiff_cli.compiler.program import Compiled, Term
 from autodiff_cli.compiler.tracer import is_per_row, of_one_number, takes_array
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.operations import Operations
 from autodiff_cli.evaluation.rows.outputs import numbers
 from autodiff_cli.language.parser import parse

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
-from autodiff_cli.evaluation.descriptions import note
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import (
     MOST,
     NOT_FINITE,
@@ -23,7 +23,7 @@ from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import (
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
 from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.group_rows import GroupRows, own_parameters
-from autodiff_cli.solvers.fitting.inference import derived_in_groups
+from autodiff_cli.solvers.fitting.predictions import derived_in_groups
 from autodiff_cli.solvers.fitting.result import Fit, notes_on_problem
 from autodiff_cli.solvers.fitting.statistics import covariances, squares
 from autodiff_cli.solvers.solution import Solution

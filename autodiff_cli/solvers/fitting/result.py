@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
-from autodiff_cli.evaluation.descriptions import Note, note
+from autodiff_cli.evaluation.note_phrases import Note, note
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.statistics import (
@@ -28,7 +28,7 @@ from autodiff_cli.wording import listed, plural
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
-    from autodiff_cli.solvers.fitting.inference import Ends, Prediction
+    from autodiff_cli.solvers.fitting.predictions import Ends, Prediction
 
 
 class Fit(Solution):

@@ -11,7 +11,7 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import FOREIGN, AutodiffError
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.precise.arithmetic import Arithmetic
-from autodiff_cli.precise.evaluation import PreciseEvaluator, numbers, precise
+from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise
 from autodiff_cli.precise.reference import in_time
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import EPSILON, Optimality, determined
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.minima.descent import EPS
+from autodiff_cli.solvers.minima.newton_trust_region import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector

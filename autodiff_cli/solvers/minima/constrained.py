@@ -14,11 +14,11 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, refine, violations
-from autodiff_cli.solvers.minima.descent import Descent
+from autodiff_cli.solvers.minima.newton_trust_region import Descent
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
-    from autodiff_cli.solvers.minima.descent import Report
+    from autodiff_cli.solvers.minima.newton_trust_region import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)

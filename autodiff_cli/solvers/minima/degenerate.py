@@ -9,7 +9,7 @@ import numpy as np
 from autodiff_cli.derivatives.taylor import series
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.minima.descent import EPS
+from autodiff_cli.solvers.minima.newton_trust_region import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

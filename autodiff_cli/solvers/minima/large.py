@@ -9,13 +9,13 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, definiteness
-from autodiff_cli.solvers.minima.descent import EPS, Descent
+from autodiff_cli.solvers.minima.newton_trust_region import EPS, Descent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autodiff_cli.arrays import Mask, Vector
-    from autodiff_cli.solvers.minima.descent import Report
+    from autodiff_cli.solvers.minima.newton_trust_region import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _MEMORY = 20

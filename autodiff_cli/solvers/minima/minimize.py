@@ -13,9 +13,9 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.descriptions import note
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
-from autodiff_cli.solvers.minima.descent import DENSE
+from autodiff_cli.solvers.minima.newton_trust_region import DENSE
 from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start
 from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.solution import Solution

@@ -8,12 +8,12 @@ import numpy as np
 
 from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
-from autodiff_cli.solvers.discontinuity import discontinuity
+from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
 from autodiff_cli.solvers.minima.constrained import Unbounded, descend_between, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
-from autodiff_cli.solvers.minima.descent import DENSE, EPS, Descent, TrustRegion
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
+from autodiff_cli.solvers.minima.newton_trust_region import DENSE, EPS, Descent, TrustRegion
 from autodiff_cli.solvers.minima.problem import OutOfTime
 
 if TYPE_CHECKING:

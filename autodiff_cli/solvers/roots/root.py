@@ -11,11 +11,11 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
-from autodiff_cli.solvers.roots.iteration import SearchResult, search
-from autodiff_cli.solvers.roots.over import Roots, roots_over
+from autodiff_cli.solvers.roots.all_roots import Roots, roots_over
+from autodiff_cli.solvers.roots.newton import SearchResult, search
 from autodiff_cli.solvers.roots.problem import RootProblem, norm, sensitivities
 from autodiff_cli.solvers.roots.verification import PROVEN, Verification
 from autodiff_cli.solvers.solution import Solution

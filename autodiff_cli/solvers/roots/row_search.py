@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.solvers.intervals.branch import krawczyk_images
+from autodiff_cli.solvers.intervals.branch_and_bound import krawczyk_images
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
-from autodiff_cli.solvers.roots.iteration import search, starts
+from autodiff_cli.solvers.roots.newton import search, starts
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.system import System
 

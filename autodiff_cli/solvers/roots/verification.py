@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.solvers.discontinuity import discontinuity
-from autodiff_cli.solvers.intervals.branch import krawczyk_images, stacked
+from autodiff_cli.solvers.intervals.branch_and_bound import krawczyk_images, stacked
+from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm, scaled, slope
 
 if TYPE_CHECKING:

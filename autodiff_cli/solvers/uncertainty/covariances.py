@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.errors import DataError, NotSolved, setting
-from autodiff_cli.language.source_text import display_name, text
+from autodiff_cli.language.limited_reading import display_name, text
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix

@@ -14,16 +14,16 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, VALUES, checks
 from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
-from autodiff_cli.evaluation.descriptions import note
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.equations import names_in
 from autodiff_cli.solvers.system import MOST_TRACED, System
 from autodiff_cli.solvers.uncertainty import law
 from autodiff_cli.solvers.uncertainty.covariances import covariance
 from autodiff_cli.solvers.uncertainty.joint import Joint, joint_distribution
+from autodiff_cli.solvers.uncertainty.monte_carlo import compare, samples
 from autodiff_cli.solvers.uncertainty.outputs import ProgramOutput, outputs
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation, tolerance
-from autodiff_cli.solvers.uncertainty.trials import compare, samples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

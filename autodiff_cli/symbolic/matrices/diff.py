@@ -147,7 +147,7 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
         term: the variables to differentiate with respect to, one or two.
         values: the values of all names.
     """
-    from autodiff_cli.derivatives.products import hessian, jacobian
+    from autodiff_cli.derivatives.matrices_and_products import hessian, jacobian
 
     at = {name: values[name] for name in dict.fromkeys(term)}
     const = {name: value for name, value in values.items() if name not in at}

@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.bindings import variables
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language.latex_names import bold
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, new_token, new_tree, number_tree, unparse

@@ -17,7 +17,7 @@ from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, setting
 from autodiff_cli.evaluation.coercion import items, literal_text, takes_sequence
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax

@@ -16,7 +16,8 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import OUTPUT, Node, SavedOutput
 from autodiff_cli.autograd.primitives.saved_names import saved_name
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.wording import bytes_text, plural
+from autodiff_cli.number_text import bytes_text
+from autodiff_cli.wording import plural
 
 _SIZES = ("sym_sizes", "sym_numel", "shapes")
 """The ends of the names of sizes, which a text leaves out."""

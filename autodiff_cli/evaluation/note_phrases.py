@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
-from autodiff_cli.wording import number_text
+from autodiff_cli.number_text import number_text
 from autodiff_cli.wording import shortened as in_short
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.solvers.discontinuity import discontinuity
-from autodiff_cli.solvers.intervals.branch import branch
-from autodiff_cli.solvers.roots.iteration import Walk, trust_region
+from autodiff_cli.solvers.intervals.branch_and_bound import branch
+from autodiff_cli.solvers.jumps import discontinuity
+from autodiff_cli.solvers.roots.newton import Walk, trust_region
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.roots.verification import Verification, krawczyk, verify
 

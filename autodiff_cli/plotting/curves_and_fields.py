@@ -14,15 +14,15 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
 from autodiff_cli.evaluation import compile
-from autodiff_cli.evaluation.descriptions import note
 from autodiff_cli.evaluation.names import free_names, without_value
+from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.evaluation.rows.outputs import output_names, with_list
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
+from autodiff_cli.plotting.adaptive_sampling import MOST_POINTS, even, merged, sample, window
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
 from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource, Scale
-from autodiff_cli.plotting.refine import MOST_POINTS, even, merged, sample, window
 from autodiff_cli.wording import listed, shortened
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.evaluation.coercion import is_plain
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from autodiff_cli.autograd.active_batches import active_batches
 from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, settled, split
-from autodiff_cli.autograd.memory import share_memory
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.batched import Batch, Batched
+from autodiff_cli.autograd.views_and_versions import share_memory
 from autodiff_cli.errors import DtypeError
 from autodiff_cli.postorder import postorder
 

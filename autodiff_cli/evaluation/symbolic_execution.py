@@ -10,7 +10,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, setting
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
-from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.evaluation.operations import ATTRIBUTES, Pending
 from autodiff_cli.evaluation.user_function import UserFunction

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff_cli.arrays import Indices
 from autodiff_cli.plotting.layout import arrows, bands, path_marks, shape_of, ticks, value_range
 from autodiff_cli.plotting.model import Field
-from autodiff_cli.plotting.terminal import cleared, lines_of, size
+from autodiff_cli.plotting.terminal_curves import cleared, lines_of, size
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.terminal import is_colored
 

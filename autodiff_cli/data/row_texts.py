@@ -8,8 +8,8 @@ import numpy as np
 
 from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import dense, json_text, number_reprs, python_values
-from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.native_text import Slices, is_writable
+from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import ArrowArray, Column
 
 CELL = 20

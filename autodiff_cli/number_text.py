@@ -1,0 +1,19 @@
+"""Numbers as text with the given count of digits, and sizes in bytes; ``report.numbers`` formats arrays."""
+
+from __future__ import annotations
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """Return a number with so many significant digits, such as ``0.6``, ``1e+6`` or ``1e-5``."""
+    text = f"{float(value) + 0.0:.{digits}g}"
+    return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
+
+
+def bytes_text(count: int) -> str:
+    """Return ``8 B``, ``1.5 KiB``, ``20 MiB`` or ``3.2 GiB``."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{count} B" if unit == "B" else f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"
