@@ -20,7 +20,17 @@ from pathlib import Path
 from autodiff_cli.errors import ParseError
 from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, names_in, new_token, new_tree, pieces, unparse
+from autodiff_cli.language.tree import (
+    Syntax,
+    arguments,
+    call_tree,
+    name_tree,
+    names_in,
+    new_token,
+    new_tree,
+    split_outside_brackets,
+    unparse,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "autodiff_cli"
@@ -158,7 +168,7 @@ class Table:
 
 def _names(text: str) -> list[str]:
     """Return the names in a list, which is empty for ``none``."""
-    return [] if text == "none" else pieces(text)
+    return [] if text == "none" else split_outside_brackets(text)
 
 
 class RuleError(ParseError):
@@ -213,10 +223,16 @@ def _row(line: str, public: bool, number: int, subject: str) -> Row:
     if len(columns) not in (2, 5):
         raise RuleError(f"{subject}.rules, line {number}: {name} has {len(columns)} columns, not 5 or 2")
     value, derivative, where = columns[1:4] if len(columns) == 5 else ("", "", "")
-    parameters = [_parameter(text, f"{subject}.rules, line {number}") for text in pieces(inside)]
+    parameters = [_parameter(text, f"{subject}.rules, line {number}") for text in split_outside_brackets(inside)]
     columns = ["" if column == "-" else column for column in (value, derivative, where)]
     return Row(
-        name, pieces(aliases) if aliases else [], parameters, *columns, line.rsplit("  ", maxsplit=1)[-1].strip(), public, number
+        name,
+        split_outside_brackets(aliases) if aliases else [],
+        parameters,
+        *columns,
+        line.rsplit("  ", maxsplit=1)[-1].strip(),
+        public,
+        number,
     )
 
 
@@ -547,7 +563,7 @@ class Compiler:
             arguments.append(f"node={words['node']!r}")
         if "selects" in words:
             names = words["selects"]
-            arguments.append("selects=True" if names == "all" else f"selects={tuple(pieces(names))!r}")
+            arguments.append("selects=True" if names == "all" else f"selects={tuple(split_outside_brackets(names))!r}")
         if "elementwise" in words:
             arguments.append(f"elementwise={words['elementwise'] == 'true'}")
         if "view" in words:
@@ -556,7 +572,7 @@ class Compiler:
             arguments.append(f"view={'True' if view == 'true' else self._program(row, view, 'view', names)}")
         for key in ("results", "constant"):
             if key in words and words[key] != "unnamed":
-                arguments.append(f"{key}={tuple(pieces(words[key]))!r}")
+                arguments.append(f"{key}={tuple(split_outside_brackets(words[key]))!r}")
         if "recover" in words:
             arguments.append(f"recover={self._reference(words['recover'])}")
         if decomposition:
@@ -569,7 +585,7 @@ class Compiler:
         own = row.parameters
         kinds = {each.name: each.kind for each in own if each.kind}
         checked = kinds | {each.name: each.kind for each in row.options}
-        names = pieces(row.keywords["checks"]) if "checks" in row.keywords else [*checked]
+        names = split_outside_brackets(row.keywords["checks"]) if "checks" in row.keywords else [*checked]
         arguments = [
             repr(row.name),
             "None" if names == ["none"] else repr(tuple(name for name in names if name != "-")),
@@ -673,7 +689,7 @@ class Compiler:
 
     def _vjps(self, row: Row) -> str:
         words, tensors = row.keywords, row.tensors
-        derivatives = pieces(row.derivative) or [""]
+        derivatives = split_outside_brackets(row.derivative) or [""]
         rules = []
         for i, name in enumerate(tensors):
             text = words.get(f"vjp {name}") or (words.get("vjp") if len(tensors) == 1 else None)
@@ -713,7 +729,7 @@ class Compiler:
 
     def _function(self, row: Row, statements: Sequence[Syntax], name: str, parameters: Sequence[str] | None) -> str:
         """Return a function of the statements; by default, its parameters are ``g`` and the values that it needs."""
-        known = [*row.tensors, "out", *pieces(row.keywords.get("results", ""))]
+        known = [*row.tensors, "out", *split_outside_brackets(row.keywords.get("results", ""))]
         known += [*(f"{each}_shape" for each in row.tensors), *(each.name for each in row.statics)]
         wanted = {each for statement in statements for each in names_in(statement)}
         parameters = parameters or ["g", *(each for each in known if each in wanted)]
@@ -786,7 +802,7 @@ class Compiler:
             yield f"reflected=lambda self, other: {writer.text(_tree(words['reflected']))}"
             self.used |= writer.functions
         if words["methods"] != "all":
-            yield f"methods={() if words['methods'] == 'none' else tuple(pieces(words['methods']))!r}"
+            yield f"methods={() if words['methods'] == 'none' else tuple(split_outside_brackets(words['methods']))!r}"
 
     def _predicate(self, row: Row, text: str) -> str:
         if text.replace(".", "").isidentifier():

@@ -24,7 +24,7 @@ from autodiff_cli.compiler.program import Program
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
-from autodiff_cli.evaluation.lowering import decomposition, is_function, lowered
+from autodiff_cli.evaluation.lowering import decomposition, is_function, lower
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.symbolic import differentiate as symbolic
 from autodiff_cli.symbolic import sympy_bridge
@@ -294,7 +294,7 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
             continue
         tape = Tape("float64")
         traced = tape.record(primitive, tuple(tape.variable(name) for name in names), statics)
-        (replaced,) = lowered(tape, [traced], lambda other, _, primitive=primitive: other is not primitive)
+        (replaced,) = lower(tape, [traced], lambda other, _, primitive=primitive: other is not primitive)
         assert replaced is not traced
         program = Program([traced, replaced], names, ((), ("formula",)), "float64")
         result = program(**columns)

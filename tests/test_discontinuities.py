@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_cli.evaluation import compile
-from autodiff_cli.plotting.discontinuities import Extent, Limit, limit
-from autodiff_cli.plotting.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
+from autodiff_cli.plotting.discontinuities import Extent, Limit, one_sided_limit
+from autodiff_cli.plotting.layout import clip_curve, finite_slices, panels, thin_curve, tick_labels, ticks, value_bands
 from autodiff_cli.plotting.model import Plot
 from autodiff_cli.plotting.plot import plot
 
@@ -154,15 +154,15 @@ def test_breaks_anywhere(place: float, form: tuple[str, str], samples: int) -> N
 def test_no_line_crosses_a_break_of_the_value(expression: str) -> None:
     found = sampled(expression)
     assert found.samples.discontinuities
-    for piece in runs(found.samples.ys[0]):
+    for piece in finite_slices(found.samples.ys[0]):
         for b in found.samples.discontinuities:
             assert not found.samples.xs[piece][0] < b.left < b.right < found.samples.xs[piece][-1]
 
 
 def test_the_value_is_joined_at_a_kink_and_the_derivative_is_not() -> None:
     found = sampled("abs(x)")
-    assert len(runs(found.samples.ys[0])) == 1
-    slopes = [found.samples.ys[1][piece] for piece in runs(found.samples.ys[1])]
+    assert len(finite_slices(found.samples.ys[0])) == 1
+    slopes = [found.samples.ys[1][piece] for piece in finite_slices(found.samples.ys[1])]
     assert [(y.min(), y.max()) for y in slopes] == [(-1, -1), (1, 1)]  # not the 0 that is the convention at 0
 
 
@@ -172,7 +172,7 @@ def test_the_line_through_the_samples_is_the_curve() -> None:
         program = compile.compile(expression)
         for k, name in enumerate(("value", "d_x")):
             low, high = found.samples.windows[k]
-            for piece in runs(found.samples.ys[k]):
+            for piece in finite_slices(found.samples.ys[k]):
                 x = np.linspace(found.samples.xs[piece][0], found.samples.xs[piece][-1], 20_001)[1:-1]
                 truth = np.clip(program(x=x)[name], low, high)
                 drawn = np.clip(np.interp(x, found.samples.xs[piece], found.samples.ys[k][piece]), low, high)
@@ -228,7 +228,7 @@ DISTANCES = np.geomspace(1e-2, 1e-12, 60)
     ],
 )
 def test_limits(values: Any, expected: Limit) -> None:
-    found = limit(DISTANCES, values, Extent(np.array([[0.0, 1.0, 2.0]])), 0)
+    found = one_sided_limit(DISTANCES, values, Extent(np.array([[0.0, 1.0, 2.0]])), 0)
     assert found.kind == expected.kind
     assert found.value == pytest.approx(expected.value, abs=2e-3, nan_ok=True)
 
@@ -249,17 +249,17 @@ def test_constant_curves_have_axes() -> None:
 
 
 def test_clipping_cuts_at_the_bound() -> None:
-    xs, ys = clipped(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 4.0, 4.0, 0.0]), -1, 1)
+    xs, ys = clip_curve(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 4.0, 4.0, 0.0]), -1, 1)
     kept = np.isfinite(ys)
     np.testing.assert_allclose(xs[kept], [0, 0.25, 2.75, 3])
     np.testing.assert_allclose(ys[kept], [0, 1, 1, 0])
-    assert len(runs(ys)) == 2
+    assert len(finite_slices(ys)) == 2
 
 
 def test_thinning_keeps_what_can_be_seen() -> None:
     xs = np.linspace(0, 1, 10_001)
     ys = np.sin(300 * xs)
-    ((x, y),) = thinned(xs, ys, 0, 1, 100)
+    ((x, y),) = thin_curve(xs, ys, 0, 1, 100)
     assert len(x) <= 4 * 101
     assert (np.diff(x) > 0).all()
     for column in range(100):
@@ -280,10 +280,10 @@ def test_ticks_are_round() -> None:
 
 
 def test_bands_are_round_and_cover_the_range() -> None:
-    assert bands(-1, 1, 5) == ([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
+    assert value_bands(-1, 1, 5) == ([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
     for low, high in ((-0.43, 0.43), (0, 1e-300), (-7e300, 2e300), (0.12, 0.13), (1e6, 1e6 + 0.003)):
         for most in (2, 5, 11, 12):
-            levels, labels = bands(low, high, most)
+            levels, labels = value_bands(low, high, most)
             assert 2 <= len(levels) <= most + 1
             assert levels[0] <= low + 1e-9 * (high - low)
             assert levels[-1] >= high - 1e-9 * (high - low)

@@ -19,7 +19,7 @@ import autodiff_cli as ad
 from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.plotting import layout
-from autodiff_cli.plotting.layout import arrows, clipped
+from autodiff_cli.plotting.layout import clip_curve, gradient_arrows
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.plotting.picture import THEMES, drawn
 from autodiff_cli.plotting.plot import plot
@@ -215,7 +215,7 @@ def test_a_circle_is_filled_where_the_point_belongs_to_the_curve(
     """Seen in the picture: the paper is white."""
     found = plot(expression, {"x": (0.95, 1.05)})
     assert isinstance(found, Plot)
-    drawn = {tuple(circle) for one in found.samples.discontinuities for circle in layout.circles(one)}
+    drawn = {tuple(circle) for one in found.samples.discontinuities for circle in layout.mark_circles(one)}
     assert {(round(x, 12), round(y, 3), filled) for x, y, filled in drawn} == circles
     shown = picture(tmp_path, f'"{expression}" --over x=0.95:1.05').decode()
     (group,) = re.findall(r'<g id="PathCollection_1">.*?</g>\s*</g>', shown, re.DOTALL)
@@ -362,7 +362,7 @@ def field(expression: str, x: tuple[float, float] = (-3, 3), y: tuple[float, flo
 
 
 def test_arrows_point_up_the_steepest_way() -> None:
-    x, y, u, v = arrows(field("-(x**2) - y**2"), 12, 12, 1.0)
+    x, y, u, v = gradient_arrows(field("-(x**2) - y**2"), 12, 12, 1.0)
     assert len(x) > 100
     away = np.hypot(x, y) > 0.1
     np.testing.assert_allclose((u / np.hypot(u, v))[away], (-x / np.hypot(x, y))[away], atol=1e-9)
@@ -371,15 +371,15 @@ def test_arrows_point_up_the_steepest_way() -> None:
 
 def test_arrows_are_at_right_angles_to_contours_as_they_are_drawn() -> None:
     """The same picture from a stretched variable and axes of another shape."""
-    _, _, u, v = arrows(field("x**2 + (y/100)**2", y=(-300, 300)), 12, 12, 1.0)
-    _, _, p, q = arrows(field("x**2 + y**2"), 12, 12, 1.0)
+    _, _, u, v = gradient_arrows(field("x**2 + (y/100)**2", y=(-300, 300)), 12, 12, 1.0)
+    _, _, p, q = gradient_arrows(field("x**2 + y**2"), 12, 12, 1.0)
     np.testing.assert_allclose([u, v], [p, q], atol=1e-9)
-    _, _, u, v = arrows(field("x + y"), 12, 12, 0.5)
+    _, _, u, v = gradient_arrows(field("x + y"), 12, 12, 0.5)
     np.testing.assert_allclose(v / u, 2)
 
 
 def test_there_are_no_arrows_where_there_is_no_value() -> None:
-    x, y, _, _ = arrows(field("sqrt(1 - x**2 - y**2)"), 20, 20, 1.0)
+    x, y, _, _ = gradient_arrows(field("sqrt(1 - x**2 - y**2)"), 20, 20, 1.0)
     assert len(x) > 20
     assert (np.hypot(x, y) < 1).all()
 
@@ -396,7 +396,7 @@ def test_a_field_is_discontinuous_at_jumps_and_poles_only() -> None:
 
 def test_a_curve_that_comes_from_a_pole_is_clipped_at_a_place() -> None:
     """A place that is nan made the library that draws in a terminal end the process."""
-    xs, _ = clipped(np.array([0.0, 1.0, 2.0]), np.array([math.inf, 1.0, math.inf]), 0.0, 5.0)
+    xs, _ = clip_curve(np.array([0.0, 1.0, 2.0]), np.array([math.inf, 1.0, math.inf]), 0.0, 5.0)
     assert np.all(np.isfinite(xs))
     assert np.all(np.diff(xs) >= 0)
     assert run('autodiff plot "lgamma(A) + A" --over A=-1e3:1e3').endswith("note: pole near A = 0\n")
@@ -473,7 +473,7 @@ def test_several_curves_are_drawn_as_each_of_them(tmp_path: Path) -> None:
         places = np.searchsorted(found.samples.xs, alone.samples.xs)
         np.testing.assert_array_equal(found.samples.xs[places], alone.samples.xs)
         np.testing.assert_array_equal(found.samples.ys[k, places], alone.samples.ys[0])
-        assert len(layout.runs(found.samples.ys[k])) == len(layout.runs(alone.samples.ys[0]))
+        assert len(layout.finite_slices(found.samples.ys[k])) == len(layout.finite_slices(alone.samples.ys[0]))
     svg = picture(tmp_path, f'"{CURVES}" --over x=-3:3 --y-range -4:4')
     assert [len(line_pieces(svg, column)) for column in ("u", "value2", "value3", "value4")] == [1, 1, 6, 2]
 

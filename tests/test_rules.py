@@ -12,7 +12,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import ArgumentError, AutodiffError, ParseError, ShapeError
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import names_in, pieces
+from autodiff_cli.language.tree import names_in, split_outside_brackets
 from tests.compilers import compiler_of
 from tests.points import samples_of
 
@@ -30,7 +30,7 @@ def test_the_modules_are_those_of_the_tables() -> None:
 
 def _derivatives(op: FunctionInfo) -> list[str]:
     """The derivatives that a table states as expressions of the parameters; none if they are stated in words."""
-    texts = pieces(op.formula)
+    texts = split_outside_brackets(op.formula)
     try:
         trees = [parse(text) for text in texts]
     except ParseError:

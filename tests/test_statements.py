@@ -16,15 +16,15 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.cli.main import main
 from autodiff_cli.cli.prompt import completions, lines
 from autodiff_cli.errors import AutodiffError, ParseError, ShapeError
-from autodiff_cli.evaluation.evaluation import leaves
-from autodiff_cli.script.interpreter import Interpreter, Shown
-from autodiff_cli.script.statements import read, unfinished
+from autodiff_cli.evaluation.evaluation import input_leaves
+from autodiff_cli.script.interpreter import Interpreter, StatementOutput
+from autodiff_cli.script.statements import is_unfinished, parse_statements
 from tests.shell import run as command
 
 X = "x = tensor(5.0, requires_grad=true)\n"
 
 
-def run(text: str, **options: Any) -> list[Shown]:
+def run(text: str, **options: Any) -> list[StatementOutput]:
     return list(Interpreter({}, **options).run(text))
 
 
@@ -225,11 +225,11 @@ def test_names_stay_between_runs_and_after_errors() -> None:
 @pytest.mark.exhaustive
 def test_deep_programs_do_not_recurse() -> None:
     nested = "".join(f"{' ' * i}with no_grad:\n" for i in range(2000)) + " " * 2000 + "x = 1"
-    (node,) = read(nested)
+    (node,) = parse_statements(nested)
     for _ in range(1999):
         (node,) = node.children[-1].children
     assert node.children[-1].children[0].kind == "assignment"
-    assert read("x = 1\n" * 20_000)[-1].span == (119_994, 119_999)
+    assert parse_statements("x = 1\n" * 20_000)[-1].span == (119_994, 119_999)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,9 +288,9 @@ def test_the_repl_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_what_needs_more_lines() -> None:
     for text in ("f(1,\n", "with no_grad:\n", "with no_grad:\n  x = 1\n"):
-        assert unfinished(text)
+        assert is_unfinished(text)
     for text in ("x = 1\n", "with no_grad: x = 1\n", "with no_grad:\n  x = 1\n\n", "x = [1, 2]  # (\n"):
-        assert not unfinished(text)
+        assert not is_unfinished(text)
 
 
 def test_lines_from_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +366,7 @@ def test_results_have_their_names() -> None:
 
 
 def noted(text: str, at: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    interpreter = Interpreter(leaves(at or {}, {}, "float64"))
+    interpreter = Interpreter(input_leaves(at or {}, {}, "float64"))
     for _ in interpreter.run(text):
         pass
     return interpreter.notes

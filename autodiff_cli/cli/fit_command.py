@@ -116,4 +116,4 @@ def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
         from autodiff_cli.lesson.plot import fit_to_html
 
         return fit_to_html(drawing(result), precision)
-    return fit_picture.picture(drawing(result), style)
+    return fit_picture.fit_picture(drawing(result), style)

@@ -77,7 +77,7 @@ def read_file(path: str) -> str:
     """
     from autodiff_cli.language import limited_reading
 
-    return limited_reading.text(None if path == "-" else path)
+    return limited_reading.read_program(None if path == "-" else path)
 
 
 def names(text: str | None) -> list[str] | None:

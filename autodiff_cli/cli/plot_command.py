@@ -45,7 +45,7 @@ def command(
     """
     from autodiff_cli.data.columns import Source
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.evaluation.ranges import ranges
+    from autodiff_cli.evaluation.ranges import parse_ranges
     from autodiff_cli.plotting.model import Plot
     from autodiff_cli.plotting.plot import plot
 
@@ -53,7 +53,7 @@ def command(
     path = None
     if steps is not None:
         with closing(Source(steps)) as data:
-            path = data.read({each.name: each.name for each in ranges(over)}).columns
+            path = data.read({each.name: each.name for each in parse_ranges(over)}).columns
     settings["log"] = settings["log"] or ""
     shown = plot(source, over, bindings(at, "at"), bindings(const, "const"), path=path, **settings)
 

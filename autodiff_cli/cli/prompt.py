@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language import limited_reading
-from autodiff_cli.script.statements import ends_block, unfinished
+from autodiff_cli.script.statements import ends_block, is_unfinished
 
 if TYPE_CHECKING:
     from autodiff_cli.script.interpreter import Interpreter
@@ -47,7 +47,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
                 f"a statement of {waiting:,} lines does not end",
                 hint="close any open bracket, or use 'autodiff run' for larger programs",
             )
-        if not text.startswith(":") and unfinished(text):
+        if not text.startswith(":") and is_unfinished(text):
             continue
         waiting = 0
         if text.strip():
@@ -64,7 +64,7 @@ def _pipe(prompt: str) -> str:
     if not line:
         raise EOFError
     if len(line) > limited_reading.MOST_TEXT:
-        raise limited_reading.too_long("a line of standard input", limited_reading.MOST_TEXT)
+        raise limited_reading.too_long_error("a line of standard input", limited_reading.MOST_TEXT)
     text = line.decode("utf-8", "surrogateescape") if isinstance(line, bytes) else line
     return str(text).removeprefix("\ufeff").rstrip("\r\n")
 

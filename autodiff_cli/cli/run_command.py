@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
     from autodiff_cli.command_result import Record
     from autodiff_cli.lesson.recording import Recording
-    from autodiff_cli.script.interpreter import Interpreter, Shown
+    from autodiff_cli.script.interpreter import Interpreter, StatementOutput
 
 variables = options.stack(options.at, options.const, options.dtype, options.no_limits)
 """The options for an ``Interpreter``."""
@@ -128,7 +128,7 @@ def leaves(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> dict[str,
     from autodiff_cli.evaluation import evaluation
     from autodiff_cli.evaluation.bindings import bindings
 
-    return evaluation.leaves(bindings(at, "at"), bindings(const, "const"), dtype)
+    return evaluation.input_leaves(bindings(at, "at"), bindings(const, "const"), dtype)
 
 
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
@@ -204,7 +204,7 @@ class Screen:
         self.steps: list[Record] = []
         self.begun = False
 
-    def show(self, interpreter: Interpreter, shown: Shown) -> None:
+    def show(self, interpreter: Interpreter, shown: StatementOutput) -> None:
         """Print the output of a statement, or keep it until the end of the program."""
         if self.out.quiet:
             from autodiff_cli.report.machine_readable import bare

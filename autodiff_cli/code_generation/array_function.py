@@ -15,8 +15,8 @@ from autodiff_cli.code_generation.targets import TARGETS
 from autodiff_cli.compiler.instruction import Instruction
 from autodiff_cli.compiler.program import output_name, terms
 from autodiff_cli.errors import UsageError
-from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.evaluation.lowering import lowered
+from autodiff_cli.evaluation.evaluation import evaluated_inputs
+from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.symbolic.differentiate import dimensions, variables_and_constants
 from autodiff_cli.symbolic.matrices.program import array_program
 
@@ -76,7 +76,7 @@ def array_function(
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")
     target, module = TARGETS[to], _MODULES[to]
     check_name(name, target)
-    arrays = [constant for constant, value in given_values(None, const, "float64")[1].items() if np.ndim(value)]
+    arrays = [constant for constant, value in evaluated_inputs(None, const, "float64")[1].items() if np.ndim(value)]
     if arrays:
         raise UsageError(f"the constant '{arrays[0]}' is an array", hint="leave it out: it becomes an argument of the function")
     names, by, numbers = variables_and_constants(expression, wrt, const)
@@ -89,7 +89,7 @@ def array_function(
             return not primitive.elementwise or stays(primitive, statics, target)
         raise NotInTarget(f"{target.title} has no function '{primitive.name}' of arrays")
 
-    results = lowered(program.tape, list(program.results.values()), known)
+    results = lower(program.tape, list(program.results.values()), known)
     code, beside = generated(target, names, list(map(output_name, program.results)), results, ArrayCode)
     texts = dict(zip(program.results, code.results.values(), strict=True))
     ranks = {variable: len(dims.get(variable, ())) for variable in names}

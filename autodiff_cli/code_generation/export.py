@@ -21,7 +21,7 @@ from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError, setting
 from autodiff_cli.evaluation.compile import trace
-from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
+from autodiff_cli.evaluation.lowering import decomposition, lower, trace_decomposition
 from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
@@ -115,7 +115,7 @@ def _derived(
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
-        results = lowered(traced.tape, results, lambda primitive, statics: stays(primitive, statics, target))
+        results = lower(traced.tape, results, lambda primitive, statics: stays(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
@@ -147,7 +147,7 @@ def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequenc
         NotInTarget: if the results need a function that JavaScript does not have.
     """
     target = TARGETS["javascript"]
-    results = lowered(tape, results, lambda primitive, statics: stays(primitive, statics, target))
+    results = lower(tape, results, lambda primitive, statics: stays(primitive, statics, target))
     return javascript_list(name, *generated(target, names, [f"result_{i}" for i in range(len(results))], results))
 
 
@@ -188,8 +188,8 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
         parameters = primitive.parameters[: primitive.arity]
         tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            value = decomposed(tape, primitive, tuple(map(tape.variable, parameters)), statics)
-        (value,) = lowered(tape, [value], lambda primitive, statics: stays(primitive, statics, target))
+            value = trace_decomposition(tape, primitive, tuple(map(tape.variable, parameters)), statics)
+        (value,) = lower(tape, [value], lambda primitive, statics: stays(primitive, statics, target))
         given = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
         about = " ".join([primitive.function.__doc__ or primitive.name, *given])
         result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)

@@ -15,7 +15,7 @@ from autodiff_cli.data.readers.hive import HiveReader, partition_columns
 from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
-from autodiff_cli.language.limited_reading import size_of
+from autodiff_cli.language.limited_reading import file_size
 
 
 def named(
@@ -184,7 +184,7 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
 
 def _goes_back(file: BinaryIO) -> bool:
     """Return whether a file is seekable; ``seekable()`` is also true for some devices that cannot seek."""
-    return file.seekable() and (size_of(file) is not None or not hasattr(file, "peek"))
+    return file.seekable() and (file_size(file) is not None or not hasattr(file, "peek"))
 
 
 def _copied(file: BinaryIO) -> BinaryIO:

@@ -18,7 +18,7 @@ from autodiff_cli.data.selection import Condition, column_list, constant_or_colu
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.evaluation.rows.outputs import output_names, with_list
+from autodiff_cli.evaluation.rows.outputs import output_names, with_list_output
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion
 
@@ -73,7 +73,7 @@ class Task:
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
                 raise UsageError(message, hint=f"{setting('const')} takes arrays")
-        self.expression = with_list(self.expression)
+        self.expression = with_list_output(self.expression)
         # Blocks are computed in parallel, so each of them uses only one thread.
         variables = [*self.at, *self.lets]
         program = compile.compile(

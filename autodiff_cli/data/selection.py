@@ -15,7 +15,7 @@ from autodiff_cli.data.row_blocks import Block, only
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.evaluation.rows.outputs import with_list
+from autodiff_cli.evaluation.rows.outputs import with_list_output
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import unescaped, walk
 from autodiff_cli.suggest import suggestion
@@ -138,7 +138,7 @@ class Condition:
     """
 
     def __init__(self, expression: str, const: Mapping[str, ArrayLike], lets: Mapping[str, str]) -> None:
-        source = with_list(expression)
+        source = with_list_output(expression)
         try:
             numbered, self._comparisons = _numbered(source, const)
             self._program = compile.compile(numbered, (), 0, const=const, threads=1, variables=[*lets], engine="numpy")

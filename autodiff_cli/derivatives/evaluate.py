@@ -15,7 +15,7 @@ from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
-from autodiff_cli.evaluation.names import without_variable
+from autodiff_cli.evaluation.names import no_variable_error
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
 from autodiff_cli.wording import listed
 
@@ -80,7 +80,7 @@ class Result(DerivativeResult):
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return the value and every derivative, each with the name that messages use for it."""
-        return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
+        return [("the value", self.value), *_named_derivatives(self.grad, self.derivatives)]
 
     def bare(self) -> list[Any]:
         numbers = super().bare()
@@ -101,7 +101,7 @@ class Result(DerivativeResult):
         return self.records() if self.command == "grad" else [*content["tensors"], *content.get("derivatives", ())]
 
 
-def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
+def _named_derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
     """Return every derivative with the name that messages use for it."""
     result = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in result.items()]
@@ -183,13 +183,13 @@ def evaluate(
                 from autodiff_cli.evaluation.note_phrases import note
 
                 first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
-        _retain(evaluation, retain_grad)
+        _retain_gradients(evaluation, retain_grad)
         for text in hooks:
-            _hook(evaluation, text)
+            _register_hook(evaluation, text)
         if backward is not None or (evaluation.differentiable and evaluation.variables):
             check_bytes(held())  # the gradients need as much memory as the tensors
             only = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
-            _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
+            _run_backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in evaluation.variables.items():
         result.shapes[name] = leaf.shape
         # A requested gradient that was not computed is 0.
@@ -197,7 +197,7 @@ def evaluate(
         zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
     # Bind the dictionaries rather than the result, to avoid a reference cycle.
-    named = partial(_derivatives, result.grad, result.derivatives)
+    named = partial(_named_derivatives, result.grad, result.derivatives)
     result.noted = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
     if create_graph:
@@ -211,7 +211,7 @@ def evaluate(
                 "not to the effects of hooks and repeated backward passes",
                 hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
             )
-        result.verified = _verified(evaluation, result, digits)
+        result.verified = _verify(evaluation, result, digits)
     return result
 
 
@@ -244,11 +244,11 @@ def grad(
         command="grad",
     )
     if not result.grad:
-        raise without_variable("grad")
+        raise no_variable_error("grad")
     return result
 
 
-def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:
+def _verify(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:
     from autodiff_cli.precise.right_digits import verifying
 
     entries = sum(np.size(value) for _, value in result.numbers())
@@ -267,7 +267,7 @@ def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Ver
     return verified
 
 
-def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
+def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:
     if list(names) == ["all"]:
         tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.entries]
     else:
@@ -277,7 +277,7 @@ def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
             tensor.retain_grad()
 
 
-def _hook(evaluation: Evaluation, text: str) -> None:
+def _register_hook(evaluation: Evaluation, text: str) -> None:
     """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in the expression is the gradient of the tensor."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
@@ -288,13 +288,13 @@ def _hook(evaluation: Evaluation, text: str) -> None:
         if gradient is None:
             return None
         try:
-            return evaluation.follow_up(formula, {"grad": gradient})
+            return evaluation.evaluate_formula(formula, {"grad": gradient})
         except AutodiffError as error:
             error.about(f"{setting('hooks')} {name.strip()}")
             raise
 
     try:
-        evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
+        evaluation.evaluate_formula(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
     except MissingValue as error:
         error.about(f"{setting('hooks')} {name.strip()}")
         error.hint = "the name of the gradient is grad, as in y=2*grad"
@@ -302,7 +302,7 @@ def _hook(evaluation: Evaluation, text: str) -> None:
     tensor.register_hook(hook)
 
 
-def _backward(
+def _run_backward(
     evaluation: Evaluation, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
     if times:

@@ -33,7 +33,7 @@ class LazyNotes:
         shows_value: bool = True,
     ) -> None:
         self._known = first
-        self._compute: Callable[[], list[Note]] | None = lambda: _notes(evaluation, numbers(), order, shows_value)
+        self._compute: Callable[[], list[Note]] | None = lambda: _compute_notes(evaluation, numbers(), order, shows_value)
 
     def read(self) -> list[Note]:
         """Return all notes, computing them on the first call."""
@@ -44,7 +44,7 @@ class LazyNotes:
 
     def __reduce__(self) -> tuple[Callable[[list[Note]], LazyNotes], tuple[list[Note]]]:
         # An evaluation contains functions, which cannot be pickled.
-        return _known, (self.read(),)
+        return _finished_notes, (self.read(),)
 
 
 class DerivativeResult(CommandResult):
@@ -68,13 +68,13 @@ class DerivativeResult(CommandResult):
         return {**content, **({} if self.verified is None else self.verified.to_dict()), "notes": self.notes}
 
 
-def _notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
+def _compute_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
     from autodiff_cli.notes import notes_on  # imported only when notes are read
 
     return notes_on(evaluation, numbers, order, shows_value)
 
 
-def _known(notes: list[Note]) -> LazyNotes:
+def _finished_notes(notes: list[Note]) -> LazyNotes:
     result = LazyNotes.__new__(LazyNotes)
     result._known, result._compute = notes, None
     return result

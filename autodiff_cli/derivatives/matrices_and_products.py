@@ -18,10 +18,10 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
-from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.names import without_variable
+from autodiff_cli.evaluation.names import no_variable_error
 from autodiff_cli.language.tree import names_in
 from autodiff_cli.lazy import named
 from autodiff_cli.limits import lifted
@@ -55,20 +55,22 @@ class Product(DerivativeResult):
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.derivatives = derivatives
         order = 2 if command in ("hessian", "hvp") else 1
-        self.noted = LazyNotes(evaluation, evaluation.notes(), partial(_flat, command, derivatives), order, shows_value=False)
+        self.noted = LazyNotes(
+            evaluation, evaluation.notes(), partial(_named_blocks, command, derivatives), order, shows_value=False
+        )
 
     def content(self) -> Record:
         content = {
             "expression": self.expression,
             "dtype": self.dtype,
             "value": plain(self.value),
-            self.command: _plain(self.derivatives),
+            self.command: _plain_blocks(self.derivatives),
         }
         return self.completed(content)
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return every block with its name."""
-        return _flat(self.command, self.derivatives)
+        return _named_blocks(self.command, self.derivatives)
 
     def bare(self) -> list[Any]:
         """Return the numbers of a Jacobian row by row, with one row for each output element, and other results block by block."""
@@ -91,7 +93,7 @@ def _verify(evaluation: Evaluation, result: Product, digits: int | None) -> None
     result.verified = verified
 
 
-def _flat(command: str, derivatives: Any) -> list[tuple[str, Any]]:
+def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:
     if not isinstance(derivatives, dict):
         return [(command, derivatives)]
     flat = []
@@ -103,8 +105,10 @@ def _flat(command: str, derivatives: Any) -> list[tuple[str, Any]]:
     return flat
 
 
-def _plain(derivatives: Any) -> Any:
-    return {name: _plain(value) for name, value in derivatives.items()} if isinstance(derivatives, dict) else plain(derivatives)
+def _plain_blocks(derivatives: Any) -> Any:
+    return (
+        {name: _plain_blocks(value) for name, value in derivatives.items()} if isinstance(derivatives, dict) else plain(derivatives)
+    )
 
 
 @checks(**at_a_point("autograd.functional.jacobian"))
@@ -236,14 +240,14 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:
-        raise without_variable(command)
+        raise no_variable_error(command)
     inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
         if command == "jvp":
-            direction = _direction(command, evaluation, vector)
+            direction = _direction_tensors(command, evaluation, vector)
             return Product(command, evaluation, jacobian_vector([evaluation.output], inputs, direction)[0]._data)
         if command == "hvp":
-            direction = _direction(command, evaluation, vector)
+            direction = _direction_tensors(command, evaluation, vector)
             _require_scalar(evaluation, command)
             result: Any = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
         elif command == "vjp":
@@ -276,7 +280,7 @@ def _require_scalar(evaluation: Evaluation, command: str) -> None:
         )
 
 
-def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
+def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
     if not vector:
         example = setting("vector", f"{next(iter(evaluation.variables))}=1")
         raise MissingValue(f"{command} needs a vector", hint=f"add {example}")
@@ -284,7 +288,7 @@ def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) 
         if name not in evaluation.variables:
             message = f"{setting('vector')}: '{name}' is not a variable of the expression"
             raise UnknownName(message, hint=variable_hint(name, evaluation.variables))
-    tensors = variables(dict(vector), np.dtype(evaluation.dtype), ())
+    tensors = new_leaves(dict(vector), np.dtype(evaluation.dtype), ())
     direction = []
     for name, leaf in evaluation.variables.items():
         part = tensors[name] if name in tensors else leaf.detach() * 0
@@ -311,7 +315,7 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
         if columns and all(np.isfinite(block._data).all() for block in columns):
             return _by_name(evaluation, columns)
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
-    matrix = _by_formula(evaluation)
+    matrix = _hessian_by_formula(evaluation)
     if matrix is not None:
         ends = np.cumsum([x.numel() for x in inputs])[:-1]
         rows = [np.split(row, ends, axis=1) for row in np.split(matrix, ends)]
@@ -326,7 +330,7 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
     return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
 
 
-def _by_formula(evaluation: Evaluation) -> Any:
+def _hessian_by_formula(evaluation: Evaluation) -> Any:
     """Return the Hessian matrix by a formula; ``None`` if the expression is small, or if no formula is found."""
     leaves, used = evaluation.leaves, names_in(evaluation.evaluator.tree)
     values = {name: leaf._data for name, leaf in leaves.items() if name in used}

@@ -21,9 +21,9 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Float
     """
     evaluation.require_scalar()
     if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
-        from autodiff_cli.derivatives.taylor import derivatives
+        from autodiff_cli.derivatives.taylor import derivatives_by_taylor_mode
 
-        result = derivatives(evaluation, order)
+        result = derivatives_by_taylor_mode(evaluation, order)
         if result is not None:
             return result
     return partials(evaluation.output, evaluation.variables, order, evaluation.gradient)

@@ -20,7 +20,7 @@ from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.names import without_variable
+from autodiff_cli.evaluation.names import no_variable_error
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
 from autodiff_cli.wording import listed
@@ -55,7 +55,7 @@ class Taylor(DerivativeResult):
         self.order = order
         self.at = evaluation.variables[self.variable]._data
         self.coefficients = coefficients
-        self.derivatives = scaled(coefficients)
+        self.derivatives = times_factorials(coefficients)
         self.noted = LazyNotes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     def content(self) -> Record:
@@ -142,7 +142,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     """
     names = list(evaluation.variables)
     if not names:
-        raise without_variable("a Taylor series")
+        raise no_variable_error("a Taylor series")
     if len(names) > 1:
         raise UsageError(
             f"a Taylor series is in one variable, not in {listed(names)}",
@@ -194,13 +194,13 @@ def series(evaluation: Evaluation, order: int) -> Floats:
         return expansion.coefficients(machine.tensors.as_tensor(machine.program(evaluation.evaluator.tree)))
 
 
-def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Floats] | None:
+def derivatives_by_taylor_mode(evaluation: Evaluation, order: int) -> dict[Index, Floats] | None:
     """Return the derivatives up to ``order`` with respect to the single variable, or ``None`` if reverse mode must compute them."""
     ((name, leaf),) = evaluation.variables.items()
     if leaf.shape or order > MOST_EXACT:
         return None
     try:
-        result = scaled(series(evaluation, order))
+        result = times_factorials(series(evaluation, order))
     except AutodiffError:  # the evaluation succeeded, so only Taylor mode fails
         return None
     if order <= MOST_NESTED and np.isnan(result[1:]).any():
@@ -211,7 +211,7 @@ def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Floats] | Non
     return {(name,) * k: result[k] for k in range(1, order + 1)}
 
 
-def scaled(coefficients: Floats) -> Floats:
+def times_factorials(coefficients: Floats) -> Floats:
     """Multiply each coefficient by the factorial of its order."""
     result = np.empty_like(coefficients)
     for k, coefficient in enumerate(coefficients):

@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import FileError
-from autodiff_cli.evaluation.coercion import items
+from autodiff_cli.evaluation.coercion import flat_items
 from autodiff_cli.language import limited_reading
 from autodiff_cli.limits import check_size
 
@@ -31,7 +31,7 @@ def read_array(path: str) -> Array:
         LimitError: if the array exceeds the size limit of a tensor.
     """
     kind = Path(path).suffix.lower()
-    readers = {".npy": _npy, ".csv": _csv, ".json": _json}
+    readers = {".npy": _read_npy, ".csv": _read_csv, ".json": _read_json}
     if kind not in readers:
         raise FileError(f"unknown file type of '{path}'", hint="use a .npy, .csv or .json file")
     try:
@@ -39,34 +39,34 @@ def read_array(path: str) -> Array:
     except FileError:
         raise
     except OSError as error:
-        raise limited_reading.unreadable(path, error) from None
+        raise limited_reading.unreadable_error(path, error) from None
     except (ValueError, TypeError, EOFError, OverflowError, RecursionError, SyntaxError) as error:
-        raise _no_array(path, _reason(error)) from None
+        raise _no_array_error(path, _defect(error)) from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or not array.size:
-        raise _no_array(path)
+        raise _no_array_error(path)
     check_size(array.shape)
     return array[()] if array.ndim == 0 else array
 
 
-def _no_array(path: str, reason: str | None = None) -> FileError:
-    return FileError(f"'{path}' does not contain an array of numbers", hint=reason or _WANTED[Path(path).suffix.lower()])
+def _no_array_error(path: str, reason: str | None = None) -> FileError:
+    return FileError(f"'{path}' does not contain an array of numbers", hint=reason or _EXPECTED[Path(path).suffix.lower()])
 
 
-class _Wrong(ValueError):
+class _DefectiveFile(ValueError):
     """The error for a defective file; its message is shown to the user."""
 
 
-_WANTED = {
+_EXPECTED = {
     ".npy": "use a file that numpy.save wrote for an array of numbers",
     ".csv": "write comma-separated numbers without a header, with the same count in every row",
     ".json": "use a number, or nested lists of numbers with rows of equal length",
 }
 
 
-def _reason(error: Exception) -> str | None:
+def _defect(error: Exception) -> str | None:
     """Return the description of a defect; ``None`` if the message is about NumPy internals."""
     text = str(error).partition("\n")[0]
-    if isinstance(error, (_Wrong, json.JSONDecodeError)):
+    if isinstance(error, (_DefectiveFile, json.JSONDecodeError)):
         return text
     uneven = re.match(r"the number of columns changed from (\d+) to (\d+) at row (\d+)", text)
     if uneven:
@@ -78,12 +78,12 @@ def _reason(error: Exception) -> str | None:
     return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is not a number{header}"
 
 
-def _npy(path: str) -> Array | None:
+def _read_npy(path: str) -> Array | None:
     if Path(path).is_fifo():
         with TemporaryDirectory(prefix="autodiff-") as folder:
             copy = Path(folder, "array.npy")
-            copy.write_bytes(limited_reading.contents(path, MOST_NPY))
-            return _npy(str(copy))
+            copy.write_bytes(limited_reading.read_bytes(path, MOST_NPY))
+            return _read_npy(str(copy))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
         try:
@@ -98,36 +98,36 @@ def _npy(path: str) -> Array | None:
     return np.array(array)
 
 
-def _csv(path: str) -> Array:
-    data = limited_reading.contents(path, MOST_CSV)
+def _read_csv(path: str) -> Array:
+    data = limited_reading.read_bytes(path, MOST_CSV)
     if not data.strip():
-        raise _Wrong("it is empty")
+        raise _DefectiveFile("it is empty")
     if b"\0" in data:
-        raise _Wrong("it is not text")
+        raise _DefectiveFile("it is not text")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy warns about a file that contains only comments
         array = np.loadtxt(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig"), delimiter=",", ndmin=2)
     if not array.size:
-        raise _Wrong("it is empty")
+        raise _DefectiveFile("it is empty")
     return array[:, 0] if array.shape[1] == 1 else array[0] if array.shape[0] == 1 else array
 
 
-def _json(path: str) -> Array:
-    value = json.loads(limited_reading.contents(path, MOST_JSON).decode("utf-8"))
+def _read_json(path: str) -> Array:
+    value = json.loads(limited_reading.read_bytes(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":
         return array
     numbers = np.empty(array.size)
-    for i, item in enumerate(items(value)):
-        numbers[i] = _number(item)
+    for i, item in enumerate(flat_items(value)):
+        numbers[i] = _json_number(item)
     return numbers.reshape(array.shape)
 
 
-def _number(item: object) -> float:
+def _json_number(item: object) -> float:
     if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have literals for nan and inf
         return float(item)
     if isinstance(item, dict):
         raise TypeError
     if item is None:
-        raise _Wrong('write "nan" instead of null for a missing number')
-    raise _Wrong(f"{json.dumps(item)[:40]} is not a number")
+        raise _DefectiveFile('write "nan" instead of null for a missing number')
+    raise _DefectiveFile(f"{json.dumps(item)[:40]} is not a number")

@@ -12,8 +12,8 @@ from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.evaluator import Evaluator
-from autodiff_cli.language.parser import meant_number
-from autodiff_cli.language.tree import STATEMENTS, pieces
+from autodiff_cli.language.parser import comma_number_hint
+from autodiff_cli.language.tree import STATEMENTS, split_outside_brackets
 from autodiff_cli.limits import hold
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 _WITH_UNIT = r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*"
-_APART = r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)"
+_NAME_AND_VALUE = r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)"
 """A name and a value without ``=``."""
-_ENDS = r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*"
+_RANGE_SEPARATOR = r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*"
 """What separates the ends of a range elsewhere."""
-_NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
+_BINDING_COMMA = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 """A comma that is followed by another ``NAME=``."""
 
 
@@ -41,7 +41,7 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
         FileError: if a file given as ``@file`` cannot be read.
     """
     return {
-        variable: from_file(value[1:]) if value.startswith("@") else constant(value, name, variable)
+        variable: from_file(value[1:]) if value.startswith("@") else constant_value(value, name, variable)
         for variable, value in value_texts(texts, name).items()
     }
 
@@ -54,7 +54,7 @@ def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
     """
     values: dict[str, str] = {}
     for text in texts:
-        for variable, value in named(text, name):
+        for variable, value in split_bindings(text, name):
             if variable in values:
                 raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one value")
             if not value:
@@ -64,7 +64,7 @@ def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
     return values
 
 
-def named(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
+def split_bindings(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
     """Split ``NAME=TEXT,NAME=TEXT`` at the commas outside of brackets that are followed by a name and ``=``.
 
     Args:
@@ -75,27 +75,28 @@ def named(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
     Raises:
         UsageError: if ``=`` is missing, or the text before ``=`` is not a valid name.
     """
-    return [_named(piece, name, example) for piece in pieces(text, _NEXT)]
+    return [_split_binding(piece, name, example) for piece in split_outside_brackets(text, _BINDING_COMMA)]
 
 
-def _named(text: str, name: str, example: str) -> tuple[str, str]:
+def _split_binding(text: str, name: str, example: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
     variable = head.strip()
     if not equals or not variable.isidentifier() or variable in RESERVED:
         reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
         form = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
         raise UsageError(
-            f"{setting(name)} expects {form}, but got '{text}'{reserved}", hint=f"write {setting(name, _meant(text, example))}"
+            f"{setting(name)} expects {form}, but got '{text}'{reserved}",
+            hint=f"write {setting(name, _suggested_binding(text, example))}",
         )
     return variable, rest.strip()
 
 
-def _meant(text: str, example: str) -> str:
+def _suggested_binding(text: str, example: str) -> str:
     """Return the ``NAME=VALUE`` that a text without it may mean; the example has the value that the text lacks."""
     is_range = ":" in example
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        matched = re.fullmatch(_APART, text.strip(), re.DOTALL)
+        matched = re.fullmatch(_NAME_AND_VALUE, text.strip(), re.DOTALL)
         name, value = matched.groups() if matched and (":" in matched[2] or not is_range) else ("", text.strip())
         name, value = (value, "") if not name and value.isidentifier() and value not in RESERVED else (name, value)
     elif value.isidentifier() and not name.isidentifier():
@@ -107,12 +108,12 @@ def _meant(text: str, example: str) -> str:
 
 def as_range(text: str) -> str | None:
     """Return ``0:6`` for a range written as ``0..6``, ``0,6``, ``[0, 6]``, ``0-6`` or ``0 to 6``; ``None`` for another text."""
-    ends = re.split(_ENDS, text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text)
+    ends = re.split(_RANGE_SEPARATOR, text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text)
     whole = [end for end in ends if end and end.count("(") == end.count(")")]
     return ":".join(whole) if len(whole) == len(ends) == 2 else None
 
 
-def constant(text: str, name: str, variable: str = "") -> Array:
+def constant_value(text: str, name: str, variable: str = "") -> Array:
     """Return the value of an expression without variables, in float64.
 
     Args:
@@ -147,7 +148,7 @@ def constant(text: str, name: str, variable: str = "") -> Array:
             error.hint = f"give one value; for a range, use {setting('over', typed)} or {setting('bounds', typed)}"
         elif error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
-            number = error.span and meant_number(text, error.span[0])
+            number = error.span and comma_number_hint(text, error.span[0])
             several = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
             error.hint = f"write {number}; {several}" if number else several
         elif ".." in text:
@@ -174,7 +175,7 @@ def from_file(path: str) -> Array:
     return read_array(path)
 
 
-def variables(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
+def new_leaves(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
     """Return a leaf for each value; the leaves named in ``requires_grad`` require grad."""
     leaf_names = set(requires_grad)
     leaves = {}

@@ -38,7 +38,7 @@ class Items(list[Any]):
         self.node = node
 
 
-def items(value: object) -> Iterator[object]:
+def flat_items(value: object) -> Iterator[object]:
     """Yield the items of nested lists in order, or the value itself if it is not a list."""
     waiting: list[Iterator[object]] = [iter((value,))]
     while waiting:
@@ -53,10 +53,10 @@ def items(value: object) -> Iterator[object]:
 
 def holds_tensor(value: object) -> bool:
     """Return whether a nested list contains a tensor."""
-    return any(isinstance(item, Tensor) for item in items(value))
+    return any(isinstance(item, Tensor) for item in flat_items(value))
 
 
-def nesting(value: object) -> int:
+def nesting_depth(value: object) -> int:
     """Return the depth of a nested list, or 0 for any other value."""
     depth = 0
     level: list[object] = [value]
@@ -66,17 +66,17 @@ def nesting(value: object) -> int:
     return depth
 
 
-def ragged() -> ArgumentError:
+def ragged_list_error() -> ArgumentError:
     """Return the error for a list whose rows differ in shape."""
     return ArgumentError("the rows of this list are not numbers in the shape of a tensor", hint="every row needs the same length")
 
 
-def positions(key: object) -> Any:
+def as_index_key(key: object) -> Any:
     """Return a list of positions or a mask as an array, and any other key unchanged."""
     try:
         result: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
-        raise ragged() from None
+        raise ragged_list_error() from None
     if isinstance(result, Tensor) and not result.requires_grad:
         result = result._data
     # All numbers in a program are floating-point numbers.
@@ -87,7 +87,7 @@ def positions(key: object) -> Any:
     return key if isinstance(key, Tensor) else result
 
 
-def described(value: object) -> str:
+def value_description(value: object) -> str:
     """Return the kind of a value as a noun phrase for messages."""
     if value is None:
         return "none"
@@ -101,25 +101,25 @@ def described(value: object) -> str:
         return f"the type {value}"
     if isinstance(value, bool):
         return str(value).lower()
-    return "a number" if is_plain(value) else _KINDS.get(type(value).__name__, "something else")
+    return "a number" if is_plain_number(value) else _KIND_PHRASES.get(type(value).__name__, "something else")
 
 
-def refused(name: str, values: Iterable[object], hint: str) -> ArgumentError:
+def refusal(name: str, values: Iterable[object], hint: str) -> ArgumentError:
     """Return the error for values that an operation does not accept; ``hint`` is the hint with the accepted values."""
-    texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
+    texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _brief_description(v) for v in values]
     return ArgumentError(f"{name} cannot be applied to {listed(texts) if texts else 'nothing'}", hint=hint)
 
 
-def _briefly(value: object) -> str:
+def _brief_description(value: object) -> str:
     if isinstance(value, list):
         try:
             np.asarray(value)
         except ValueError:
             return "a list whose rows differ in length"
-    return f"the number {value:g}" if is_plain(value) and not isinstance(value, bool) else described(value)
+    return f"the number {value:g}" if is_plain_number(value) and not isinstance(value, bool) else value_description(value)
 
 
-_KINDS = {
+_KIND_PHRASES = {
     "Tensor": "a tensor",
     "list": "a list",
     "Items": "a list",
@@ -132,7 +132,7 @@ _KINDS = {
 }
 
 
-def number(text: str) -> float | int:
+def literal_number(text: str) -> float | int:
     """Return the value of a number literal; a short whole number becomes an integer, so that it can be a position."""
     digits = text.replace("_", "")
     if digits.isdigit() and len(digits) < 16:
@@ -140,7 +140,7 @@ def number(text: str) -> float | int:
     return float(digits)
 
 
-def is_plain(value: object) -> TypeGuard[float]:
+def is_plain_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a plain number: a Python ``bool``, ``int`` or ``float``."""
     return isinstance(value, (bool, int, float))
 
@@ -155,15 +155,17 @@ def weak_operand(value: Value, logical: bool) -> Value | np.float64:
 
     Any other value is returned unchanged.
     """
-    return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
+    return np.float64(value) if is_plain_number(value) and not (logical and isinstance(value, bool)) else value
 
 
 def takes_sequence(op: FunctionInfo, values: list[Any]) -> bool:
     """Return whether the first argument is a sequence of tensors and the others are plain numbers, as in ``cat([x, y], 0)``."""
-    return op.variadic and bool(op.tensors) and bool(values) and isinstance(values[0], list) and all(map(is_plain, values[1:]))
+    return (
+        op.variadic and bool(op.tensors) and bool(values) and isinstance(values[0], list) and all(map(is_plain_number, values[1:]))
+    )
 
 
-def whole(value: object, what: str) -> Any:
+def as_whole_number(value: object, what: str) -> Any:
     """Return a whole number as an integer, and any other kind of value unchanged.
 
     Raises:
@@ -192,16 +194,16 @@ def index_limit(value: object, name: str, tree: Syntax) -> int:
             hint=f"give a constant, as in {setting('const', constant)}",
         )
     try:
-        result = whole(value, f"a limit of {name}")
+        result = as_whole_number(value, f"a limit of {name}")
     except ArgumentError as error:
         error.span = tree.span
         raise
     if not isinstance(result, int) or isinstance(result, bool):
-        raise ArgumentError(f"a limit of {name} must be a whole number, not {described(result)}", span=tree.span)
+        raise ArgumentError(f"a limit of {name} must be a whole number, not {value_description(result)}", span=tree.span)
     return result
 
 
-def static(value: object, op: FunctionInfo, parameter: str) -> Any:
+def as_static_argument(value: object, op: FunctionInfo, parameter: str) -> Any:
     """Return a plain argument, with whole numbers below 2**53 as integers.
 
     Raises:
@@ -210,31 +212,31 @@ def static(value: object, op: FunctionInfo, parameter: str) -> Any:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < EXACT else value
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return [static(v, op, parameter) for v in value]
+        return [as_static_argument(v, op, parameter) for v in value]
     if isinstance(value, Tensor):
         if value.shape == () and not value.requires_grad:
-            return static(value.item(), op, parameter)
+            return as_static_argument(value.item(), op, parameter)
         raise ArgumentError(f"{op.name} needs a plain number here, not a tensor", hint=f"it is {op.signature}")
     if parameter == "dtype" and value is not None and str(value) not in DTYPES:
-        raise ArgumentError(f"a dtype is {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, not {described(value)}")
-    if not (value is None or is_plain(value) or isinstance(value, (str, np.dtype))):
-        raise ArgumentError(f"{op.name} cannot take {described(value)} for '{parameter}'", hint=f"it is {op.signature}")
+        raise ArgumentError(f"a dtype is {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, not {value_description(value)}")
+    if not (value is None or is_plain_number(value) or isinstance(value, (str, np.dtype))):
+        raise ArgumentError(f"{op.name} cannot take {value_description(value)} for '{parameter}'", hint=f"it is {op.signature}")
     return value
 
 
-def literal_text(value: list[Any]) -> str:
+def list_literal_text(value: list[Any]) -> str:
     """Return a list literal as text; its depth is limited, so ``str`` can recurse safely."""
     return str(value).replace("True", "true").replace("False", "false")
 
 
-_CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
+_CHECKING_THEIR_SIZE = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
-def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
+def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
     """Raise an error if broadcasting or a matrix product would make a result too large, before the result is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most < LARGE // 8 or op.name in _CHECK_THEMSELVES:
+    if most < LARGE // 8 or op.name in _CHECKING_THEIR_SIZE:
         return
     shapes = [tensor.shape for tensor in tensors]
     try:
@@ -255,7 +257,7 @@ def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 
 
-def check_gather(tensor: Tensor, keys: list[Any]) -> None:
+def check_gathered_size(tensor: Tensor, keys: list[Any]) -> None:
     """Raise an error if an index would gather too many elements."""
     lists = [key for key in keys if isinstance(key, (Tensor, np.ndarray))]
     shapes = [key.shape for key in lists]

@@ -19,11 +19,11 @@ from autodiff_cli.compiler.program import ENGINES, Program, Term, derivatives, t
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import variables as as_leaves
-from autodiff_cli.evaluation.evaluation import given_values, list_of
+from autodiff_cli.evaluation.bindings import new_leaves
+from autodiff_cli.evaluation.evaluation import evaluated_inputs, name_list
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import check_no_module, element_names, free_names
-from autodiff_cli.evaluation.rows.outputs import numbers, output_names, with_list
+from autodiff_cli.evaluation.rows.outputs import output_names, run_scalar_outputs, with_list_output
 from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, check_row
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
@@ -59,7 +59,7 @@ class TracingEvaluator(Evaluator):
         tracer = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if tracer is None:
             return super().with_own_vjp(function, operands, node)
-        value = self.within(function, function.body, arguments)
+        value = self.evaluate_body(function, function.body, arguments)
         if not value.is_floating_point():
             return value  # as in PyTorch, a comparison does not have a derivative
         if any(tensor.shape for tensor in (value, *arguments)):
@@ -68,12 +68,12 @@ class TracingEvaluator(Evaluator):
 
         def rule(body: Syntax) -> Callable[[Tensor], Tensor]:
             # As in eager evaluation, a derivative is summed to the shape of the argument, which is a scalar here.
-            return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
+            return lambda g: FUNCTIONS["sum"].function(g * self.evaluate_body(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": rule(body) for i, body in enumerate(function.partials)}}
         primitive = Primitive(
             name=CUSTOM_VJP,
-            function=self.within,
+            function=self.evaluate_body,
             forward=lambda value, *_: value,
             vjps=rules,
             parameters=tuple(rules),
@@ -128,7 +128,7 @@ def compile(
         raise UsageError(f"the number of threads must be 1 or more, not {threads}")
     if engine not in ENGINES:
         raise UsageError(f"unknown engine '{engine}'", hint=f"the engines are {', '.join(ENGINES)}")
-    expression = with_list(expression)
+    expression = with_list_output(expression)
     dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
@@ -188,8 +188,8 @@ def names_and_values(
         ParseError: if the expression cannot be parsed.
         MissingValue: if the expression contains a Python module.
     """
-    _, constants = given_values(None, const, dtype)
-    wrt_names = None if wrt is None else list_of(wrt)
+    _, constants = evaluated_inputs(None, const, dtype)
+    wrt_names = None if wrt is None else name_list(wrt)
     result = free_names(parse(expression), constants, {*variables, *(wrt_names or ())})
     check_no_module(result, expression, variables)
     names = list(result)
@@ -204,7 +204,7 @@ def names_and_values(
             raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
     if len(set(by)) < len(by):
         raise UsageError(f"a variable is named twice: {', '.join(by)}")
-    return names, by, as_leaves(constants, np.dtype(dtype), ())
+    return names, by, new_leaves(constants, np.dtype(dtype), ())
 
 
 class Traced(NamedTuple):
@@ -247,7 +247,7 @@ def trace(
     variables = {name: tape.variable(name) for name in names}
     tracers = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        outputs = numbers(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)), several)
+        outputs = run_scalar_outputs(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)), several)
     return Traced(tape, [as_operand(output) for output in outputs], variables)
 
 

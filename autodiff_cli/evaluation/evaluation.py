@@ -12,7 +12,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import constant, variables
+from autodiff_cli.evaluation.bindings import constant_value, new_leaves
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import cut_names
 from autodiff_cli.evaluation.trace import Trace
@@ -30,7 +30,7 @@ COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_g
 """The columns of the tensor table."""
 
 
-def list_of(names: Sequence[str]) -> list[str]:
+def name_list(names: Sequence[str]) -> list[str]:
     """Return a list of names; a text is one name."""
     return [names] if isinstance(names, str) else list(names)
 
@@ -119,8 +119,8 @@ class Evaluation:
         self.expression = expression
         self.dtype = dtype
         self.no_grad = no_grad
-        values, constants = given_values(at, const, dtype)
-        self.wrt = list(values) if wrt is None else list_of(wrt)
+        values, constants = evaluated_inputs(at, const, dtype)
+        self.wrt = list(values) if wrt is None else name_list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
             raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
         for name in self.wrt:
@@ -132,7 +132,7 @@ class Evaluation:
                 hint = "write names with commas between them: x,y" if " " in name else hint
                 raise UnknownName(f"{setting('wrt')} names '{name}', which is not a variable of {setting('at')}", hint=hint)
         kind = np.dtype(dtype)
-        self.leaves = variables({**values, **constants}, kind, self.wrt)
+        self.leaves = new_leaves({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
         self.evaluator = Evaluator(expression, self.leaves, kind, tree)
         self.trace: Trace = []
@@ -144,8 +144,8 @@ class Evaluation:
     def _gradient(self, gradient: Value | None) -> Tensor | None:
         if gradient is None:
             return None
-        value = constant(gradient, "gradient") if isinstance(gradient, str) else gradient
-        tensor = variables({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
+        value = constant_value(gradient, "gradient") if isinstance(gradient, str) else gradient
+        tensor = new_leaves({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
             raise ShapeError(
                 f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
@@ -198,7 +198,7 @@ class Evaluation:
             )
         return tensor
 
-    def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
+    def evaluate_formula(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
         """Evaluate another expression with the names and functions of this program; the named tensors are constants in it."""
         named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
         evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype))
@@ -249,7 +249,7 @@ class Evaluation:
         return [note(*arguments) for arguments in notes]
 
 
-def given_values(
+def evaluated_inputs(
     at: Mapping[str, Value] | None, const: Mapping[str, Value] | None, dtype: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of variables and of constants, with texts evaluated.
@@ -260,7 +260,7 @@ def given_values(
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
     values, constants = (
-        {n: constant(v, "at", n) if isinstance(v, str) else v for n, v in (mapping or {}).items()} for mapping in (at, const)
+        {n: constant_value(v, "at", n) if isinstance(v, str) else v for n, v in (mapping or {}).items()} for mapping in (at, const)
     )
     both = set(values) & set(constants)
     if both:
@@ -271,7 +271,7 @@ def given_values(
     return values, constants
 
 
-def leaves(at: Mapping[str, Value], const: Mapping[str, Value], dtype: str) -> dict[str, Tensor]:
+def input_leaves(at: Mapping[str, Value], const: Mapping[str, Value], dtype: str) -> dict[str, Tensor]:
     """Return a leaf for each value; the leaves in ``at`` require grad."""
-    values, constants = given_values(at, const, dtype)
-    return variables({**values, **constants}, np.dtype(dtype), values)
+    values, constants = evaluated_inputs(at, const, dtype)
+    return new_leaves({**values, **constants}, np.dtype(dtype), values)

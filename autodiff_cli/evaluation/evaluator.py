@@ -11,7 +11,7 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, ParseError, Span
 from autodiff_cli.evaluation.coercion import holds_tensor
-from autodiff_cli.evaluation.names import CONSTANT, free_names, without_value
+from autodiff_cli.evaluation.names import GRADIENT_STOPS, free_names, missing_values_error
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
@@ -57,9 +57,11 @@ class Evaluator(Machine):
             )
         return value
 
-    def call_found(self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        value = super().call_found(function, arguments, named, node)
-        if self.constants is None or function.name not in CONSTANT or not isinstance(function, FunctionInfo):
+    def call_function(
+        self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax
+    ) -> Any:
+        value = super().call_function(function, arguments, named, node)
+        if self.constants is None or function.name not in GRADIENT_STOPS or not isinstance(function, FunctionInfo):
             return value
         self._calls[node.span] += 1
         return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)
@@ -99,4 +101,4 @@ class Evaluator(Machine):
         """Raise an error that names all variables without a value."""
         missing = free_names(self.tree, self.variables)
         if missing:
-            raise without_value(missing, self.source)
+            raise missing_values_error(missing, self.source)

@@ -41,7 +41,7 @@ def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
     return declared(*[values[name] for name in argument_names(declared)])
 
 
-def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
+def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
     """Express results with known primitives only, and append new instructions to the tape.
 
     Args:
@@ -77,7 +77,7 @@ def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) 
             continue
         operands = tuple(map(replaced, instruction.operands))
         stays = known(primitive, instruction.statics)
-        compute = tape.record if stays else functools.partial(decomposed, tape)
+        compute = tape.record if stays else functools.partial(trace_decomposition, tape)
         result = compute(primitive, operands, instruction.statics)
         if stays or type(result) is not Instruction:
             done[instruction] = done[result] = result
@@ -86,7 +86,7 @@ def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) 
     return [replaced(result) for result in results]
 
 
-def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> Operand:
+def trace_decomposition(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> Operand:
     """Append the decomposition of a primitive to the tape, and return the result.
 
     Raises:
@@ -95,7 +95,7 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
     text = decomposition(primitive, statics)
     if text is None:
         raise NotRecordable(f"'{primitive.name}' has no decomposition")
-    evaluator = _evaluator(text, tape.dtype)
+    evaluator = _decomposition_evaluator(text, tape.dtype)
     evaluator.start_counting()  # of this use
     tensors = [as_tensor(tape, operand) if type(operand) is Instruction else operand for operand in operands]
     evaluator.names = dict(zip(primitive.parameters, (*tensors, *statics), strict=True))
@@ -105,5 +105,5 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
 
 
 @functools.lru_cache(256)
-def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
+def _decomposition_evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
     return TracingEvaluator(text, {}, dtype)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import MissingValue, Span, UnknownName, setting
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, free_in, walk
+from autodiff_cli.language.tree import Syntax, free_name_nodes, walk
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -23,11 +23,22 @@ CONSTANTS: dict[str, float | bool | None] = {
     "False": False,
     "None": None,
 }
-_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+_PYTHON_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 """Python modules whose functions are often called in expressions by mistake."""
-_STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
+_STATEMENT_NAMES = (
+    "tensor",
+    "backward",
+    "retain_grad",
+    "register_hook",
+    "requires_grad_",
+    "item",
+    "show",
+    "print",
+    "gradcheck",
+    "grad",
+)
 """Names from programs of statements that are often used in expressions by mistake."""
-CONSTANT = ("detach", "no_grad")
+GRADIENT_STOPS = ("detach", "no_grad")
 """The functions whose results are constants for derivatives; see ``ops.stop_gradient``."""
 
 
@@ -46,7 +57,7 @@ def free_names(tree: Syntax, known_names: Iterable[str] = (), variables: Iterabl
         if statement.kind.startswith("definition"):
             call = statement.children[0]
             parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
-        for node in free_in(statement):
+        for node in free_name_nodes(statement):
             name = node.children[0].text
             if name not in known and name not in parameters:
                 names.setdefault(name, node.span)
@@ -62,7 +73,7 @@ def cut_names(tree: Syntax, functions: Iterable[str]) -> dict[str, tuple[str, Sp
         tree: the program.
         functions: the names of the functions that the program defines.
     """
-    hidden = {*CONSTANT} - {*functions}
+    hidden = {*GRADIENT_STOPS} - {*functions}
     inside: dict[str, tuple[str, Span]] = {}
     outside: set[str] = set()
     stack: list[tuple[Syntax, tuple[str, Span] | None]] = [(tree, None)]
@@ -87,7 +98,7 @@ def element_names(name: str, shape: Sequence[int]) -> list[str]:
     return [f"{name}[{', '.join(map(str, place))}]" if shape else name for place in itertools.product(*map(range, shape))]
 
 
-def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
+def missing_values_error(missing: Mapping[str, Span], source: str) -> MissingValue:
     """Return the error that names all variables without a value.
 
     Args:
@@ -118,7 +129,7 @@ def check_functions(tree: Syntax, source: str) -> None:
         if node.kind in ("call", "method"):
             name = node.children[node.kind == "method"]
             if name.text not in FUNCTIONS and name.text not in defined:
-                raise unknown_function(name.text, name.span, source, defined)
+                raise unknown_function_error(name.text, name.span, source, defined)
 
 
 def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[str] = ()) -> None:
@@ -133,18 +144,18 @@ def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[st
         MissingValue: if a name is that of a module and is followed by a dot.
     """
     for name, span in names.items():
-        hint = None if name in columns else without_module(name, span, source)
+        hint = None if name in columns else module_hint(name, span, source)
         if hint is not None:
             raise MissingValue(f"module '{name}' is not available", span=span, source=source, hint=hint)
 
 
-def without_module(name: str, span: Span, source: str) -> str | None:
+def module_hint(name: str, span: Span, source: str) -> str | None:
     """Return a hint if a name is that of a Python module and is followed by a dot, as in ``np.sin(x)``; ``None`` elsewhere."""
-    member = re.match(r"(?:\.\w+)+", source[span[1] :]) if name in _MODULES else None
+    member = re.match(r"(?:\.\w+)+", source[span[1] :]) if name in _PYTHON_MODULES else None
     return member and f"write '{member[0].rpartition('.')[2]}' instead of '{name}{member[0]}'"
 
 
-def without_variable(task: str) -> MissingValue:
+def no_variable_error(task: str) -> MissingValue:
     """Return the error for an evaluation without a variable.
 
     Args:
@@ -153,7 +164,7 @@ def without_variable(task: str) -> MissingValue:
     return MissingValue(f"{task} needs a variable", hint=f"give a variable a value with {setting('at', 'x=1')}")
 
 
-def unknown_function(name: str, span: Span, source: str | None, defined: Iterable[str]) -> UnknownName:
+def unknown_function_error(name: str, span: Span, source: str | None, defined: Iterable[str]) -> UnknownName:
     """Return the error for a function that does not exist; ``defined`` are the functions of the program."""
     hint = _function_hint(name, [*FUNCTIONS, *defined])
     return UnknownName(f"unknown function '{name}'", span=span, source=source, hint=hint)
@@ -163,7 +174,7 @@ def _function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
     from autodiff_cli.unavailable_names import hint_for
 
-    if name in _STATEMENTS:
+    if name in _STATEMENT_NAMES:
         return "run autograd statements with 'autodiff run' or 'autodiff repl'"
     if name == "detach_":
         return "write detach(x), or call detach_ in a program for 'autodiff run'"

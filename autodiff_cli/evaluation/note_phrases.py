@@ -35,12 +35,12 @@ def note(kind: str, message: str, span: Span | None = None, order: int | None = 
     return result if order is None else {**result, "order": order}
 
 
-def ordinal(order: int) -> str:
+def derivative_phrase(order: int) -> str:
     """Return the name of the derivative with a given order."""
     return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
 
 
-def beside(texts: Mapping[Any, str]) -> str:
+def with_arguments_phrase(texts: Mapping[Any, str]) -> str:
     """Join the nonempty texts of arguments into a phrase such as `` with x = 0.0``."""
     phrases = [text for text in texts.values() if text]
     return f" with {', '.join(phrases)}" if phrases else ""
@@ -51,13 +51,13 @@ def spelled(value: object) -> str:
     return str(value)
 
 
-def first_place(mask: ArrayLike) -> tuple[int, ...]:
+def first_true_index(mask: ArrayLike) -> tuple[int, ...]:
     """Return the position of the first true element."""
     flat = int(np.argmax(np.ravel(mask)))
     return tuple(int(i) for i in np.unravel_index(flat, np.shape(mask)))
 
 
-def among(mask: ArrayLike, sampled: int | None = None) -> str:
+def elements_phrase(mask: ArrayLike, sampled: int | None = None) -> str:
     """Return a phrase such as `` in 2 of 5 elements, first at [1]``; the phrase is empty for a scalar.
 
     Args:
@@ -66,13 +66,13 @@ def among(mask: ArrayLike, sampled: int | None = None) -> str:
     """
     if not np.ndim(mask):
         return ""
-    place = ", ".join(map(str, first_place(mask)))
+    place = ", ".join(map(str, first_true_index(mask)))
     count = int(np.count_nonzero(mask))
     looked = f"{np.size(mask):,} elements" if sampled is None else f"{sampled:,} elements looked at"
     return f" in {count:,} of {looked}, first at [{place}]"
 
 
-def shortened(source: str, span: Span) -> str:
+def shortened_source(source: str, span: Span) -> str:
     """Return a part of the expression on one line, shortened in the middle if it is long."""
     return in_short(source[slice(*span)], _MOST_TEXT)
 
@@ -80,10 +80,10 @@ def shortened(source: str, span: Span) -> str:
 def call_text(step: Step, source: str) -> str:
     """Return the name of a called function, or the whole expression of an operator."""
     assert step.op is not None
-    return step.op.name if step.tree.kind in ("call", "method") else shortened(source, step.tree.span)
+    return step.op.name if step.tree.kind in ("call", "method") else shortened_source(source, step.tree.span)
 
 
-def operands(step: Step) -> list[Syntax]:
+def argument_trees(step: Step) -> list[Syntax]:
     """Return the trees of the arguments of a step; the list is empty if the tree does not have one node for each argument."""
     trees = _operand_trees(step.tree)
     return trees if len(trees) == len(step.inputs) else []
@@ -103,7 +103,7 @@ def _operand_trees(node: Syntax) -> list[Syntax]:
     return children[::2] if node.kind == "comparison" else children
 
 
-def arguments_at(
+def argument_texts(
     step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, human: bool = False
 ) -> dict[Any, str]:
     """Return a text such as ``x = 0.0`` for each argument that is not a literal, keyed by position or keyword.
@@ -116,7 +116,7 @@ def arguments_at(
         source: the expression.
         human: whether numbers are rounded to six digits.
     """
-    trees = operands(step)
+    trees = argument_trees(step)
     texts: dict[Any, str] = {}
     for i, (key, value) in enumerate(step.slots):
         numbers: Any = raw(value)
@@ -124,7 +124,7 @@ def arguments_at(
             continue
         if trees and (trees[i].children[0] if trees[i].kind == "neg" else trees[i]).kind == "number":
             continue
-        name = shortened(source, trees[i].span) if trees else _parameter(step, key)
+        name = shortened_source(source, trees[i].span) if trees else _parameter_name(step, key)
         if np.ndim(numbers):
             position = ", ".join(map(str, place))
             try:
@@ -144,7 +144,7 @@ def arguments_at(
     return texts
 
 
-def _parameter(step: Step, key: int | str) -> str:
+def _parameter_name(step: Step, key: int | str) -> str:
     op = step.op
     if op is None:
         return "the value"

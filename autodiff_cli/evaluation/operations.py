@@ -16,14 +16,14 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName
 from autodiff_cli.evaluation.coercion import (
-    check_gather,
-    check_result,
-    described,
+    as_index_key,
+    as_whole_number,
+    check_gathered_size,
+    check_result_size,
     holds_tensor,
-    is_plain,
-    positions,
-    refused,
-    whole,
+    is_plain_number,
+    refusal,
+    value_description,
 )
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
@@ -40,7 +40,7 @@ QUICK_OPERATIONS = 200_000
 """The number of operations that a program may run however long they take, such as products of large matrices."""
 MOST_SECONDS = 10.0
 """The maximum processor time of a program of more than ``QUICK_OPERATIONS``; each takes 15 to 40 microseconds if it is cheap."""
-_WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
+_INDEX_KINDS = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
 
 
 Work = tuple[Syntax, Callable[[Syntax, list[Any]], Any] | None, int]
@@ -86,24 +86,24 @@ class Operations:
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
         if tensors:
-            check_result(op, tensors)
+            check_result_size(op, tensors)
         try:
             result = invoke(op, arguments, keywords)
         except FOREIGN as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise refused(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
-        result = self.listed(result, node)
+            raise refusal(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
+        result = self.list_result(result, node)
         self.tensors.trace(op, arguments, keywords, result, node)
         return result
 
-    def listed(self, result: object, node: Syntax) -> Any:
+    def list_result(self, result: object, node: Syntax) -> Any:
         """List the tensors in the result of a function, and return the result as a value of the language."""
         if isinstance(result, Tensor):
             hold(result._data)
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):
-            parts = [self.listed(part, node) if isinstance(part, np.generic) else part for part in result]
+            parts = [self.list_result(part, node) if isinstance(part, np.generic) else part for part in result]
             result = type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
             for i, part in enumerate(result):
                 if not isinstance(part, Tensor):
@@ -128,7 +128,7 @@ class Operations:
             message = f"the program runs more than {self._operations - 1:,} operations, which took {self.most_seconds:g} s"
             raise LimitError(message, span=node.span, hint=LIFT)
 
-    def unpacked(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:
+    def unpack(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:
         """Return the elements of a value that is assigned to ``count`` names."""
         if isinstance(value, Tensor) and value.shape:
             unbind, tree = FUNCTIONS["unbind"], node.children[-1]
@@ -149,26 +149,26 @@ class Operations:
             ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
         """
         for value in values:
-            if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
-                raise ArgumentError(f"{described(value)} is not a position", hint=_WANTED)
-        keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
-        return [positions(self.tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
+            if not (value is None or value is ... or is_plain_number(value) or isinstance(value, (Tensor, list, slice))):
+                raise ArgumentError(f"{value_description(value)} is not a position", hint=_INDEX_KINDS)
+        keys = [as_whole_number(key, "a position") if isinstance(key, float) else key for key in values]
+        return [as_index_key(self.tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
         """Return ``thing[keys]``."""
         if isinstance(thing, tuple):
-            return _item(thing, keys)
-        tensor = self.indexed(thing, node)
-        result = self.tensors.keep(elements(tensor, keys), node)
+            return _tuple_items(thing, keys)
+        tensor = self.as_indexable(thing, node)
+        result = self.tensors.keep(get_elements(tensor, keys), node)
         self.tensors.trace(None, (tensor,), {}, result, node)
         return result
 
-    def indexed(self, thing: object, node: Syntax) -> Tensor:
+    def as_indexable(self, thing: object, node: Syntax) -> Tensor:
         """Return the operand of an index as a tensor."""
         if isinstance(thing, list):
             thing = self.tensors.as_tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
-            what = "a plain number" if is_plain(thing) else described(thing)
+            what = "a plain number" if is_plain_number(thing) else value_description(thing)
             raise ArgumentError(f"{what} cannot be indexed", span=node.span)
         named("autodiff_cli.ops.indexing")
         return thing
@@ -207,7 +207,7 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
         if child.kind == "COLON":
             parts.append(None)
         else:
-            bound = whole(left.pop(0), "a slice bound")
+            bound = as_whole_number(left.pop(0), "a slice bound")
             if bound is not None and not isinstance(bound, int):
                 raise ArgumentError("a slice bound must be a whole number", span=child.span)
             parts[-1] = bound
@@ -216,7 +216,7 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
     return slice(*parts)
 
 
-def _item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
+def _tuple_items(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
     """Return the items of a tuple that an index or a slice selects."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):
@@ -227,13 +227,13 @@ def _item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
         raise ArgumentError(f"this tuple has {plural(len(values), 'element')}: positions go from 0 to {len(values) - 1}") from None
 
 
-def elements(tensor: Tensor, keys: list[Any]) -> Tensor:
+def get_elements(tensor: Tensor, keys: list[Any]) -> Tensor:
     """Return ``tensor[keys]``."""
-    check_gather(tensor, keys)
+    check_gathered_size(tensor, keys)
     try:
         return tensor[tuple(keys)]
     except FOREIGN as error:
-        raise _refused("an index", error, [tensor, *keys]) from error
+        raise _index_refusal("an index", error, [tensor, *keys]) from error
 
 
 def set_elements(tensor: Tensor, keys: Sequence[Any], value: float | Tensor) -> None:
@@ -241,8 +241,8 @@ def set_elements(tensor: Tensor, keys: Sequence[Any], value: float | Tensor) -> 
     try:
         tensor[tuple(keys)] = value
     except FOREIGN as error:
-        raise _refused("an assignment to elements", error, [tensor, *keys, value]) from error
+        raise _index_refusal("an assignment to elements", error, [tensor, *keys, value]) from error
 
 
-def _refused(what: str, error: Exception, values: Sequence[object]) -> Exception:
-    return error if isinstance(error, AutodiffError) else refused(what, values, _WANTED)
+def _index_refusal(what: str, error: Exception, values: Sequence[object]) -> Exception:
+    return error if isinstance(error, AutodiffError) else refusal(what, values, _INDEX_KINDS)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.bindings import as_range, constant, named
-from autodiff_cli.language.tree import pieces
+from autodiff_cli.evaluation.bindings import as_range, constant_value, split_bindings
+from autodiff_cli.language.tree import split_outside_brackets
 
 MOST_SAMPLES = 1_000_000
 COLON = re.compile(":")
@@ -29,7 +29,7 @@ class Range:
     samples: int | None = None
 
 
-def ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
+def parse_ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
     """Parse ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions without variables.
 
     Args:
@@ -41,46 +41,46 @@ def ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
     """
     by_name: dict[str, Range] = {}
     for text in texts:
-        for variable, value in named(text, name, "-3:3"):
+        for variable, value in split_bindings(text, name, "-3:3"):
             if variable in by_name:
                 raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one range")
-            low, high, third = _parts(value, name, variable)
-            samples = None if third is None else count(third, name, variable)
+            low, high, third = _range_parts(value, name, variable)
+            samples = None if third is None else parse_sample_count(third, name, variable)
             by_name[variable] = Range(variable, low, high, samples)
     return list(by_name.values())
 
 
-def interval(text: str, name: str) -> tuple[float, float]:
+def parse_interval(text: str, name: str) -> tuple[float, float]:
     """Return the two ends of ``FROM:TO``.
 
     Raises:
         UsageError: if the range is empty, backwards, infinite or one-sided.
     """
-    low, high, _ = _parts(text, name, "")
+    low, high, _ = _range_parts(text, name, "")
     return low, high
 
 
-def count(text: str, name: str, variable: str = "") -> int:
+def parse_sample_count(text: str, name: str, variable: str = "") -> int:
     """Parse a number of samples.
 
     Raises:
         UsageError: if the text is not a whole number in the permitted range.
     """
-    value = _number(text, name, variable)
+    value = _single_number(text, name, variable)
     if not 2 <= value <= MOST_SAMPLES or value != int(value):
         label = setting(name, variable)
         raise UsageError(f"{label}: the number of samples must be a whole number from 2 to {MOST_SAMPLES:,}, not {text.strip()}")
     return int(value)
 
 
-def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | None]:
+def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str | None]:
     label = setting(name, variable)
 
     def write(low: object, high: object) -> str:
         value = f"{low}:{high}"
         return f"write {setting(name, f'{variable}={value}' if variable else value)}"
 
-    parts = pieces(text, COLON)
+    parts = split_outside_brackets(text, COLON)
     if len(parts) > (3 if variable else 2):
         form = "two ends and a number of samples" if variable else "two ends"
         hint = write(0, "1:500" if variable else 1)
@@ -92,7 +92,7 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
         ends = (as_range(end) or (f"FROM:{end}" if len(parts) > 1 and not parts[0] else f"{end}:TO")).split(":")
         hint = write(*ends)
         raise UsageError(f"{label}: the range '{text}' has only one end", hint=hint)
-    low, high = _number(parts[0], name, variable), _number(parts[1], name, variable)
+    low, high = _single_number(parts[0], name, variable), _single_number(parts[1], name, variable)
     if not math.isfinite(high - low):
         raise UsageError(f"{label}: the range {text} is not finite", hint=write(-10, 10))
     if low > high:
@@ -103,8 +103,8 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
     return low, high, parts[2] if len(parts) > 2 else None
 
 
-def _number(text: str, name: str, variable: str) -> float:
-    value = np.asarray(constant(text, name, variable))
+def _single_number(text: str, name: str, variable: str) -> float:
+    value = np.asarray(constant_value(text, name, variable))
     if value.size != 1:
         raise UsageError(
             f"{setting(name, variable)}: '{text}' is not a single number", hint="use a single number for each end of a range"

@@ -18,8 +18,8 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
-from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, nesting, number
-from autodiff_cli.evaluation.names import CONSTANTS, unknown_function, without_module
+from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, literal_number, nesting_depth
+from autodiff_cli.evaluation.names import CONSTANTS, module_hint, unknown_function_error
 from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.language.operators import COMPARING, OPERATORS
@@ -68,7 +68,7 @@ class Machine(Operations):
             **dict.fromkeys(OPERATORS, lambda node: after(node, node.children, self._operator)),
             **{kind: lambda node: _LITERALS[node.kind] for kind in _LITERALS},
             "name": self.name,
-            "number": lambda node: number(node.children[0].text),
+            "number": lambda node: literal_number(node.children[0].text),
             "string": lambda node: unescaped(node.children[0].text[1:-1]),
             "list": lambda node: after(node, node.children, self._list),
             "call": self._visit_call,
@@ -111,7 +111,7 @@ class Machine(Operations):
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
         """Assign the elements of a value to several names, as in ``a, b = [1, 2]``."""
         *names, tree = node.children
-        parts = self.unpacked(values[0], len(names), node)
+        parts = self.unpack(values[0], len(names), node)
         for name, part in zip(names, parts, strict=True):
             self._set(name.text, self.tensors.as_tensor(part) if isinstance(part, list) else part, tree)
         return parts
@@ -147,20 +147,20 @@ class Machine(Operations):
     def _run(self, work: list[Work]) -> Any:
         opened = len(self._open)
         try:
-            return self._done(work)
+            return self._work_off(work)
         except BaseException:
             while len(self._open) > opened:  # the modes that an error left on
                 self._open.pop().__exit__(None, None, None)
             raise
 
-    def _done(self, work: list[Work]) -> Any:
+    def _work_off(self, work: list[Work]) -> Any:
         values: list[Any] = []
         while work:
             node, then, count = work.pop()
             self.current = node
             try:
                 if then is None:
-                    result = self._visits.get(node.kind, self._refuse)(node)
+                    result = self._visits.get(node.kind, self._refuse_node)(node)
                 else:
                     first = len(values) - count
                     operands = values[first:]
@@ -180,7 +180,7 @@ class Machine(Operations):
                 values.append(result)
         return values.pop()
 
-    def _refuse(self, node: Syntax) -> Any:
+    def _refuse_node(self, node: Syntax) -> Any:
         raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
@@ -262,7 +262,7 @@ class Machine(Operations):
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
                 return scope[name]
-        hint = without_module(name, node.span, self.source) or suggestion(name, [*self._scope, *self.names, *self.functions])
+        hint = module_hint(name, node.span, self.source) or suggestion(name, [*self._scope, *self.names, *self.functions])
         raise UnknownName(
             f"'{name}' has no value here", span=node.span, source=self.source, hint=hint or f"assign a value first: {name} = ..."
         )
@@ -282,7 +282,7 @@ class Machine(Operations):
             raise UnknownName(f"'{name}' is a function, not a method", span=span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:
             raise UnknownName(f"'{name}' is a variable, not a function", span=span, hint=f"write {name}*(...) to multiply")
-        raise unknown_function(name, span, None, self.functions)
+        raise unknown_function_error(name, span, None, self.functions)
 
     # Calls
 
@@ -303,9 +303,11 @@ class Machine(Operations):
         if node.kind == "call" and name in ("max", "min") and len(positional) == 2:
             # max(x, 2) compares x with 2; the method x.max(2) and max(x, dim=2) reduce a dimension, as in PyTorch.
             result = FUNCTIONS[f"{name}imum"]
-        return self.call_found(result, positional, named, node)
+        return self.call_function(result, positional, named, node)
 
-    def call_found(self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def call_function(
+        self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax
+    ) -> Any:
         """Call a function that ``find`` returned; for a function of the program, return pending work."""
         if isinstance(function, FunctionInfo):
             return self.apply(function, arguments, named, node)
@@ -313,7 +315,7 @@ class Machine(Operations):
 
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Return the work for calling a function of the program, or its result if the function has user-written derivatives."""
-        bound = function.bound(arguments, named)
+        bound = function.bind_arguments(arguments, named)
         self.count(node)
         bound = [self.tensors.as_tensor(value, node) if isinstance(value, list) else value for value in bound]
         if function.partials is not None:
@@ -349,7 +351,7 @@ class Machine(Operations):
         self.tensors.trace(None, tensors, {}, result, node)
         return result
 
-    def within(self, function: UserFunction, body: Syntax, arguments: Sequence[Any]) -> Tensor:
+    def evaluate_body(self, function: UserFunction, body: Syntax, arguments: Sequence[Any]) -> Tensor:
         """Return the value of an expression in the parameters of a function; its tensors are not listed."""
         before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, arguments, strict=True))}
         try:
@@ -392,7 +394,7 @@ class Machine(Operations):
         return self.attribute(values[0], node.children[1].text, node)
 
     def _list(self, node: Syntax, values: list[Any]) -> Items:
-        if nesting(values) > _MOST_DIMENSIONS:
+        if nesting_depth(values) > _MOST_DIMENSIONS:
             # The depth is checked when a list is created, so that every function can convert lists with NumPy.
             raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         return Items(values, node)

@@ -42,7 +42,7 @@ class SymbolicEvaluator(Evaluator):
     def run(self) -> Tensor:
         """Run all statements and return the output."""
         value = super().run()
-        return self.as_tensor(self._whole(value, self.tree.children[-1]))
+        return self.as_tensor(self._as_one_symbol(value, self.tree.children[-1]))
 
     def _require_values(self) -> None:
         """Accept variables without values, except Python modules."""
@@ -55,7 +55,7 @@ class SymbolicEvaluator(Evaluator):
         return super().name(node)
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
-        self.names[name] = self._whole(value, tree)
+        self.names[name] = self._as_one_symbol(value, tree)
         return self.names[name]
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
@@ -72,15 +72,17 @@ class SymbolicEvaluator(Evaluator):
 
     # Steps on symbols
 
-    def _symbol(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax) -> Symbol:
+    def _record_symbol(
+        self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax
+    ) -> Symbol:
         symbol = Symbol()
         self.tensors.keep(symbol, node)
         self.tensors.trace(op, arguments, keywords, symbol, node)
         return symbol
 
-    def _whole(self, value: object, node: Syntax) -> Any:
+    def _as_one_symbol(self, value: object, node: Syntax) -> Any:
         """Convert a list that contains symbols to one symbol, after checking that its other items fit into a tensor."""
-        if not isinstance(value, list) or not _has_symbol(value):
+        if not isinstance(value, list) or not _contains_symbol(value):
             return value
         node = (value.node if isinstance(value, Items) else None) or node
         for item in value:
@@ -89,52 +91,52 @@ class SymbolicEvaluator(Evaluator):
                     self.tensors.as_tensor(item)
                 except AutodiffError as error:
                     raise error.at(node.span, self.source) from None
-        return self._symbol(None, [self._whole(item, node) for item in value], {}, node)
+        return self._record_symbol(None, [self._as_one_symbol(item, node) for item in value], {}, node)
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        if not _has_symbol([*operands, *named.values()]):
+        if not _contains_symbol([*operands, *named.values()]):
             return super().apply(op, operands, named, node)
         self.count(node)
         if takes_sequence(op, operands):
-            operands = [[self._whole(value, node) for value in operands[0]], *operands[1:]]
+            operands = [[self._as_one_symbol(value, node) for value in operands[0]], *operands[1:]]
         else:
-            operands = [self._whole(value, node) for value in operands]
-        named = {name: self._whole(value, node) for name, value in named.items()}
+            operands = [self._as_one_symbol(value, node) for value in operands]
+        named = {name: self._as_one_symbol(value, node) for name, value in named.items()}
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
-        return self._symbol(op, arguments, keywords, node)
+        return self._record_symbol(op, arguments, keywords, node)
 
     def keys(self, values: Sequence[object]) -> list[Any]:
-        return list(values) if _has_symbol(values) else super().keys(values)
+        return list(values) if _contains_symbol(values) else super().keys(values)
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
-        if not _has_symbol([thing, *keys]):
+        if not _contains_symbol([thing, *keys]):
             return super().element(thing, keys, node)
-        thing = self._whole(thing, node.children[0])
-        return self._symbol(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
+        thing = self._as_one_symbol(thing, node.children[0])
+        return self._record_symbol(None, (thing if isinstance(thing, tuple) else self.as_indexable(thing, node),), {}, node)
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
-        thing = self._whole(thing, node.children[0])
+        thing = self._as_one_symbol(thing, node.children[0])
         # An unknown name may be a named result, such as ``values`` of sort.  The name of a function without brackets is an error.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
-            return self._symbol(None, (thing,), {}, node)
+            return self._record_symbol(None, (thing,), {}, node)
         return super().attribute(thing, name, node)
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
-        condition = self._whole(values[0], node.children[1])
+        condition = self._as_one_symbol(values[0], node.children[1])
         return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
 
     def over_index(self, node: Syntax, limits: list[Any]) -> Any:
-        if _has_symbol(limits):
+        if _contains_symbol(limits):
             raise MissingValue(
                 f"the limits of {node.children[0].text} must be known", hint=f"give them values with {setting('const', 'n=10')}"
             )
         return super().over_index(node, limits)
 
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        arguments = [self._whole(value, node) for value in arguments]
-        named = {name: self._whole(value, node) for name, value in named.items()}
+        arguments = [self._as_one_symbol(value, node) for value in arguments]
+        named = {name: self._as_one_symbol(value, node) for name, value in named.items()}
         if function.name in self._active:
-            return self._symbol(None, [*arguments, *named.values()], {}, node)
+            return self._record_symbol(None, [*arguments, *named.values()], {}, node)
         work = super().enter(function, arguments, named, node)
         if type(work) is Pending:
             self._active.append(function.name)
@@ -145,12 +147,12 @@ class SymbolicEvaluator(Evaluator):
         self._active.pop()
 
     def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
-        if not _has_symbol(arguments):
+        if not _contains_symbol(arguments):
             return super().with_own_vjp(function, arguments, node)
-        return self._symbol(None, arguments, {}, node)
+        return self._record_symbol(None, arguments, {}, node)
 
 
-def _has_symbol(values: Sequence[Any]) -> bool:
+def _contains_symbol(values: Sequence[Any]) -> bool:
     stack = list(values)
     while stack:
         value = stack.pop()

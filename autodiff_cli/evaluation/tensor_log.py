@@ -16,14 +16,14 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (
     Items,
-    described,
+    as_static_argument,
+    flat_items,
     holds_tensor,
-    is_plain,
-    items,
-    literal_text,
-    ragged,
-    static,
+    is_plain_number,
+    list_literal_text,
+    ragged_list_error,
     takes_sequence,
+    value_description,
     weak_operand,
 )
 from autodiff_cli.evaluation.trace import Step, Trace
@@ -31,7 +31,7 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
-_MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
+_WITHOUT_ARITHMETIC = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
 """The sections whose functions move or compare elements without arithmetic."""
 
 
@@ -132,19 +132,19 @@ class TensorLog:
             node = value.node or node
         if isinstance(value, list) and holds_tensor(value):
             return self._stacked(value, node)
-        if not isinstance(value, list) and not is_plain(value):
+        if not isinstance(value, list) and not is_plain_number(value):
             names = getattr(value, "_fields", None)
             element = f".{names[0]} or [0]" if names else "[0]"
             hint = f"take one of its elements: {element}" if isinstance(value, tuple) else None
-            raise ArgumentError(f"expected a number or a tensor, not {described(value)}", hint=hint)
-        if isinstance(value, list) and any(item is None for item in items(value)):
+            raise ArgumentError(f"expected a number or a tensor, not {value_description(value)}", hint=hint)
+        if isinstance(value, list) and any(item is None for item in flat_items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
             tensor = new_tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
-            raise ragged() from None
+            raise ragged_list_error() from None
         if node is not None and isinstance(value, list):
-            self.keep(tensor, node, literal_text(value))
+            self.keep(tensor, node, list_literal_text(value))
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
@@ -164,17 +164,17 @@ class TensorLog:
     def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
         """Return the argument for a parameter: a tensor, a weakly typed number or a plain value."""
         if parameter not in op.tensors:
-            return static(value, op, parameter)
+            return as_static_argument(value, op, parameter)
         if value is None:
             if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
                 gradients = (part for part in node.children if part.kind == "attribute" and part.children[1].text == "grad")
                 hint = next((f"{unparse(part)} is none: {_NO_GRAD}" for part in gradients), f"it is {op.signature}")
                 raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
             return None
-        if is_plain(value):
+        if is_plain_number(value):
             return value
         tensor = self.as_tensor(value, node)
-        if tensor.dtype.kind == "i" and op.section not in _MOVING:  # arithmetic of integers can overflow
+        if tensor.dtype.kind == "i" and op.section not in _WITHOUT_ARITHMETIC:  # arithmetic of integers can overflow
             return tensor.to(self.dtype)
         return tensor
 
@@ -188,7 +188,7 @@ class TensorLog:
         """
         parameters, count, fixed = op.parameters, len(values), not op.variadic and not op.spread
         if fixed and not named and op.required <= count <= len(parameters) and op.tensors[:count] == parameters[:count]:
-            ready = _ready(op, values)  # the common case, several times as fast as the general one
+            ready = _ready_operands(op, values)  # the common case, several times as fast as the general one
             if ready is not None:
                 return ready, {}
         if fixed and count > len(parameters):
@@ -201,9 +201,9 @@ class TensorLog:
             if not values[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], values[1:], strict=False)
-            arguments = [[self.as_tensor(v, node) for v in values[0]], *(static(v, op, p) for p, v in rest)]
+            arguments = [[self.as_tensor(v, node) for v in values[0]], *(as_static_argument(v, op, p) for p, v in rest)]
         elif op.variadic:
-            arguments = [self.as_tensor(v, node) if op.tensors else static(v, op, parameters[0]) for v in values]
+            arguments = [self.as_tensor(v, node) if op.tensors else as_static_argument(v, op, parameters[0]) for v in values]
             arguments = [arguments] if op.tensors else arguments
         else:
             repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
@@ -226,7 +226,7 @@ def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
     return ArgumentError(f"{op.name} takes {expected}, not {count}", hint=f"it is {op.signature}")
 
 
-def _ready(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
+def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     """Return the operands of a function of tensors and plain numbers; ``None`` if one of them has to be converted to a tensor."""
     tensors = False
     for value in arguments:

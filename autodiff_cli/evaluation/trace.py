@@ -73,7 +73,7 @@ def raw(value: object) -> Any:
     return value._data if type(value) is Tensor else value
 
 
-def flat(step: Step) -> Iterator[Any]:
+def flat_inputs(step: Step) -> Iterator[Any]:
     """Yield the arguments of a step, with each item of a sequence of tensors separately."""
     for value in step.inputs:
         if isinstance(value, (list, tuple)):
@@ -85,36 +85,36 @@ def flat(step: Step) -> Iterator[Any]:
 _NOT_POINTWISE = ("creation", "linalg", "shape", "views")
 
 
-def pointwise(step: Step) -> bool:
+def is_pointwise(step: Step) -> bool:
     """Return whether each element of the result depends on one element of each argument, after broadcasting."""
     op = step.op
     if op is None or op.section in _NOT_POINTWISE or op.variadic or isinstance(step.result, tuple):
         return False
-    if "dim" in op.parameters and not compares(step):
+    if "dim" in op.parameters and not compares_tensors(step):
         return False
     try:
-        return bool(np.shape(raw(step.result)) == _broadcast(step))
+        return bool(np.shape(raw(step.result)) == _broadcast_shape(step))
     except ValueError:  # a tensor of indices need not broadcast with the other arguments
         return False
 
 
-def reach(step: Step) -> tuple[int, ...] | None:
+def elementwise_shape(step: Step) -> tuple[int, ...] | None:
     """Return the shape of the elementwise part of an operation, before any reduction; ``None`` if it does not have one."""
-    if pointwise(step):
+    if is_pointwise(step):
         return tuple(step.result.shape)
     if step.op is None or "reduction" not in step.op.parameters:
         return None
     try:
-        return _broadcast(step)
+        return _broadcast_shape(step)
     except ValueError:  # the variance of gaussian_nll_loss need not have the last dimension
         return None
 
 
-def _broadcast(step: Step) -> tuple[int, ...]:
+def _broadcast_shape(step: Step) -> tuple[int, ...]:
     return np.broadcast_shapes(*(value.shape for value in step.inputs if type(value) is Tensor))
 
 
-def compares(step: Step) -> bool:
+def compares_tensors(step: Step) -> bool:
     """Return whether a step is ``max`` or ``min`` of two tensors, which is elementwise and not a reduction."""
     op = step.op
     second = step.keywords.get("y", step.arguments[1] if len(step.arguments) > 1 else None)

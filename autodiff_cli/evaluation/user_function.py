@@ -53,7 +53,7 @@ class UserFunction:
                 hint=f"write with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
             )
 
-    def bound(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def bind_arguments(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Return the arguments of a call in the order of the parameters.
 
         Raises:
@@ -69,16 +69,16 @@ class UserFunction:
         return [together[name] for name in self.parameters]
 
 
-class Computes(Protocol):
+class BodyEvaluator(Protocol):
     """The protocol of an evaluator that computes the body or a derivative of a function."""
 
     @property
     def source(self) -> str: ...
 
-    def within(self, function: UserFunction, body: Syntax, arguments: Sequence[Tensor]) -> Tensor: ...
+    def evaluate_body(self, function: UserFunction, body: Syntax, arguments: Sequence[Tensor]) -> Tensor: ...
 
 
-def call_with_own_vjp(machine: Computes, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
+def call_with_own_vjp(machine: BodyEvaluator, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Call a function with user-written derivatives, which the backward pass and Taylor mode use at every order.
 
     Raises:
@@ -88,7 +88,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, arguments: Sequ
     from autodiff_cli.autograd.function import Function
 
     if any(type(argument) is not Tensor for argument in arguments):
-        return _series(machine, function, arguments)
+        return _power_series_call(machine, function, arguments)
     partials = function.partials or ()
 
     class UserVjp(Function):
@@ -97,14 +97,14 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, arguments: Sequ
         @staticmethod
         def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Tensor:
             ctx.save_for_backward(*args)
-            return machine.within(function, function.body, args)
+            return machine.evaluate_body(function, function.body, args)
 
         @staticmethod
         def backward(ctx: FunctionNode, *grads: Any) -> tuple[Tensor | None, ...]:
             saved = [tensor for tensor in ctx.saved_tensors if tensor is not None]
 
             def cotangent(partial: Syntax, argument: Tensor) -> Tensor:
-                return _cotangent(grads[0], machine.within(function, partial, saved), argument, partial, machine.source)
+                return _cotangent(grads[0], machine.evaluate_body(function, partial, saved), argument, partial, machine.source)
 
             parts = zip(partials, saved, ctx.needs_input_grad, strict=True)
             return tuple(cotangent(partial, argument) if needed else None for partial, argument, needed in parts)
@@ -114,7 +114,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, arguments: Sequ
     return result
 
 
-def _series(machine: Computes, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
+def _power_series_call(machine: BodyEvaluator, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Return the power series of a call: its value is that of the body, and the derivatives have series of their own."""
     from autodiff_cli.autograd.taylor_mode.recurrences import Series, primal_of
 
@@ -124,14 +124,14 @@ def _series(machine: Computes, function: UserFunction, arguments: Sequence[Tenso
         raise NoSeriesError(why)
 
     def value(*primals: Tensor) -> Tensor:
-        result: Tensor = primal_of(machine.within(function, function.body, primals))
+        result: Tensor = primal_of(machine.evaluate_body(function, function.body, primals))
         if result.shape and result.shape != np.broadcast_shapes(*(argument.shape for argument in arguments)):
             raise NoSeriesError(f"{why} and do not apply element by element")
         return result
 
     def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
         def derivative(g: Tensor) -> Tensor:
-            result = machine.within(function, body, arguments)
+            result = machine.evaluate_body(function, body, arguments)
             if result.shape and result.shape != argument.shape:
                 raise NoSeriesError(f"{why} and do not apply element by element")
             return result

@@ -29,7 +29,7 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, pieces
+from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, split_outside_brackets
 from autodiff_cli.postorder import postorder
 
 GRADIENT = "g"
@@ -87,7 +87,7 @@ def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, s
 
     The primitive may take fewer tensors than the function.
     """
-    parts = pieces(text)
+    parts = split_outside_brackets(text)
     if len(parts) == len(by):
         return dict(zip(by, parts, strict=True))
     tensors = FUNCTIONS[primitive.name].tensors if primitive.name in FUNCTIONS else ()

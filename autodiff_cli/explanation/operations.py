@@ -114,7 +114,7 @@ class NodeOperations:
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
-        trees, values = note_phrases.operands(step), _flat(step)
+        trees, values = note_phrases.argument_trees(step), _flat(step)
         if tree.kind in ("index", "attribute"):
             trees, values = tree.children[:1], values[:1]
         elif tree.kind == "comparison" and len(tree.children) == 3:

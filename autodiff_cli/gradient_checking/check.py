@@ -22,10 +22,10 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import named
+from autodiff_cli.evaluation.bindings import split_bindings
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.names import CONSTANT, without_variable
+from autodiff_cli.evaluation.names import GRADIENT_STOPS, no_variable_error
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
@@ -126,7 +126,7 @@ def gradcheck(
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
         if not evaluation.variables:
-            raise without_variable("gradcheck")
+            raise no_variable_error("gradcheck")
         # Derivatives in float32 have only 7 digits; like PyTorch's gradcheck, this check requires float64.
         if dtype != "float64":
             raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
@@ -175,7 +175,7 @@ def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
     evaluator = evaluation.evaluator
     for node in walk(evaluator.tree):
         name = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
-        if name in CONSTANT and name not in evaluator.functions:
+        if name in GRADIENT_STOPS and name not in evaluator.functions:
             return [note("constant", f"the numeric derivatives hold the value of {name} constant, as the gradient does", node.span)]
     return []
 
@@ -199,7 +199,7 @@ def _claims(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
             return [(variables[0], text)]
         example = setting("claims", f'{next(iter(variables), "x")}="{text.strip() or "3/x"}"')
         raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint=f"name the variable: {example}")
-    return named(text, "claims", '"3/x"')
+    return split_bindings(text, "claims", '"3/x"')
 
 
 @dataclass
@@ -252,12 +252,12 @@ class _Check:
     @cached_property
     def _trials(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Evaluations with perturbed rounding errors, shared by all derivatives that fail."""
-        return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
+        return [rounding_trials.repeat_evaluation(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
         """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
         failed = any(verdict.verdict == "fail" for row in verdicts for verdict in row)
-        if not (failed and rounding_trials.fits(self.evaluation, len(names))):
+        if not (failed and rounding_trials.is_small_enough(self.evaluation, len(names))):
             return verdicts
         spread = np.zeros(analytic.shape)
         for output, variables in self._trials:

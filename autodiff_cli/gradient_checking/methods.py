@@ -18,7 +18,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.trace import pointwise, raw
+from autodiff_cli.evaluation.trace import is_pointwise, raw
 from autodiff_cli.gradient_checking.ridders import DifferenceQuotient
 from autodiff_cli.gradient_checking.verdicts import Judge, Verdict
 from autodiff_cli.precise.reference import Reference
@@ -90,7 +90,7 @@ class HighPrecision:
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._variables[name]
-        values, shape = self._reference.follow_up(formula)
+        values, shape = self._reference.evaluate_formula(formula)
         _require_shape(name, shape, leaf)
         values = values * leaf.numel() if shape == () else values
         verdicts = [self._of_scalar.claim(value, (i,), 0) for i, value in zip(self._reference.elements[name], values, strict=True)]
@@ -119,7 +119,7 @@ class Extrapolated:
         self._constants: dict[Any, Any] = {}
         self._output()  # stores the constants at the point
         self._kinks: set[str] = set()
-        results = [np.abs(raw(array)) for step in evaluation.trace if not pointwise(step) for array in step.results]
+        results = [np.abs(raw(array)) for step in evaluation.trace if not is_pointwise(step) for array in step.results]
         self._largest = max((float(np.max(array)) for array in results if np.size(array) and np.isfinite(array).all()), default=0.0)
 
     def _output(self) -> Tensor:
@@ -142,7 +142,7 @@ class Extrapolated:
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._evaluation.variables[name]
-        value = self._evaluation.follow_up(formula, {})._data
+        value = self._evaluation.evaluate_formula(formula, {})._data
         _require_shape(name, np.shape(value), leaf)
         claimed = np.broadcast_to(value, leaf.shape)
         verdicts = []

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.bindings import constant, from_file, named
-from autodiff_cli.evaluation.ranges import COLON, ranges
-from autodiff_cli.language.tree import pieces
+from autodiff_cli.evaluation.bindings import constant_value, from_file, split_bindings
+from autodiff_cli.evaluation.ranges import COLON, parse_ranges
+from autodiff_cli.language.tree import split_outside_brackets
 from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000
@@ -40,19 +40,23 @@ class At:
         self.ranges: dict[str, tuple[float, float]] = {}
         self.samples = 0
         for text in texts:
-            for name, value in named(text, "at"):
+            for name, value in split_bindings(text, "at"):
                 if not value:
                     raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
                 file = value.startswith("@")
-                is_range = not file and len(pieces(value, COLON)) > 1
+                is_range = not file and len(split_outside_brackets(value, COLON)) > 1
                 if name in self.ranges or (is_range and name in self.values):
                     raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
                 if is_range:
-                    (span,) = ranges([f"{name}={value}"], "at")
+                    (span,) = parse_ranges([f"{name}={value}"], "at")
                     self.ranges[name] = span.low, span.high
                     self.samples = max(self.samples, span.samples or 20)
                 else:
-                    parts = [from_file(value[1:])] if file else [constant(part, "at", name) for part in pieces(value, _COMMA)]
+                    parts = (
+                        [from_file(value[1:])]
+                        if file
+                        else [constant_value(part, "at", name) for part in split_outside_brackets(value, _COMMA)]
+                    )
                     self.values.setdefault(name, []).extend(parts)
 
     def points(self, seed: int = 0) -> list[Point]:

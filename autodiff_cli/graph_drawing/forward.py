@@ -11,7 +11,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
-from autodiff_cli.evaluation.note_phrases import operands
+from autodiff_cli.evaluation.note_phrases import argument_trees
 from autodiff_cli.evaluation.symbolic_execution import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
@@ -140,7 +140,7 @@ _JOINED = "stack"
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
     """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes and flags are not inputs."""
     op, tree = step.op, step.tree
-    trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else operands(step)
+    trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else argument_trees(step)
     if tree.kind == "comparison" and len(tree.children) == 3:
         trees = tree.children[::2]
     trees = trees or [None] * len(step.inputs)

@@ -25,14 +25,14 @@ def display_name(path: str | None) -> str:
     return "standard input" if path is None else f"'{path}'"
 
 
-def text(path: str | None) -> str:
+def read_program(path: str | None) -> str:
     """Return the text of a program file; the path ``None`` is standard input.
 
     Raises:
         FileError: if the file cannot be read or is not UTF-8 text.
         LimitError: if the file is larger than ``MOST_TEXT``.
     """
-    data = contents(path, MOST_TEXT)
+    data = read_bytes(path, MOST_TEXT)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
@@ -41,7 +41,7 @@ def text(path: str | None) -> str:
         ) from None
 
 
-def contents(path: str | None, most: int) -> bytes:
+def read_bytes(path: str | None, most: int) -> bytes:
     """Return all bytes of a file; the path ``None`` is standard input.
 
     Raises:
@@ -51,18 +51,18 @@ def contents(path: str | None, most: int) -> bytes:
     try:
         pieces: list[bytes] = []
         size = 0
-        with opened(path) as file:
+        with open_bytes(path) as file:
             while piece := file.read(_PIECE):
                 size += len(piece)
                 if size > most and not lifted():
-                    raise too_long(display_name(path), most)
+                    raise too_long_error(display_name(path), most)
                 pieces.append(piece)
         return b"".join(pieces)
     except OSError as error:
-        raise error if isinstance(error, FileError) else unreadable(path, error) from None
+        raise error if isinstance(error, FileError) else unreadable_error(path, error) from None
 
 
-def opened(path: str | None) -> AbstractContextManager[BinaryIO]:
+def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
     """Open a file for reading bytes; the path ``None`` is standard input, which stays open after a ``with`` block.
 
     Raises:
@@ -76,7 +76,7 @@ def opened(path: str | None) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def size_of(file: IO[bytes]) -> int | None:
+def file_size(file: IO[bytes]) -> int | None:
     """Return the size of a file on disk or of an object in bytes; ``None`` for a pipe or a device."""
     remote: int | None = getattr(getattr(file, "raw", None), "size", None)
     if remote is not None:
@@ -88,26 +88,28 @@ def size_of(file: IO[bytes]) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def too_long(name: str, most: int) -> LimitError:
+def too_long_error(name: str, most: int) -> LimitError:
     """Return the error for a file that exceeds the size limit."""
     hint = f"check the file name, or lift the limit with {setting('no_limits')} if the command supports it"
     return LimitError(f"{name} is longer than {most >> 20:,} MiB", hint=hint)
 
 
-def unreadable(path: str | None, error: OSError) -> FileError:
+def unreadable_error(path: str | None, error: OSError) -> FileError:
     """Return the error for a file that cannot be opened or read."""
-    return FileError(f"cannot read {display_name(path)}: {error.strerror or error}", hint=None if path is None else _way_out(path))
+    return FileError(
+        f"cannot read {display_name(path)}: {error.strerror or error}", hint=None if path is None else _unreadable_hint(path)
+    )
 
 
-def _way_out(path: str) -> str | None:
+def _unreadable_hint(path: str) -> str | None:
     if os.path.isdir(path):
         return "name a file in this folder"
     if os.path.islink(path):
         return f"it is a link to '{os.readlink(path)}', which does not exist"
-    return None if os.path.exists(path) else nearby(path)
+    return None if os.path.exists(path) else similar_name_hint(path)
 
 
-def nearby(path: str) -> str | None:
+def similar_name_hint(path: str) -> str | None:
     """Return the hint ``did you mean 'data.csv'?`` for a missing file, if its folder contains a file with a similar name."""
     folder, name = os.path.split(path)
     try:

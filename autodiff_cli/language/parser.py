@@ -24,7 +24,7 @@ _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
 
 
-def _load() -> None:
+def _load_tables() -> None:
     global _TOKEN
     from autodiff_cli.language import _tables
 
@@ -40,12 +40,12 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         LimitError: if the text would take too long to parse.
     """
     if len(source) > limited_reading.MOST_TEXT and not lifted():
-        raise _too_long(f"{len(source):,} characters")
+        raise _too_long_error(f"{len(source):,} characters")
     if not _TABLES:
-        _load()
+        _load_tables()
     control = _CONTROL.search(source, start)
     if control is not None:
-        raise _bad_character(source, control.start())
+        raise _bad_character_error(source, control.start())
     ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
     match = _TOKEN.match
     tokens: list[Syntax] = []
@@ -54,7 +54,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     while position < len(source):
         word = match(source, position)
         if word is None:
-            raise _bad_character(source, position)
+            raise _bad_character_error(source, position)
         kind, text = str(word.lastgroup), word.group()
         span = (position, word.end())
         position = word.end()
@@ -72,7 +72,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
             if not text.isidentifier():
                 # A regular expression treats a superscript as a letter, but a name cannot contain it.
                 wrong = next(i for i in range(1, len(text) + 1) if not text[:i].isidentifier())
-                raise _bad_character(source, span[0] + wrong - 1)
+                raise _bad_character_error(source, span[0] + wrong - 1)
             kind = keywords.get(text, kind)
         elif kind == "LITERAL":
             kind = literals[text]
@@ -80,10 +80,10 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if text in _OPEN:
             open_brackets.append(token)
         elif text in (")", "]"):
-            _close(token, open_brackets, source)
+            _pop_bracket(token, open_brackets, source)
         tokens.append(token)
         if len(tokens) > MOST_TOKENS and not lifted():
-            raise _too_long(f"more than {MOST_TOKENS:,} words and signs")
+            raise _too_long_error(f"more than {MOST_TOKENS:,} words and signs")
     if open_brackets:
         opened = open_brackets[-1]
         raise ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{_OPEN[opened.text]}'")
@@ -91,7 +91,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     return tokens
 
 
-def _close(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
+def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
     """Drop the bracket that a token closes."""
     if not open_brackets:
         raise ParseError(
@@ -107,13 +107,13 @@ def _close(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
         raise ParseError(message, span=token.span, source=source, hint=f"write '{expected}' here")
 
 
-def _too_long(size: str) -> LimitError:
+def _too_long_error(size: str) -> LimitError:
     return LimitError(
         f"the expression is too long: {size}", hint=f"lift the limit with {setting('no_limits')} if the command supports it"
     )
 
 
-_MEANT = {
+_CHARACTER_HINTS = {
     "&": "write 'and'",
     "|": "write 'or', or abs(x) for an absolute value",
     "!": "write 'not' for a negation, or gamma(x + 1) for a factorial",
@@ -147,18 +147,18 @@ _MEANT = {
 }
 
 
-def _bad_character(source: str, position: int) -> ParseError:
+def _bad_character_error(source: str, position: int) -> ParseError:
     """Return the error for a character that does not begin a token, with a hint for what it may mean."""
     character, before = source[position], source[:position]
     label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
     if character in "\"'" and before.endswith(character):  # three quotes, as in Python
         hint: str | None = "write a text on one line, between two quotes, and a comment after #"
     else:
-        hint = _MEANT.get(character) or _in_ascii(character, before)
+        hint = _CHARACTER_HINTS.get(character) or _ascii_hint(character, before)
     return ParseError(f"unexpected character {label}", span=(position, position + 1), source=source, hint=hint)
 
 
-def _in_ascii(character: str, before: str) -> str | None:
+def _ascii_hint(character: str, before: str) -> str | None:
     """Return a hint for a character of formulas in print, such as a superscript, a fraction or the sign of degrees."""
     import unicodedata
 
@@ -199,7 +199,7 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
     while True:
         action = actions[states[-1]].get(token.kind)
         if action is None:
-            raise _unexpected(source, tokens, index, actions[states[-1]])
+            raise _unexpected_token_error(source, tokens, index, actions[states[-1]])
         if action >= 0:
             states.append(action)
             values.append(token)
@@ -238,7 +238,7 @@ def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequ
 
 
 _FUNCTION = "write a function as f(x) = x**2"
-_FOREIGN = {
+_KEYWORD_HINTS = {
     "lambda": _FUNCTION,
     "def": _FUNCTION,
     "return": "remove it: the last expression is the output",
@@ -251,7 +251,7 @@ _FOREIGN = {
 """Keywords of other languages, with a hint for each."""
 
 
-def _power_of_function(tokens: list[Syntax], index: int) -> str | None:
+def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
     """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``."""
     *_, name, power, exponent = ["", "", *(token.text for token in tokens[max(0, index - 4) : index] if token.text != "-")]
     if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
@@ -262,16 +262,16 @@ def _power_of_function(tokens: list[Syntax], index: int) -> str | None:
     return f"write {inverse}{name}(...)**-{exponent}"
 
 
-def _between(before: Syntax, left: str, right: str) -> str:
+def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
     """Return a hint for two operands without an operator, which may be intended as a product or a function call."""
     if right in ("for", "while"):
-        return _FOREIGN[right]
+        return _KEYWORD_HINTS[right]
     if right in ("where", "with", "at"):
         return f"give variables their values with {setting('at', 'x=3')}"
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
-    if left in _FOREIGN:
-        return _FOREIGN[left]
+    if left in _KEYWORD_HINTS:
+        return _KEYWORD_HINTS[left]
     if before.kind == "NAME" and len(left) == 2 and left[0] == "d":
         return f"remove d/dx: derivatives are with respect to the variables of {setting('at')} or {setting('wrt')}"
     if before.kind == "NAME" and len(left) > 1 and right != "(...)":
@@ -285,7 +285,9 @@ def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
     names = first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index])
     comma = next((i for i in range(first + 1, index + 1) if tokens[i].kind == "COMMA"), None) if names else index
     return (
-        comma if comma is not None and tokens[comma].kind == "COMMA" and _depth(tokens[first:comma]) == 0 < comma - first else None
+        comma
+        if comma is not None and tokens[comma].kind == "COMMA" and _bracket_depth(tokens[first:comma]) == 0 < comma - first
+        else None
     )
 
 
@@ -293,12 +295,12 @@ def _statement_start(tokens: list[Syntax], index: int) -> int:
     return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
 
 
-def _depth(tokens: list[Syntax]) -> int:
+def _bracket_depth(tokens: list[Syntax]) -> int:
     """Return how many brackets are open after some tokens."""
     return sum((token.text in _OPEN) - (token.text in (")", "]")) for token in tokens)
 
 
-def _without_comma(source: str, tokens: list[Syntax], comma: int) -> str:
+def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:
     """Return a hint for a comma outside of brackets, which may separate values or be the decimal separator of a number."""
     first = _statement_start(tokens, comma)
     last = next(i for i in range(comma, len(tokens)) if tokens[i].kind in ("_SEPARATOR", "$END"))
@@ -307,12 +309,12 @@ def _without_comma(source: str, tokens: list[Syntax], comma: int) -> str:
     names = all(token.kind in ("NAME", "COMMA") for token in statement)
     if len(text) > _LONGEST_EXAMPLE or any(token.kind == "EQUAL" for token in statement):
         text = "a, b"
-    ways = [meant_number(source, tokens[comma].span[0]), f"[{text}] for a list"]
+    ways = [comma_number_hint(source, tokens[comma].span[0]), f"[{text}] for a list"]
     ways += ["a, b = ... to name the elements of a list"] * names
     return f"write {', or '.join(filter(None, ways))}"
 
 
-def meant_number(source: str, comma: int) -> str | None:
+def comma_number_hint(source: str, comma: int) -> str | None:
     """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
     text = next((match.group() for match in re.finditer(_WITH_COMMAS, source) if match.start() <= comma < match.end()), "")
     whole, *groups = text.split(",")
@@ -331,13 +333,13 @@ _OPERAND_END = ("NUMBER", "NAME", "RPAR", "RSQB", "STRING", "TRUE", "FALSE")
 _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
-def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
+def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
     """Return the error for an unexpected token, with a hint for common mistakes."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     text = token.text.strip() or "the end of the line"
     if before is not None and token.kind == "STRING" and before.span[1] == token.span[0]:
-        return _bad_character(source, token.span[0])
+        return _bad_character_error(source, token.span[0])
     if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
         span: Span = (before.span[0], token.span[1])
         left = source[before.span[0] : before.span[1]]
@@ -346,11 +348,11 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
             f"missing operator between '{before.text}' and '{token.text}'",
             span=span,
             source=source,
-            hint=_power_of_function(tokens, index) or _between(before, left, right),
+            hint=_function_power_hint(tokens, index) or _hint_between_operands(before, left, right),
         )
     comma = _outer_comma(tokens, index)
     if comma is not None:
-        return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_without_comma(source, tokens, comma))
+        return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_comma_hint(source, tokens, comma))
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
         return ParseError(

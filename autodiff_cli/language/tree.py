@@ -10,7 +10,7 @@ from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERA
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
-CALL = "__call__"
+CALL_METHOD = "__call__"
 """The name of the method that stands for the call of a result, as in ``f(x)(y)``."""
 STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", "return", *EFFECTS)
 """Kinds of nodes that are not expressions."""
@@ -89,7 +89,7 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
         stack.extend(reversed(node.children))
 
 
-def free_in(tree: Syntax) -> Iterator[Syntax]:
+def free_name_nodes(tree: Syntax) -> Iterator[Syntax]:
     """Yield the name nodes of a tree in order, excluding function names, and the index of a sum inside the sum."""
     stack: list[tuple[Syntax, frozenset[str]]] = [(tree, frozenset())]
     while stack:
@@ -107,7 +107,7 @@ def free_in(tree: Syntax) -> Iterator[Syntax]:
 
 def names_in(tree: Syntax) -> set[str]:
     """Return the names that a tree needs, excluding function names and the indices of sums."""
-    return {node.children[0].text for node in free_in(tree)}
+    return {node.children[0].text for node in free_name_nodes(tree)}
 
 
 def arguments(node: Syntax) -> list[Syntax]:
@@ -122,7 +122,7 @@ def index_range(node: Syntax) -> Syntax | None:
     return next((argument for argument in operands if argument.kind == "index_range"), None)
 
 
-def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
+def ranges_between(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
     """Return the ranges between separators outside of brackets.
 
     Args:
@@ -138,9 +138,9 @@ def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]
     return [*ranges, slice(start, len(texts))]
 
 
-def pieces(text: str, separator: re.Pattern[str] | None = None) -> list[str]:
+def split_outside_brackets(text: str, separator: re.Pattern[str] | None = None) -> list[str]:
     """Split a text at the one-character separators outside of brackets, by default at commas."""
-    parts = split(text, lambda i: text[i] == "," if separator is None else separator.match(text, i) is not None)
+    parts = ranges_between(text, lambda i: text[i] == "," if separator is None else separator.match(text, i) is not None)
     return [text[part].strip() for part in parts]
 
 
@@ -167,33 +167,33 @@ def unparse(tree: Syntax) -> str:
             pieces.append(item)
             continue
         node, least = item
-        parts = _parts(node)
+        parts = _printed_parts(node)
         if _LEVELS.get(node.kind, ATOM) < least:
             parts = ["(", *parts, ")"]
         stack.extend(reversed(parts))
     return "".join(pieces)
 
 
-def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
+def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     kind, children = node.kind, node.children
     operator = OPERATORS.get(kind)
     if operator is not None:
-        return _operation(operator, children)
+        return _operation_parts(operator, children)
     if kind == "conditional":
         return [(children[0], OR), " if ", (children[1], OR), " else ", (children[2], CONDITIONAL)]
     if kind == "comparison":
         return [f" {c.text} " if c.kind == "COMPARISON" else (c, SUM) for c in children]
     if kind == "index":
-        return [(children[0], POSTFIX), "[", *_listed(children[1].children), "]"]
+        return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "]"]
     if kind == "slice":
         return [":" if c.kind == "COLON" else (c.children[0], CONDITIONAL) for c in children]
     if kind == "attribute":
         return [(children[0], POSTFIX), ".", children[1].text]
     if kind == "method":
-        name = ["", ""] if children[1].text == CALL else [".", children[1].text]
-        return [(children[0], POSTFIX), *name, "(", *_listed(arguments(node)), ")"]
+        name = ["", ""] if children[1].text == CALL_METHOD else [".", children[1].text]
+        return [(children[0], POSTFIX), *name, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "call":
-        return [children[0].text, "(", *_listed(arguments(node)), ")"]
+        return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind in ("assignment", "keyword"):
         equals = " = " if kind == "assignment" else "="
         return [children[0].text, equals, (children[1], CONDITIONAL)]
@@ -203,7 +203,14 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "definition":
         return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL)]
     if kind == "definition_with_grad":
-        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *_listed(children[3].children), ")"]
+        return [
+            (children[0], POSTFIX),
+            " = ",
+            (children[1], CONDITIONAL),
+            " with grad (",
+            *_comma_separated(children[3].children),
+            ")",
+        ]
     if kind == "unpack":
         names = [name.text for name in children[:-1]]
         return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]
@@ -214,11 +221,11 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "set_attribute":
         return [(children[0], POSTFIX), ".", children[1].text, " = ", (children[2], CONDITIONAL)]
     if kind == "set_index":
-        return [(children[0], POSTFIX), "[", *_listed(children[1].children), "] = ", (children[2], CONDITIONAL)]
+        return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "] = ", (children[2], CONDITIONAL)]
     if kind == "list":
-        return ["[", *_listed(children), "]"]
+        return ["[", *_comma_separated(children), "]"]
     if kind == "start":
-        return _listed(children, "; ", 0)
+        return _comma_separated(children, "; ", 0)
     if kind == "ellipsis":
         return ["..."]
     if kind in ("true", "false", "none"):
@@ -226,7 +233,7 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     return [children[0].text if children else node.text]
 
 
-def _operation(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
+def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":
@@ -235,7 +242,7 @@ def _operation(operator: Operator, operands: list[Syntax]) -> list[str | tuple[S
     return [(operands[0], operator.level), operator.text, (operands[1], operator.level + 1)]
 
 
-def _listed(nodes: list[Syntax], comma: str = ", ", level: int = 0) -> list[str | tuple[Syntax, int]]:
+def _comma_separated(nodes: list[Syntax], comma: str = ", ", level: int = 0) -> list[str | tuple[Syntax, int]]:
     parts: list[str | tuple[Syntax, int]] = []
     for node in nodes:
         if parts:

@@ -18,7 +18,7 @@ from autodiff_cli.command_result import plain
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.explanation.sentences import broadcast_text, unsigned_zeros
-from autodiff_cli.language.tree import free_in, unparse
+from autodiff_cli.language.tree import free_name_nodes, unparse
 from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.limits import check_count
 from autodiff_cli.report.numbers import finite_or_text, human
@@ -167,5 +167,7 @@ class _Lesson(Numbers):
             "leaf": leaf,
             "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
             "grad_fn": None if line.node is None else type(line.node).__name__,
-            "inputs": [] if leaf else [name for node in free_in(line.operation) if (name := node.children[0].text) in names],
+            "inputs": []
+            if leaf
+            else [name for node in free_name_nodes(line.operation) if (name := node.children[0].text) in names],
         }

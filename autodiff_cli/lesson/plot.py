@@ -18,7 +18,7 @@ from autodiff_cli.command_result import plain
 from autodiff_cli.compiler.instruction import Operand
 from autodiff_cli.compiler.program import derivatives, terms
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.ranges import Range
@@ -27,7 +27,7 @@ from autodiff_cli.lesson.page import written
 from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
 from autodiff_cli.limits import check_count
 from autodiff_cli.plotting.discontinuities import Discontinuity
-from autodiff_cli.plotting.layout import circles, marks, panels, value_range, vertical
+from autodiff_cli.plotting.layout import has_vertical_line, mark_circles, panels, shown_marks, value_range
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.wording import plural
 
@@ -103,7 +103,7 @@ def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array])
     shapes = {**{each.name: () for each in over}, **{name: value.shape for name, value in moved.items()}}
     fixed = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}
     trees = [parse(program) for program in plot.source.programs]
-    elements, values = trace_elements(plot.expression, trees, shapes, variables(fixed, np.dtype("float64"), ()), "float64")
+    elements, values = trace_elements(plot.expression, trees, shapes, new_leaves(fixed, np.dtype("float64"), ()), "float64")
     wanted = terms([each.name for each in over], _orders(plot))
     results: list[Operand] = []
     by = dict(zip(shapes, elements, strict=False))  # the variables with ranges come first, and each of them is one element
@@ -124,7 +124,7 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
     """Return the data of curves; points are in units of the axes."""
     several = len(plot.source.programs) > 1
     count = _orders(plot) + 1
-    shown = marks(plot)
+    shown = shown_marks(plot)
     return {
         "orders": count,
         "curves": [
@@ -132,16 +132,16 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
             for k, curve in enumerate(plot.curves)
         ],
         "log": plot.scale.log,
-        "window": None if plot.y_range is None else list(plot.scale.up(plot.y_range)),
+        "window": None if plot.y_range is None else list(plot.scale.y_ends(plot.y_range)),
         "panels": [list(panel.curves) for panel in panels(plot)],
         "circles": [circle for mark in shown for circle in _circles(mark)],
-        "lines": [mark.at for mark in shown if vertical(mark)],
+        "lines": [mark.at for mark in shown if has_vertical_line(mark)],
         "samples": None if source else {"x": plot.samples.xs.tolist(), "curves": plot.samples.ys.tolist()},
     }
 
 
 def _circles(mark: Discontinuity) -> list[dict[str, object]]:
-    return [{"curve": mark.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)} for circle in circles(mark)]
+    return [{"curve": mark.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)} for circle in mark_circles(mark)]
 
 
 def _field(plot: Field, source: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.script.statements import read
+from autodiff_cli.script.statements import parse_statements
 
 _MODULES = re.compile(r"(?:\w+\.)*$")
 _LONGEST = 80
@@ -103,7 +103,7 @@ class PythonText:
 
     def _read(self, span: Span) -> Syntax:
         try:
-            trees = read(self.source[: span[1]], span[0])
+            trees = parse_statements(self.source[: span[1]], span[0])
         except ParseError:
             trees = []
         return trees[0] if len(trees) == 1 else Syntax("python", [], "", span)

@@ -25,7 +25,7 @@ from autodiff_cli.explanation.local_derivatives import filled_in
 from autodiff_cli.explanation.names import NamedTensor, TensorNames
 from autodiff_cli.explanation.operations import NodeOperations
 from autodiff_cli.explanation.steps import Steps
-from autodiff_cli.language.tree import Syntax, free_in, name_tree
+from autodiff_cli.language.tree import Syntax, free_name_nodes, name_tree
 from autodiff_cli.lesson.events import Contribution, Event, HookChange, PassStart, StatementEnd, StoredGradient, TensorLine
 from autodiff_cli.limits import lifted
 from autodiff_cli.postorder import postorder
@@ -218,7 +218,7 @@ class Recording(ABC):
                 self._happened(self._line(self._known.of_edge(edge), "", operation, self._known.value(edge), node, span))
 
     def _line(self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span) -> TensorLine:
-        inputs = [text for part in free_in(operation) if (text := part.children[0].text) in self._lines and text != name]
+        inputs = [text for part in free_name_nodes(operation) if (text := part.children[0].text) in self._lines and text != name]
         if node is not None:
             self._shown[node] = operation
             behind = [self._known.of_edge(edge) for edge in node._edges if edge is not None]

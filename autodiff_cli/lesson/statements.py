@@ -10,7 +10,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, ParseError, Span
 from autodiff_cli.language.tree import Syntax, name_tree
 from autodiff_cli.lesson.recording import ProgramTensor, Recording
-from autodiff_cli.script.interpreter import LAST, Interpreter, Shown
+from autodiff_cli.script.interpreter import LAST, Interpreter, StatementOutput
 
 
 class Recorder(Interpreter, Recording):
@@ -25,7 +25,7 @@ class Recorder(Interpreter, Recording):
         for name, tensor in variables.items():
             self._add_named(tensor, name, name_tree(name), name, (0, 0))
 
-    def record(self, text: str, show: Callable[[Shown], object] = lambda _: None) -> None:
+    def record(self, text: str, show: Callable[[StatementOutput], object] = lambda _: None) -> None:
         """Run a program, and call ``show`` with each output during the run; an error of a statement ends it.
 
         Raises:
@@ -60,9 +60,9 @@ class Recorder(Interpreter, Recording):
         finally:
             self._loops.pop()
 
-    def _note(self, root: Syntax, shows_value: bool) -> None:
+    def _collect_notes(self, root: Syntax, shows_value: bool) -> None:
         with observing(lambda _: None):  # notes evaluate the program again
-            super()._note(root, shows_value)
+            super()._collect_notes(root, shows_value)
 
     def _visit_node(self, visit: Visit) -> None:
         super()._visit_node(visit)

@@ -48,41 +48,43 @@ def notes_on(
     """
     with np.errstate(all="ignore"), enable_grad():
         highest = order if numbers and evaluation.variables else 0
-        lost = [] if is_accurate(evaluation, highest, shows_value) else _lost(evaluation, numbers, order, shows_value)
+        lost = [] if is_accurate(evaluation, highest, shows_value) else _lost_digit_notes(evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
         ended = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
-        bent = _tried(lambda: _bent(evaluation, order)) if numbers and not ended else []
+        bent = _notes_or_none(lambda: _kink_notes(evaluation, order)) if numbers and not ended else []
         displayed = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
-        infinite = _nonfinite(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in displayed) else []
+        infinite = _nonfinite_notes(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in displayed) else []
     return [*bent, *infinite, *lost]
 
 
-def _lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
-    from autodiff_cli.notes.lost_digits import lost
+def _lost_digit_notes(
+    evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
+) -> list[Note]:
+    from autodiff_cli.notes.lost_digits import lost_digit_notes
 
-    return _tried(lambda: lost(evaluation, numbers, order, shows_value))
+    return _notes_or_none(lambda: lost_digit_notes(evaluation, numbers, order, shows_value))
 
 
-def _bent(evaluation: Evaluation, order: int) -> list[Note]:
+def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
     met = switches(evaluation, order)
     if not met or not np.isfinite(evaluation.output._data).all():
         return []
-    from autodiff_cli.notes.kinks import kinks
+    from autodiff_cli.notes.kinks import kink_notes
 
-    return kinks(evaluation, met, order)
+    return kink_notes(evaluation, met, order)
 
 
-def _nonfinite(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+def _nonfinite_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
     from autodiff_cli.notes import nonfinite_derivative, nonfinite_value
 
-    values = _tried(lambda: nonfinite_value.of_value(evaluation))
-    return values + _tried(lambda: nonfinite_derivative.of_derivatives(evaluation, numbers, order))
+    values = _notes_or_none(lambda: nonfinite_value.nonfinite_value_notes(evaluation))
+    return values + _notes_or_none(lambda: nonfinite_derivative.nonfinite_derivative_notes(evaluation, numbers, order))
 
 
-def _tried(part: Callable[[], list[Note]]) -> list[Note]:
+def _notes_or_none(part: Callable[[], list[Note]]) -> list[Note]:
     """Return the notes of one kind, or an empty list if their computation fails."""
     try:
-        return _limited(part())
+        return _few_of_each_kind(part())
     except AutodiffError:  # an operation fails near the point, or a matrix is numerically singular
         return []
     except Exception:
@@ -91,7 +93,7 @@ def _tried(part: Callable[[], list[Note]]) -> list[Note]:
         return []
 
 
-def _limited(notes: list[Note]) -> list[Note]:
+def _few_of_each_kind(notes: list[Note]) -> list[Note]:
     """Return the first notes of each kind, at most one for each place, and a note with the number of omitted notes."""
     result: list[Note] = []
     more: dict[str, int] = {}

@@ -16,7 +16,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
-from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
+from autodiff_cli.evaluation.trace import Step, Trace, flat_inputs, is_pointwise, raw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,7 +46,7 @@ _SCALE = 1024.0
 """The factor by which errors are enlarged to see their effects, which rounding would hide."""
 
 
-class Lost(NamedTuple):
+class DigitLoss(NamedTuple):
     """A step after which less than half of the digits are correct.
 
     Attributes:
@@ -74,7 +74,7 @@ def digits_lost(relative: float, total: int) -> int:
     return total - min(max(int(-math.log10(min(relative, 1.0))), 0), total)
 
 
-def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], bool]:
+def find_digit_losses(trace: Trace, output: Tensor, dtype: str) -> tuple[list[DigitLoss], bool]:
     """Return the steps that lost more than half of the digits, and whether the output lost more than half of its digits."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f":
         return [], False
@@ -83,7 +83,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
     known = errors.error(output) if errors.is_result(output) or output.shape else errors.error(float(output._data))
-    return errors.lost, bool(np.any(known)) and bool(np.any(_some_relative(known, output._data) > errors.limit))
+    return errors.lost, bool(np.any(known)) and bool(np.any(_sampled_relative(known, output._data) > errors.limit))
 
 
 class _Errors:
@@ -91,11 +91,11 @@ class _Errors:
 
     def __init__(self, trace: Trace, eps: float) -> None:
         self.limit = 1 / math.sqrt(eps)
-        self.lost: list[Lost] = []
+        self.lost: list[DigitLoss] = []
         self._eps = eps
         self._of: dict[int, Error] = {}
         self._plain: dict[float, float] = {}
-        self._made = {id(step.result): step for step in reversed(trace)}
+        self._steps_by_result = {id(step.result): step for step in reversed(trace)}
 
     def error(self, value: object) -> Error:
         if type(value) is Tensor:
@@ -104,25 +104,25 @@ class _Errors:
 
     def is_result(self, value: object) -> bool:
         """Return whether a step made a value."""
-        return id(value) in self._made
+        return id(value) in self._steps_by_result
 
     def add(self, step: Step) -> None:
         """Compute the error of the result of a step."""
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
             return
-        places = _sample(np.shape(raw(result)))
-        if op is not None and pointwise(step):
-            error, before = self._pointwise(step, op, places)
+        places = _sample_indices(np.shape(raw(result)))
+        if op is not None and is_pointwise(step):
+            error, before = self._pointwise_error(step, op, places)
         elif op is not None and op.name in ("sum", "mean"):
-            error, before = self._sum(step, op.name == "mean", places)
+            error, before = self._sum_error(step, op.name == "mean", places)
         else:
-            error, before = self._other(step, places)
+            error, before = self._other_error(step, places)
         numbers = np.asarray(raw(result) if places is None else raw(result)[places], np.float64)
-        relative = np.broadcast_to(_relative(error, numbers), numbers.shape)
+        relative = np.broadcast_to(_relative_error(error, numbers), numbers.shape)
         mask = (relative > self.limit) & (before <= self.limit)
         if mask.any():
-            self.lost.append(self._found(step, mask, relative, places))
+            self.lost.append(self._digit_loss(step, mask, relative, places))
         if places is not None:
             error = np.float64(np.max(error, initial=0.0))
         if type(result) is Tensor:
@@ -130,16 +130,16 @@ class _Errors:
         else:
             self._plain[result] = max(float(np.max(error)), self._plain.get(result, 0.0))
 
-    def _found(self, step: Step, mask: Mask, relative: Array, places: Sample) -> Lost:
+    def _digit_loss(self, step: Step, mask: Mask, relative: Array, places: Sample) -> DigitLoss:
         worst = int(np.argmax(np.where(mask, relative, -1.0)))
         digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, total_digits(self._eps))
         if places is None:
-            return Lost(step, mask, tuple(int(i) for i in np.unravel_index(worst, mask.shape)), digits, None)
+            return DigitLoss(step, mask, tuple(int(i) for i in np.unravel_index(worst, mask.shape)), digits, None)
         whole = np.zeros(np.shape(raw(step.result)), bool)
         whole[tuple(p[mask] for p in places)] = True
-        return Lost(step, whole, tuple(int(p[worst]) for p in places), digits, mask.size)
+        return DigitLoss(step, whole, tuple(int(p[worst]) for p in places), digits, mask.size)
 
-    def _pointwise(self, step: Step, op: FunctionInfo, places: Sample) -> tuple[Error, Error]:
+    def _pointwise_error(self, step: Step, op: FunctionInfo, places: Sample) -> tuple[Error, Error]:
         """Return the error of the result and the largest relative error of the arguments at the sampled elements."""
         shape = np.shape(raw(step.result))
 
@@ -152,30 +152,32 @@ class _Errors:
         total = np.where(op.name in EXACT, 0.0, 0.5 * np.abs(result))
         before = np.zeros(result.shape)
         for key, error in errors.items():
-            moved = np.abs(_moved(step, values, key, _SCALE * self._eps * error) - result) / (_SCALE * self._eps)
+            moved = np.abs(_moved_result(step, values, key, _SCALE * self._eps * error) - result) / (_SCALE * self._eps)
             total = total + np.where(np.isfinite(moved), moved, 0.0)
-            before = np.maximum(before, _relative(error, np.asarray(values[key], np.float64)))
+            before = np.maximum(before, _relative_error(error, np.asarray(values[key], np.float64)))
         return np.where(np.isfinite(result), total, 0.0), before
 
-    def _other(self, step: Step, places: Sample) -> tuple[Error, float]:
+    def _other_error(self, step: Step, places: Sample) -> tuple[Error, float]:
         """Return the error of the result of a step that is not pointwise at the sampled elements, and that of its arguments.
 
         Joins and selections propagate absolute errors; other steps preserve the relative error.
         """
         op = step.op
-        errors = [(self.error(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.error(value))]
-        before = max((float(np.max(_some_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
+        errors = [
+            (self.error(value), np.asarray(raw(value), np.float64)) for value in flat_inputs(step) if np.any(self.error(value))
+        ]
+        before = max((float(np.max(_sampled_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
             return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
         relative = before if before < math.inf else 0.0
         result = raw(step.result)
         return (relative + 0.5) * np.abs(np.asarray(result if places is None else result[places], np.float64)), before
 
-    def _sum(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
-        x = next(iter(flat(step)))
+    def _sum_error(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
+        x = next(iter(flat_inputs(step)))
         values, count = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
-        some, errors = _some(values, values), self.error(x)
-        before = float(np.max(_relative(_some(errors, values), some), initial=0.0))
+        some, errors = _sampled_values(values, values), self.error(x)
+        before = float(np.max(_relative_error(_sampled_values(errors, values), some), initial=0.0))
         size = float(np.max(errors, initial=0.0)) + 0.5 * float(np.mean(np.abs(some))) if values.size else 0.0
         return np.float64(size * (1 if mean else values.size / count)), before
 
@@ -185,29 +187,29 @@ def _is_operand(op: FunctionInfo, key: Key) -> bool:
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 
 
-def _relative(error: Error, values: ArrayLike) -> Array:
+def _relative_error(error: Error, values: ArrayLike) -> Array:
     """Return errors relative to values: infinite where a value is 0 and its error is not 0."""
     with np.errstate(all="ignore"):
         return np.where(np.asarray(error) > 0, error / np.abs(values), 0.0)
 
 
-def _some(numbers: Error, values: Array) -> Error:
+def _sampled_values(numbers: Error, values: Array) -> Error:
     """Return the numbers of all elements of a tensor, or of a sample of a large tensor."""
-    places = _sample(values.shape)
+    places = _sample_indices(values.shape)
     return numbers if places is None or not np.ndim(numbers) else numbers[places]  # type: ignore[index]
 
 
-def _some_relative(error: Error, values: Array) -> Array:
+def _sampled_relative(error: Error, values: Array) -> Array:
     """Return the relative errors of all elements, or of a sample of a large tensor."""
-    return _relative(_some(error, values), _some(values, values))
+    return _relative_error(_sampled_values(error, values), _sampled_values(values, values))
 
 
-def _sample(shape: tuple[int, ...]) -> Sample:
+def _sample_indices(shape: tuple[int, ...]) -> Sample:
     size = math.prod(shape)
     return None if size <= MOST_ELEMENTS else np.unravel_index(np.linspace(0, size - 1, SAMPLE).astype(np.int64), shape)
 
 
-def _moved(step: Step, values: Mapping[Key, Any], moving: Key, distance: Error) -> Array:
+def _moved_result(step: Step, values: Mapping[Key, Any], moving: Key, distance: Error) -> Array:
     """Return the result of a pointwise operation, one of whose arguments is moved by a distance."""
     arguments = {}
     for key, value in step.slots:

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.note_phrases import Note, among, arguments_at, call_text, first_place, note, ordinal
-from autodiff_cli.evaluation.trace import Trace, flat, pointwise
+from autodiff_cli.evaluation.note_phrases import (
+    Note,
+    argument_texts,
+    call_text,
+    derivative_phrase,
+    elements_phrase,
+    first_true_index,
+    note,
+)
+from autodiff_cli.evaluation.trace import Trace, flat_inputs, is_pointwise
 from autodiff_cli.notes.switches import Switch, switches, switching_elements
 from autodiff_cli.number_text import number_text
 from autodiff_cli.wording import plural
@@ -47,12 +55,12 @@ class _Effect(NamedTuple):
     jump: tuple[float, float] | None
 
 
-def kinks(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
+def kink_notes(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
     """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
     effects: dict[str, _Effect] = {}  # the effect along the first affected line of each variable
     for effect in _effects(evaluation, met, order):
         effects.setdefault(effect.line.name, effect)
-    return _worded(evaluation, met, effects)
+    return _notes_by_variables(evaluation, met, effects)
 
 
 def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
@@ -103,7 +111,7 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
                 elements = list(np.ndindex(leaf.shape))
             else:
                 fitting = [s.mask for s in switches if name in s.variables and s.mask.shape == leaf.shape]
-                elements = [first_place(mask) for mask in fitting] or [(0,) * leaf.ndim]
+                elements = [first_true_index(mask) for mask in fitting] or [(0,) * leaf.ndim]
             along += [(name, element) for element in elements]
     output = evaluation.output
     places: list[tuple[int, ...] | None] = [None]
@@ -113,7 +121,7 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
         yield Line(evaluation, name, element, place)
 
 
-def _worded(evaluation: Evaluation, switches: list[Switch], effects: dict[str, _Effect]) -> list[Note]:
+def _notes_by_variables(evaluation: Evaluation, switches: list[Switch], effects: dict[str, _Effect]) -> list[Note]:
     """Return one note for each group of steps that switch along the same variables.
 
     The note describes the lowest order at which the two sides differ.
@@ -126,7 +134,7 @@ def _worded(evaluation: Evaluation, switches: list[Switch], effects: dict[str, _
     notes = []
     for names, group in groups.items():
         members = _with_gradient(evaluation, group) if len(group) > 1 else group
-        notes.append(_note(evaluation, members, [effects[name] for name in names]))
+        notes.append(_kink_note(evaluation, members, [effects[name] for name in names]))
     return notes
 
 
@@ -145,14 +153,14 @@ def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     return result or group
 
 
-def _note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
+def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
     switch = group[0]
     op = switch.step.op
     assert op is not None
-    places = list(dict.fromkeys(_place(evaluation, member) for member in group))
+    places = list(dict.fromkeys(_place_text(evaluation, member) for member in group))
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
     lowest = min([change.order for effect in effects for change in effect.changes], default=1)
-    source = _source(op.convention) if lowest == 1 else ""
+    source = _convention_source(op.convention) if lowest == 1 else ""
     several = len(evaluation.variables) > 1 or any(effect.line.element for effect in effects)
     parts: list[str] = []
     one_sided = False
@@ -160,36 +168,36 @@ def _note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -
         first = next((change for change in changes if change.order == lowest), None)
         if first is None and jump is None:
             continue
-        by = f" with respect to {_variable(evaluation, line, first)}" if several else ""
-        used = first.used if first is not None else float(line.look(0.0, 1)[1][0])
+        by = f" with respect to {_variable_text(evaluation, line, first)}" if several else ""
+        used = first.used if first is not None else float(line.values_and_derivatives(0.0, 1)[1][0])
         one_sided = one_sided or (first is not None and first.one_sided)
         number = number_text(used)
-        begin = f"{by.strip()} it is {number}" if parts else f"the {ordinal(lowest)} used{by} is {number}{source}"
+        begin = f"{by.strip()} it is {number}" if parts else f"the {derivative_phrase(lowest)} used{by} is {number}{source}"
         jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
-        said = "; ".join(piece for piece in (_limits(first), jumps) if piece)
+        said = "; ".join(piece for piece in (_limits_text(first), jumps) if piece)
         parts.append(f"{begin}{', ' if len(effects) > 1 else '; '}{said}")
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
     return note(kind, f"{where}: {'; '.join(parts)}", switch.step.tree.span, order=lowest)
 
 
-def _place(evaluation: Evaluation, switch: Switch) -> str:
+def _place_text(evaluation: Evaluation, switch: Switch) -> str:
     """Return the description of a switch, such as ``abs at x - 2 = 0``, with its elements if there are several."""
     step, mask = switch.step, switch.mask
     assert step.op is not None
-    one_by_one = pointwise(step) or "reduction" in step.op.parameters
+    one_by_one = is_pointwise(step) or "reduction" in step.op.parameters
     if one_by_one:  # the mask of a loss may have the shape of a single argument
-        shapes = [value.shape for value in flat(step) if type(value) is Tensor]
+        shapes = [value.shape for value in flat_inputs(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
-    texts = arguments_at(step, first_place(mask), mask.shape, one_by_one, evaluation.expression, human=True)
+    texts = argument_texts(step, first_true_index(mask), mask.shape, one_by_one, evaluation.expression, human=True)
     phrases = [text for text in texts.values() if text]
     if not phrases:
         leaves = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
         phrases = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in leaves if not leaf.shape]
     at = f" at {', '.join(phrases)}" if phrases else ""
-    return f"{call_text(step, evaluation.expression)}{at}{among(mask)}"
+    return f"{call_text(step, evaluation.expression)}{at}{elements_phrase(mask)}"
 
 
-def _variable(evaluation: Evaluation, line: Line, change: Change | None) -> str:
+def _variable_text(evaluation: Evaluation, line: Line, change: Change | None) -> str:
     """Return the variable of a first derivative, or both variables of a second derivative."""
     name = element_name(line.name, line.element)
     if change is None or change.order != 2:
@@ -208,7 +216,7 @@ def element_name(name: str, element: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, element))}]" if element else name
 
 
-def _limits(change: Change | None) -> str:
+def _limits_text(change: Change | None) -> str:
     if change is None:
         return ""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):
@@ -218,7 +226,7 @@ def _limits(change: Change | None) -> str:
     return f"from the left it {left}, from the right {again}"
 
 
-def _source(convention: str) -> str:
+def _convention_source(convention: str) -> str:
     """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``."""
     if "(PyTorch)" in convention:
         return " (PyTorch)"

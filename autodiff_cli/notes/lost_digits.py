@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.evaluation.note_phrases import Note, first_place, note, ordinal, shortened
-from autodiff_cli.evaluation.trace import pointwise
+from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, first_true_index, note, shortened_source
+from autodiff_cli.evaluation.trace import is_pointwise
 from autodiff_cli.notes import overflow, rounding_trials
-from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
+from autodiff_cli.notes.cancellation import DigitLoss, digits_lost, find_digit_losses, total_digits
 from autodiff_cli.notes.kinks import element_name
-from autodiff_cli.notes.overflow import End
+from autodiff_cli.notes.overflow import RangeExcess
 from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT, absorbs
 from autodiff_cli.notes.switches import switches
 from autodiff_cli.number_text import number_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.evaluation.evaluation import Evaluation
-    from autodiff_cli.notes.rounding_trials import Found, Key
+    from autodiff_cli.notes.rounding_trials import Derivatives, Key
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.precise.reference import Reference
 
@@ -59,41 +59,45 @@ class _Deviation(NamedTuple):
         return f"{self.name} is {number_text(self.value)} and should be {number_text(self.true)}"
 
 
-def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
+def lost_digit_notes(
+    evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
+) -> list[Note]:
     """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
     trace = evaluation.trace
-    exact = _Exact(evaluation, min(max(order, 1), MOST_ORDER))
-    steps, value_lost = lost_digits(trace, evaluation.output, evaluation.dtype)
+    exact = _ExactComparison(evaluation, min(max(order, 1), MOST_ORDER))
+    steps, value_lost = find_digit_losses(trace, evaluation.output, evaluation.dtype)
     notes = []
     if value_lost and shows_value:
         wrong = exact.value()
         if wrong is None or wrong:
-            notes += [_of_step(evaluation, loss) for loss in steps]
+            notes += [_step_note(evaluation, loss) for loss in steps]
     by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
-    if not numbers or by_hand or not evaluation.variables or not rounding_trials.fits(evaluation, exact.order):
+    if not numbers or by_hand or not evaluation.variables or not rounding_trials.is_small_enough(evaluation, exact.order):
         return notes
     result = rounding_trials.derivatives(evaluation, exact.order)
-    ended = list(overflow.ends(trace))
+    ended = list(overflow.range_excesses(trace))
     far = overflow.is_far(trace)
     wrong_value = (exact.value() if shows_value and not value_lost else None) if ended else None
     suspects = list(result)
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
-        suspects = rounding_trials.uncertain(evaluation, exact.order, result, exact.limit / SUSPECT, moves)
+        suspects = rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit / SUSPECT, moves)
     if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in result.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
     deviations = exact.derivatives(result, suspects)
     if deviations is None:
-        sure = [] if ended or far else rounding_trials.uncertain(evaluation, exact.order, result, exact.limit, moves=False)
-        return [*notes, *_suspected(evaluation, steps, sure)]
+        sure = (
+            [] if ended or far else rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit, moves=False)
+        )
+        return [*notes, *_suspect_notes(evaluation, steps, sure)]
     if ended:
-        return [*notes, *_ended(evaluation, ended[0], [*(wrong_value or []), *deviations])]
-    return [*notes, *_derivatives(evaluation, steps, deviations, far)]
+        return [*notes, *_range_note(evaluation, ended[0], [*(wrong_value or []), *deviations])]
+    return [*notes, *_derivative_notes(evaluation, steps, deviations, far)]
 
 
-class _Exact:
+class _ExactComparison:
     """A comparison of the numbers of an evaluation with their arbitrary-precision values.
 
     Attributes:
@@ -131,7 +135,7 @@ class _Exact:
         """Return the inaccurate elements of the value, or ``None`` if the exact value cannot be computed."""
         return self._in_time(self._value)
 
-    def derivatives(self, values: Found, keys: Sequence[Key]) -> list[_Deviation] | None:
+    def derivatives(self, values: Derivatives, keys: Sequence[Key]) -> list[_Deviation] | None:
         """Return the inaccurate derivatives among ``keys``, or ``None`` if the exact derivatives cannot be computed."""
         return self._in_time(lambda reference: self._derivatives(reference, values, keys))
 
@@ -140,7 +144,7 @@ class _Exact:
         compared = [self._compared(0, "the value", float(value), exact) for value, exact in pairs]
         return [difference for difference in compared if difference is not None]
 
-    def _derivatives(self, reference: Reference, values: Found, keys: Sequence[Key]) -> list[_Deviation]:
+    def _derivatives(self, reference: Reference, values: Derivatives, keys: Sequence[Key]) -> list[_Deviation]:
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
@@ -153,7 +157,7 @@ class _Exact:
                 slope = reference.differences.slopes(index)[j]
                 if slope.kind != "smooth" or (not slope.value and math.isfinite(number)):
                     continue
-                difference = self._compared(len(names), _derivative(len(names), labels), number, slope.value)
+                difference = self._compared(len(names), _derivative_name(len(names), labels), number, slope.value)
                 if difference is not None:
                     wrong.append(difference)
         return wrong
@@ -176,30 +180,32 @@ class _Exact:
 # Messages
 
 
-def _derivative(order: int, names: Sequence[str]) -> str:
-    return f"the {ordinal(order)} with respect to {' and '.join(dict.fromkeys(names))}"
+def _derivative_name(order: int, names: Sequence[str]) -> str:
+    return f"the {derivative_phrase(order)} with respect to {' and '.join(dict.fromkeys(names))}"
 
 
-def _total(evaluation: Evaluation) -> int:
+def _total_digits(evaluation: Evaluation) -> int:
     return total_digits(float(np.finfo(evaluation.dtype).eps))
 
 
-def _of_step(evaluation: Evaluation, loss: Lost) -> Note:
-    from autodiff_cli.notes.step_descriptions import described
+def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
+    from autodiff_cli.notes.step_descriptions import describe_step
 
-    said = described(evaluation, loss.step, loss.mask, pointwise(loss.step), loss.place, loss.sampled)
-    message = f"{said.text} loses about {loss.digits} of {_total(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
+    said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place, loss.sampled)
+    message = f"{said.text} loses about {loss.digits} of {_total_digits(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
     return note("cancellation", message, loss.step.tree.span, order=0)
 
 
-def _remedy(evaluation: Evaluation, loss: Lost) -> str:
-    from autodiff_cli.notes.rewrites import way_out
+def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
+    from autodiff_cli.notes.rewrites import stable_rewrite
 
-    out = way_out(loss.step.tree, evaluation.evaluator.tree)
+    out = stable_rewrite(loss.step.tree, evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
 
-def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], deviations: Sequence[_Deviation], far: bool) -> list[Note]:
+def _derivative_notes(
+    evaluation: Evaluation, steps: Sequence[DigitLoss], deviations: Sequence[_Deviation], far: bool
+) -> list[Note]:
     """Return one note for each order, with the least accurate derivative and, if known, the step that lost the digits.
 
     Args:
@@ -218,38 +224,38 @@ def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], deviations: Sequ
             span = evaluation.evaluator.tree.children[-1].span
             notes.append(note(kind, f"{worst}: numbers {kind} in the backward pass", span, order=order))
         else:
-            total = _total(evaluation)
+            total = _total_digits(evaluation)
             lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
-            notes.append(_about(evaluation, steps, lost, order))
+            notes.append(_located_note(evaluation, steps, lost, order))
     return notes
 
 
-def _suspected(evaluation: Evaluation, steps: Sequence[Lost], suspects: Sequence[Key]) -> list[Note]:
+def _suspect_notes(evaluation: Evaluation, steps: Sequence[DigitLoss], suspects: Sequence[Key]) -> list[Note]:
     """Return one note for each order of the suspect derivatives whose exact values are unknown."""
     first = {len(names): names for _, names in reversed(suspects)}
     said = "{} may have lost most of its digits"
-    return [_about(evaluation, steps, said.format(_derivative(order, first[order])), order) for order in sorted(first)]
+    return [_located_note(evaluation, steps, said.format(_derivative_name(order, first[order])), order) for order in sorted(first)]
 
 
-def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: int) -> Note:
+def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: str, order: int) -> Note:
     if not steps:
         return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
     span = steps[0].step.tree.span
-    message = f"{message} in {shortened(evaluation.expression, span)}{_remedy(evaluation, steps[0])}"
+    message = f"{message} in {shortened_source(evaluation.expression, span)}{_remedy(evaluation, steps[0])}"
     return note("cancellation", message, span, order=order)
 
 
-def _ended(evaluation: Evaluation, end: End, deviations: Sequence[_Deviation]) -> list[Note]:
+def _range_note(evaluation: Evaluation, end: RangeExcess, deviations: Sequence[_Deviation]) -> list[Note]:
     """Return the note on numbers that are inaccurate because a step overflows or underflows, with a rewrite that avoids it."""
     if not deviations:
         return []
     orders = sorted({wrong.order for wrong in deviations})
     first = " and ".join(str(next(wrong for wrong in deviations if wrong.order == order)) for order in orders)
-    from autodiff_cli.notes.rewrites import way_out
-    from autodiff_cli.notes.step_descriptions import described
+    from autodiff_cli.notes.rewrites import stable_rewrite
+    from autodiff_cli.notes.step_descriptions import describe_step
 
-    said = described(evaluation, end.step, end.mask, pointwise(end.step), first_place(end.mask))
-    out = way_out(end.step.tree, evaluation.evaluator.tree, overflow=True)
+    said = describe_step(evaluation, end.step, end.mask, is_pointwise(end.step), first_true_index(end.mask))
+    out = stable_rewrite(end.step.tree, evaluation.evaluator.tree, overflow=True)
     instead = f"; {out} does not" if out else ""
     message = f"{said.text} {end.kind}s{said.rest}: {first}{instead}"
     return [note(end.kind, message, end.step.tree.span, order=orders[0])]

@@ -10,10 +10,10 @@ import numpy as np
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.evaluation.note_phrases import Note, first_place, note, ordinal
-from autodiff_cli.evaluation.trace import Step, pointwise, raw
+from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, first_true_index, note
+from autodiff_cli.evaluation.trace import Step, is_pointwise, raw
 from autodiff_cli.notes.nonfinite_value import is_finite
-from autodiff_cli.notes.step_descriptions import Description, described
+from autodiff_cli.notes.step_descriptions import Description, describe_step
 from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.floating]
 
 
-def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
     """Return the note on the first non-finite derivative, if the value is finite."""
     bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
     if not bad or not is_finite(evaluation.output._data):
@@ -32,16 +32,16 @@ def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLik
     name, value = bad[0]
     final = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
     for level in range(1, order + 1):
-        origin = _first(evaluation, level)
+        origin = _first_origin(evaluation, level)
         if origin is not None:
             step, kind, text = origin
             result = "" if kind == str(final) else f", which makes {name} {final}"
-            among = ordinal(level).replace("derivative", "derivatives")
+            among = derivative_phrase(level).replace("derivative", "derivatives")
             return [note("nonfinite", f"the first {kind} among the {among}: {text}{result}", step.tree.span, order=level)]
     return [note("nonfinite", f"{name} is {final}, although the derivatives of all operations are finite", order=order)]
 
 
-def _first(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
+def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
@@ -55,8 +55,8 @@ def _first(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] 
             if not is_finite(derivative):
                 bad = ~np.isfinite(derivative)
                 whole = np.shape(raw(dict(step.slots)[key])) == np.shape(raw(result))
-                said = described(evaluation, step, bad, pointwise(step) and whole)
-                return step, str(np.asarray(derivative)[first_place(bad)]), said
+                said = describe_step(evaluation, step, bad, is_pointwise(step) and whole)
+                return step, str(np.asarray(derivative)[first_true_index(bad)]), said
     return None
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.note_phrases import Note, among, first_place, note, spelled
-from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw
-from autodiff_cli.notes.rewrites import way_out
-from autodiff_cli.notes.step_descriptions import described
+from autodiff_cli.evaluation.note_phrases import Note, elements_phrase, first_true_index, note, spelled
+from autodiff_cli.evaluation.trace import Step, flat_inputs, is_pointwise, raw
+from autodiff_cli.notes.rewrites import stable_rewrite
+from autodiff_cli.notes.step_descriptions import describe_step
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_BACK = 1_000
 """The largest number of earlier results that are searched for a non-finite one."""
-_CHOOSING = {
+_REGULAR_AT_INFINITY = {
     *("where", "lt", "le", "gt", "ge", "eq", "ne", "isnan", "isfinite", "isinf", "maximum", "minimum", "clamp"),
     *("atan", "tanh"),
 }
@@ -47,20 +47,20 @@ class _Origin(NamedTuple):
     name: str = ""
 
 
-def of_value(evaluation: Evaluation) -> list[Note]:
+def nonfinite_value_notes(evaluation: Evaluation) -> list[Note]:
     """Return the notes on a non-finite output."""
     if is_finite(evaluation.output._data):
         return []
     notes = []
     rest: dict[str, Note] = {}  # the first note for each of nan, inf and -inf
     for origin in _Search(evaluation).origins():
-        outside = _outside(origin, evaluation)
+        outside = _domain_note(origin, evaluation)
         if outside is not None:
             notes.append(outside)
         else:
-            kind = str(origin.value[first_place(origin.mask)])
+            kind = str(origin.value[first_true_index(origin.mask)])
             if kind not in rest:
-                rest[kind] = _first(origin, kind, evaluation)
+                rest[kind] = _origin_note(origin, kind, evaluation)
     return [*notes, *rest.values()]
 
 
@@ -70,7 +70,7 @@ def is_finite(value: ArrayLike) -> bool:
     return bool(np.isfinite(np.add.reduce(np.ravel(value)))) or bool(np.all(np.isfinite(value)))
 
 
-def _bad(value: object) -> Mask:
+def _nonfinite_mask(value: object) -> Mask:
     return np.asarray(~np.isfinite(value)) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.zeros((), bool)
 
 
@@ -86,7 +86,7 @@ class _Search:
         self.leaves = evaluation.leaves
         self.trace = evaluation.trace
         output = evaluation.output
-        self.masks: dict[int, Mask] = {id(output): _bad(output._data)}
+        self.masks: dict[int, Mask] = {id(output): _nonfinite_mask(output._data)}
         self.plain: list[float] = []
         self.places: dict[int, int] = {}
         for i, step in enumerate(self.trace):
@@ -101,36 +101,36 @@ class _Search:
         for i in range(len(self.trace) - 1, -1, -1):
             step = self.trace[i]
             for result in step.results:
-                mask = self._wanted(i, result)
+                mask = self._explaining_mask(i, result)
                 if mask is None:
                     continue
-                new = self._handed_down(step, raw(result), mask)
+                new = self._unexplained(step, raw(result), mask)
                 if not new.any():
                     continue
-                earlier = self._earlier(step)
+                earlier = self._earlier_nonfinite(step)
                 if earlier is None:
                     origins.append(_Origin(step, new, np.asarray(raw(result))))
                 else:
-                    self._want(earlier, _bad(earlier._data))
+                    self._add_mask(earlier, _nonfinite_mask(earlier._data))
         leaves = []
         for name, leaf in self.leaves.items():
             mask = self.masks.get(id(leaf))
-            if mask is not None and np.any(mask & _bad(leaf._data)):
+            if mask is not None and np.any(mask & _nonfinite_mask(leaf._data)):
                 leaves.append(_Origin(None, mask, np.asarray(leaf._data), name))
         return [*leaves, *reversed(origins)]
 
-    def _wanted(self, i: int, result: object) -> Mask | None:
+    def _explaining_mask(self, i: int, result: object) -> Mask | None:
         if type(result) is Tensor:
             return self.masks.get(id(result)) if self.places[id(result)] == i else None
         same = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
         return np.ones((), bool) if same else None
 
-    def _want(self, tensor: Tensor, mask: Mask) -> None:
+    def _add_mask(self, tensor: Tensor, mask: Mask) -> None:
         self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
-    def _earlier(self, step: Step) -> Tensor | None:
+    def _earlier_nonfinite(self, step: Step) -> Tensor | None:
         """Return an earlier non-finite result from which a finite argument of the step was computed; 1/inf, for example, is 0."""
-        waiting = [value for value in flat(step) if type(value) is Tensor]
+        waiting = [value for value in flat_inputs(step) if type(value) is Tensor]
         if not all(is_finite(value._data) for value in waiting):
             return None
         for _ in range(MOST_BACK):
@@ -140,32 +140,32 @@ class _Search:
             if not is_finite(value._data):
                 return value
             before = self.trace[self.places[id(value)]] if id(value) in self.places else None
-            if before is not None and before.op is not None and before.op.name not in _CHOOSING:
-                waiting += [argument for argument in flat(before) if type(argument) is Tensor]
+            if before is not None and before.op is not None and before.op.name not in _REGULAR_AT_INFINITY:
+                waiting += [argument for argument in flat_inputs(before) if type(argument) is Tensor]
         return None
 
-    def _handed_down(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
+    def _unexplained(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
         """Mark the arguments that explain a result, and return the mask of the elements that no argument explains."""
-        arguments = list(flat(step))
+        arguments = list(flat_inputs(step))
         shape = np.shape(result)
-        mask = np.asarray(mask) & _bad(result)
+        mask = np.asarray(mask) & _nonfinite_mask(result)
         some_nan, some_bad = np.zeros(shape, bool), np.zeros(shape, bool)
-        for value, taken in zip(arguments, _taken(step, arguments, mask), strict=True):
+        for value, taken in zip(arguments, _dependent_elements(step, arguments, mask), strict=True):
             numbers = raw(value)
-            bad = _bad(numbers)
+            bad = _nonfinite_mask(numbers)
             if not np.any(bad):
                 continue
-            if pointwise(step):
+            if is_pointwise(step):
                 wide = np.broadcast_to(bad, shape) & taken
                 some_bad = some_bad | wide
                 some_nan = some_nan | (wide & np.isnan(np.broadcast_to(numbers, shape)))
-                down = _narrowed(wide, np.shape(numbers))
+                down = _reduced_mask(wide, np.shape(numbers))
             else:
                 down = bad & mask.any()
                 some_bad = some_bad | bool(down.any())
                 some_nan = some_nan | bool(np.any(np.isnan(numbers) & down))
             if type(value) is Tensor:
-                self._want(value, down)
+                self._add_mask(value, down)
             elif np.any(down):
                 self.plain.append(float(numbers))
         if step.op is None:
@@ -173,9 +173,9 @@ class _Search:
         return mask & np.where(np.isnan(result), ~some_nan, ~some_bad)
 
 
-def _taken(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
+def _dependent_elements(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
     """Yield, for each argument, the mask of result elements that depend on it; for ``where``, the elements taken from it."""
-    chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3 and pointwise(step)
+    chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3 and is_pointwise(step)
     for i in range(len(arguments)):
         if chooses and i > 0:
             chosen = np.asarray(raw(arguments[0]), bool)
@@ -184,7 +184,7 @@ def _taken(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
             yield mask
 
 
-def _narrowed(mask: Mask, shape: tuple[int, ...]) -> Mask:
+def _reduced_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
     """Reduce a broadcast mask to the original shape."""
     extra = mask.ndim - len(shape)
     mask = np.logical_or.reduce(mask, axis=tuple(range(extra))) if extra else mask
@@ -192,7 +192,7 @@ def _narrowed(mask: Mask, shape: tuple[int, ...]) -> Mask:
     return np.logical_or.reduce(mask, axis=along, keepdims=True) if along else mask
 
 
-def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
+def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:
     """Return the note on an argument outside of the domain, or ``None`` for an argument in the domain or at a pole."""
     step = origin.step
     if step is None or (op := step.op) is None or op.inside is None:
@@ -201,15 +201,15 @@ def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
     outside = np.asarray(origin.mask & ~np.asarray(op.mask(op.inside, *numbers)))
     if not outside.any():
         return None
-    place = first_place(outside)
-    result = origin.value[place] if pointwise(step) else origin.value.reshape(-1)[0]
+    place = first_true_index(outside)
+    result = origin.value[place] if is_pointwise(step) else origin.value.reshape(-1)[0]
     if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
         return None
     if len(step.inputs) == 1 or len(op.tensors) == 1:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
-        message = f"{op.name}({spelled(value)}) is {result}{among(outside)}: {op.name} is defined for {op.domain}"
+        message = f"{op.name}({spelled(value)}) is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
     else:
-        said = described(evaluation, step, outside, True)
+        said = describe_step(evaluation, step, outside, True)
         signature = f"{op.name}({', '.join(op.tensors)})"
         message = f"{said.text}{said.arguments} is {result}{said.elements}: {signature} is defined for {op.domain}"
     return note("domain", message, step.tree.span, order=0)
@@ -231,13 +231,13 @@ def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place:
     return True
 
 
-def _first(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
+def _origin_note(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
     """Return the note on the first nan, inf or -inf."""
     step = origin.step
     if step is None:
-        return note("nonfinite", f"the first {kind} is the given value of {origin.name}{among(origin.mask)}", order=0)
-    said = described(evaluation, step, origin.mask, True)
-    said = said if pointwise(step) else said._replace(arguments="")
-    out = way_out(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
+        return note("nonfinite", f"the first {kind} is the given value of {origin.name}{elements_phrase(origin.mask)}", order=0)
+    said = describe_step(evaluation, step, origin.mask, True)
+    said = said if is_pointwise(step) else said._replace(arguments="")
+    out = stable_rewrite(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
     instead = f"; {out} does not overflow" if out else ""
     return note("nonfinite", f"the first {kind}: {said}{instead}", step.tree.span, order=0)

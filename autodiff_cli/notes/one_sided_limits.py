@@ -55,7 +55,7 @@ class Line(NamedTuple):
         """The coordinate of the point on the line."""
         return float(self.evaluation.leaves[self.name]._data[self.element])
 
-    def look(self, shift: float, order: int) -> list[Array]:
+    def values_and_derivatives(self, shift: float, order: int) -> list[Array]:
         """Return the value and the derivatives along the line, including the mixed second derivatives with the other variables.
 
         All of them are nan if the expression is undefined at the shifted point.
@@ -223,7 +223,7 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
     place = abs(line.value)
-    here = line.look(0.0, order)
+    here = line.values_and_derivatives(0.0, order)
     result, jumps = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
     if not place and not result and jumps is None:
         result, jumps = _changes(line, here, [eps**power for power in STEPS])
@@ -233,7 +233,9 @@ def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[flo
 
 def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
-    result, jumps = _changes(line, line.look(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS])
+    result, jumps = _changes(
+        line, line.values_and_derivatives(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS]
+    )
     return [change for change in result if change.settled], jumps
 
 
@@ -244,7 +246,7 @@ def nearest(line: Line, eps: float) -> float:
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
     order = len(here) - 1
-    left, right = ([line.look(side * step, order) for step in steps] for side in (-1, 1))
+    left, right = ([line.values_and_derivatives(side * step, order) for step in steps] for side in (-1, 1))
     result = []
     for k in range(1, order + 1):
         for i, used in enumerate(here[k]):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
+from autodiff_cli.evaluation.trace import Step, Trace, flat_inputs, is_pointwise, raw
 from autodiff_cli.notes.rounding_bounds import MAY_BE_0
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class End(NamedTuple):
+class RangeExcess(NamedTuple):
     """A step whose result is outside the range of floats.
 
     Attributes:
@@ -28,7 +28,7 @@ class End(NamedTuple):
     mask: NDArray[np.bool_]
 
 
-def ends(trace: Trace) -> Iterator[End]:
+def range_excesses(trace: Trace) -> Iterator[RangeExcess]:
     """Yield the steps that overflow or underflow."""
     tiny = np.finfo(np.float64).tiny
     for step in trace:
@@ -39,17 +39,19 @@ def ends(trace: Trace) -> Iterator[End]:
             large, small = np.isinf(numbers), np.abs(numbers) < tiny
         if not (np.any(large) or np.any(small)):
             continue
-        arguments = [raw(value) for value in flat(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))]
+        arguments = [
+            raw(value) for value in flat_inputs(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))
+        ]
         if not all(np.all(np.isfinite(value)) for value in arguments):
             continue
         if np.any(large):
             # The logarithm of 0 and a division by 0 are infinite without overflow.
             at_pole = any(np.any(np.equal(value, 0)) for value in arguments[-2:])
             if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
-                yield End(step, "overflow", _shaped(step, large))
+                yield RangeExcess(step, "overflow", _mask_of_elements(step, large))
                 continue
         if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in arguments):
-            yield End(step, "underflow", _shaped(step, small))
+            yield RangeExcess(step, "underflow", _mask_of_elements(step, small))
 
 
 def is_far(trace: Trace) -> bool:
@@ -67,5 +69,5 @@ def _is_float(step: Step) -> bool:
     return not isinstance(step.result, tuple) and np.result_type(raw(step.result)).kind == "f"
 
 
-def _shaped(step: Step, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return np.asarray(mask) if pointwise(step) else np.asarray(bool(np.any(mask)))
+def _mask_of_elements(step: Step, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.asarray(mask) if is_pointwise(step) else np.asarray(bool(np.any(mask)))

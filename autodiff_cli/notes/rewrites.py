@@ -11,14 +11,14 @@ from autodiff_cli.language.tree import Syntax, unparse, walk
 
 
 @functools.cache
-def _table(overflow: bool) -> list[tuple[Syntax, str]]:
+def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
     """Return the patterns and their rewrites, from ``rewrites.txt``."""
     _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")
     rows = (row.split("  ", 1) for row in tables[overflow].splitlines())
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 
 
-def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
+def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
     """Return a stable rewrite of a subexpression, or ``None`` if none is known.
 
     Args:
@@ -29,13 +29,13 @@ def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None
     start, end = tree.span
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
     for node in around:
-        for pattern, better in _table(overflow):
+        for pattern, better in _rewrites(overflow):
             result: dict[str, Syntax] = {}
             if _matches(pattern, node, result):
                 written = parse(better).children[0]
                 names = {part.text for part in walk(written) if part.kind == "NAME"} - set(result)
                 if all(name in FUNCTIONS for name in names):
-                    return unparse(_filled(written, result))
+                    return unparse(_substituted(written, result))
     return None
 
 
@@ -62,8 +62,8 @@ def _matches(pattern: Syntax, tree: Syntax, bindings: dict[str, Syntax]) -> bool
     return True
 
 
-def _filled(tree: Syntax, bindings: dict[str, Syntax]) -> Syntax:
+def _substituted(tree: Syntax, bindings: dict[str, Syntax]) -> Syntax:
     """Substitute trees for the names of a pattern; recursion is safe, as patterns are small."""
     if tree.kind == "name" and tree.children[0].text in bindings:
         return bindings[tree.children[0].text]
-    return Syntax(tree.kind, [_filled(child, bindings) for child in tree.children], tree.text, tree.span)
+    return Syntax(tree.kind, [_substituted(child, bindings) for child in tree.children], tree.text, tree.span)

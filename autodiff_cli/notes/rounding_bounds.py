@@ -18,7 +18,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.structural import sum_to
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, AutodiffError
-from autodiff_cli.evaluation.trace import Trace, flat, invoke, raw
+from autodiff_cli.evaluation.trace import Trace, flat_inputs, invoke, raw
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
@@ -46,7 +46,7 @@ MAY_BE_0 = {
     *("acos", "acosh", "log2", "log10", "amin", "hardshrink", "softshrink", "hardswish", "threshold"),
 }
 """Functions whose result may be 0 although no argument is small."""
-_MOVING = {
+_MOVING_ZEROS = {
     *("alias", "cat", "diagonal", "expand", "flip", "index", "mm", "mv", "permute", "repeat", "reshape", "rsub", "select", "slice"),
     *("stack", "sum_to", "t", "transpose", "unindex", "unsqueeze"),
 }
@@ -158,7 +158,7 @@ class Tape:
         self._check(primitive, data, values)
         size = abs(data)
         error = (size + 1 if primitive.name in _ABSOLUTE else size) * ROUNDING
-        return self.tensor(data, error + self._propagated(primitive, args, values, data), primitive, args)
+        return self.tensor(data, error + self._propagated_error(primitive, args, values, data), primitive, args)
 
     def _check(self, primitive: Primitive, data: Array, values: Sequence[Any]) -> None:
         """Check that a result is not near the ends of the range of floats."""
@@ -172,13 +172,13 @@ class Tape:
             tiny = (sizes < self._smallest) & (sizes > 0)
             may_be_zero = (
                 primitive.name in MAY_BE_0
-                or primitive.name in _MOVING
+                or primitive.name in _MOVING_ZEROS
                 or any(np.any(np.equal(value, 0)) for value in values if _is_number(value))
             )
             if np.any(tiny) or not may_be_zero:
                 raise UnknownBound
 
-    def _propagated(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
+    def _propagated_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
         """Return the bound of the error that the errors of the arguments cause."""
         if primitive.series == "product":
             a, b = (getattr(value, "error", 0.0) for value in args)
@@ -192,18 +192,18 @@ class Tape:
                 slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
                 total = total + slope * error
                 if primitive.series != "linear" and _has_zero(slope):  # a step, or an extremum
-                    total = total + self._steps(primitive, values, rule.position, error, data)
+                    total = total + self._change_within_error(primitive, values, rule.position, error, data)
             return total
         if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
             if primitive.of_sequence:
-                return primitive.forward([_error(item) for item in args[0]], *values[1:])
-            return primitive.forward(_error(args[0]), *values[1:])
+                return primitive.forward([_rounded_error(item) for item in args[0]], *values[1:])
+            return primitive.forward(_rounded_error(args[0]), *values[1:])
         if primitive.name in ("dot", "mv", "mm", "bmm"):
             a, b = args
-            return primitive.forward(np.abs(values[0]), _error(b)) + primitive.forward(_error(a), np.abs(values[1]))
+            return primitive.forward(np.abs(values[0]), _rounded_error(b)) + primitive.forward(_rounded_error(a), np.abs(values[1]))
         raise UnknownBound
 
-    def _steps(self, primitive: Primitive, values: Sequence[Any], position: int, error: Any, data: Array) -> Any:
+    def _change_within_error(self, primitive: Primitive, values: Sequence[Any], position: int, error: Any, data: Array) -> Any:
         """Return the change of a result in units of the machine epsilon if an argument changes by its error."""
         ends = [[*values[:position], values[position] + side * error * self.eps, *values[position + 1 :]] for side in (-1, 1)]
         return sum(np.abs(primitive.forward(*end) - data) for end in ends) / self.eps
@@ -263,7 +263,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, float, int))
 
 
-def _error(argument: Any) -> Any:
+def _rounded_error(argument: Any) -> Any:
     """Return the error of an argument as an array of its shape, with the rounding of one addition."""
     value = _value(argument)
     return np.broadcast_to(getattr(argument, "error", 0.0), np.shape(value)) + ROUNDING * np.abs(value)
@@ -298,7 +298,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
         name: tape.tensor(leaf._data, 0.0) if leaf.dtype.kind == "f" else leaf for name, leaf in evaluation.leaves.items()
     }
     try:
-        output = _repeated(evaluation, tape, leaves)
+        output = _repeat_with_bounds(evaluation, tape, leaves)
         if shows_value and not _is_small(output, limit / 4):
             return False
         if order == 0 or not isinstance(output, Bounded):
@@ -332,7 +332,7 @@ def _is_small(value: Any, most: float) -> bool:
     return not isinstance(value, Bounded) or _is_true(value.error <= most * abs(value._data))
 
 
-def _repeated(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:
+def _repeat_with_bounds(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:
     """Return the output of an evaluation with bounds, for leaves with bounds."""
     plain: dict[float, Bounded] = {}  # the results of operations on plain numbers
     has_plain = any(isinstance(step.result, float) for step in evaluation.trace)
@@ -353,7 +353,7 @@ def _repeated(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) 
             plain[step.result] = invoke(step.op, arguments, {})
         elif any(isinstance(value, Bounded) for value in arguments):
             known[id(step.result)] = invoke(step.op, arguments, {})
-        elif any(id(value) in known for value in flat(step)):
+        elif any(id(value) in known for value in flat_inputs(step)):
             raise UnknownBound
     output = evaluation.output
     if id(output) not in known and plain and not output.shape:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-    Found = dict["Key", NDArray[np.floating]]
+    Derivatives = dict["Key", NDArray[np.floating]]
 
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
@@ -69,13 +69,13 @@ class _RoundingEvaluator(Evaluator):
         return new_tensor((1 + self._eps * np.reshape(moved, result.shape)).astype(result.dtype))
 
 
-def _moved(leaf: Tensor, seed: int) -> Tensor:
+def _shifted_leaf(leaf: Tensor, seed: int) -> Tensor:
     """Return a variable scaled by a factor near 1 (1 ± 1e-6 for float64), so that all results round differently."""
     factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
     return new_tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
-def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+def repeat_evaluation(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
     """Evaluate the program again, and return its output and variables.
 
     Args:
@@ -88,15 +88,15 @@ def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = Fal
     if seed is None:
         return evaluation.recomputed(variables), variables
     if moves:
-        variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
+        variables = {name: _shifted_leaf(leaf, seed) for name, leaf in variables.items()}
     evaluator = _RoundingEvaluator(evaluation, variables, seed)
     return evaluator.as_tensor(evaluator.run()), variables
 
 
-def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Found:
-    """Return the derivatives up to the given order; ``evaluated`` describes the arguments."""
-    output, variables = evaluated(evaluation, seed, moves)
-    result: Found = {}
+def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Derivatives:
+    """Return the derivatives up to the given order; ``repeat_evaluation`` describes the arguments."""
+    output, variables = repeat_evaluation(evaluation, seed, moves)
+    result: Derivatives = {}
     for place in _places(evaluation):
         number = output if place is None else output[place]
         if number._requires_grad:
@@ -112,14 +112,14 @@ def _places(evaluation: Evaluation) -> Iterator[Place]:
     return itertools.islice(np.ndindex(output.shape), MOST_PLACES)
 
 
-def fits(evaluation: Evaluation, order: int) -> bool:
+def is_small_enough(evaluation: Evaluation, order: int) -> bool:
     """Return whether an evaluation is small enough to repeat a few times."""
     count = sum(leaf.numel() for leaf in evaluation.variables.values())
     sizes = (np.size(raw(step.result)) for step in evaluation.trace if not isinstance(step.result, tuple))
     return len(evaluation.trace) <= MOST_STEPS and count <= MOST_VARIABLES[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
-def uncertain(evaluation: Evaluation, order: int, values: Found, limit: float, moves: bool) -> list[Key]:
+def uncertain_derivatives(evaluation: Evaluation, order: int, values: Derivatives, limit: float, moves: bool) -> list[Key]:
     """Return the derivatives whose relative change under perturbed rounding errors exceeds a limit.
 
     Args:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.evaluation.note_phrases import among, arguments_at, beside, first_place, shortened
+from autodiff_cli.evaluation.note_phrases import (
+    argument_texts,
+    elements_phrase,
+    first_true_index,
+    shortened_source,
+    with_arguments_phrase,
+)
 from autodiff_cli.evaluation.trace import Step
 
 if TYPE_CHECKING:
@@ -37,7 +43,7 @@ class Description(NamedTuple):
         return self.text + self.rest
 
 
-def described(
+def describe_step(
     evaluation: Evaluation,
     step: Step,
     mask: ArrayLike,
@@ -55,6 +61,8 @@ def described(
         place: the index of the element whose arguments are described; by default, the first affected element.
         sampled: the number of examined elements, or ``None`` if all elements were examined.
     """
-    at = first_place(mask) if place is None else place
-    texts = arguments_at(step, at, np.shape(mask), one_by_one, evaluation.expression)
-    return Description(shortened(evaluation.expression, step.tree.span), beside(texts), among(mask, sampled))
+    at = first_true_index(mask) if place is None else place
+    texts = argument_texts(step, at, np.shape(mask), one_by_one, evaluation.expression)
+    return Description(
+        shortened_source(evaluation.expression, step.tree.span), with_arguments_phrase(texts), elements_phrase(mask, sampled)
+    )

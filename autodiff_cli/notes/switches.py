@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.trace import Step, flat, raw, reach
+from autodiff_cli.evaluation.trace import Step, elementwise_shape, flat_inputs, raw
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 10_000
 """The largest number of elements that are searched for ties."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-_OF_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
+_TESTING_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
 _ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")
-_BRANCHES = ("xlogy", "xlog1py")
+_BRANCHING_AT_0 = ("xlogy", "xlog1py")
 """Functions that switch branches where their first argument is 0."""
 
 
@@ -46,7 +46,7 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
     members = []
     for i, step in enumerate(evaluation.trace):
         variables = nothing
-        for value in flat(step):
+        for value in flat_inputs(step):
             more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
             variables = more if not variables or variables == more else variables | more if more else variables
         if not variables:
@@ -55,7 +55,7 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
             behind[id(result)] = variables
         mask = switching_elements(step, order)
         if mask is not None and np.any(mask):
-            shape = reach(step)
+            shape = elementwise_shape(step)
             members.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
     return members
 
@@ -68,9 +68,9 @@ def switching_elements(step: Step, order: int) -> Mask | bool | None:
     if op.name in _COMPARISONS:
         return np.asarray(np.equal(*map(raw, step.inputs)))
     first = step.arguments[0] if step.arguments else None
-    if op.name in _OF_TRUTH or op.name in _BRANCHES:
+    if op.name in _TESTING_TRUTH or op.name in _BRANCHING_AT_0:
         zero = np.equal(raw(first), 0) if np.result_type(raw(first)) != np.bool_ else None
-        return bool(np.any(zero)) if op.name in _OF_TRUTH and zero is not None else zero
+        return bool(np.any(zero)) if op.name in _TESTING_TRUTH and zero is not None else zero
     mask: Mask | None = None
     if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
         _, inverse, counts = np.unique(first._data, return_inverse=True, return_counts=True)

@@ -20,13 +20,13 @@ from autodiff_cli.plotting.discontinuities import (
     Discontinuity,
     Extent,
     Limit,
-    approaches,
-    bisected,
-    joined,
-    kind_of,
-    limit,
+    approach_points,
+    bisect_intervals,
+    discontinuity_kind,
+    leaves_float_range,
+    limits_meet,
     mismatch,
-    overflowed,
+    one_sided_limit,
 )
 
 HALVINGS = 6
@@ -73,7 +73,7 @@ def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POI
     """
     evenly = ys = np.asarray(function(xs))
     extent = Extent(ys)
-    xs, ys = _refined(function, xs, ys, extent, count, most_points)
+    xs, ys = _refine(function, xs, ys, extent, count, most_points)
     doubtful = np.zeros(len(xs) - 1, bool)
     coarse = False
     for mismatched in mismatch(xs, ys, count) > SMOOTH * extent.between(ys, count):
@@ -84,17 +84,17 @@ def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POI
     discontinuities: list[Discontinuity] = []
     rough = np.flatnonzero(doubtful)
     if len(rough):
-        discontinuities, near, at_near = _searched(function, xs, rough, extent, count)
-        xs, ys = _interrupted(*_with(xs, ys, near, at_near), discontinuities, count)
+        discontinuities, near, at_near = _search_discontinuities(function, xs, rough, extent, count)
+        xs, ys = _interrupt(*_insert_samples(xs, ys, near, at_near), discontinuities, count)
     free = [any(b.unbounded(k) for b in discontinuities) for k in range(count)]
-    windows = np.array([window(evenly[k] if free[k] else ys[k], free[k]) for k in range(count)])
+    windows = np.array([shown_range(evenly[k] if free[k] else ys[k], free[k]) for k in range(count)])
     # The ends of the plotted interval are not ends of the domain.
     inner = [b for b in discontinuities if b.left > xs[0] and b.right < xs[-1]]
     told = [b for b in discontinuities if b.kind and (b in inner or b.unbounded(0))]
     return Samples(xs, ys[:count], evenly[:count], told, windows, coarse)
 
 
-def merged(parts: Sequence[Samples]) -> Samples:
+def merge_samples(parts: Sequence[Samples]) -> Samples:
     """Return the samples of several curves, each of which was sampled alone, at the points of all of them."""
     xs = np.unique(np.concatenate([part.xs for part in parts]))
     ys = np.stack([np.interp(xs, part.xs, part.ys[0], math.nan, math.nan) for part in parts])
@@ -105,7 +105,7 @@ def merged(parts: Sequence[Samples]) -> Samples:
     return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda mark: mark.at), windows, any(part.coarse for part in parts))
 
 
-def window(y: Floats, unbounded: bool) -> tuple[float, float]:
+def shown_range(y: Floats, unbounded: bool) -> tuple[float, float]:
     """Return the range of values to show: all values of a bounded curve, most of an unbounded curve, nan if none is finite."""
     finite = y[np.isfinite(y)]
     if not len(finite):
@@ -118,7 +118,7 @@ def window(y: Floats, unbounded: bool) -> tuple[float, float]:
     return low, high
 
 
-def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int, most: int) -> tuple[Floats, Floats]:
+def _refine(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int, most: int) -> tuple[Floats, Floats]:
     """Halve intervals until the samples follow the curve closely, or the limit ``most`` is reached."""
     for _ in range(HALVINGS):
         allowed = SMOOTH * extent.between(ys, count)
@@ -129,29 +129,29 @@ def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: in
         middles = (xs[:-1] + np.diff(xs) / 2)[rough]
         if not len(middles) or len(xs) + len(middles) > most:
             break
-        xs, ys = _with(xs, ys, middles, function(middles))
+        xs, ys = _insert_samples(xs, ys, middles, function(middles))
     return xs, ys
 
 
-def _with(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats, Floats]:
+def _insert_samples(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats, Floats]:
     """Insert additional samples in ascending order of ``xs``."""
     xs, first = np.unique(np.concatenate([xs, more]), return_index=True)
     return xs, np.concatenate([ys, at_more], axis=1)[:, first]
 
 
-def _searched(
+def _search_discontinuities(
     function: Curves, xs: Floats, rough: Indices, extent: Extent, count: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
     """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
     low, high = float(xs[0]), float(xs[-1])
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))
-    left, right = bisected(function, xs[rough], xs[rough + 1], extent, count, resolution)
-    left, right, middle, floor, ceiling = _merged(left, right, xs[rough], xs[rough + 1], 4 * resolution)
-    before, after = approaches(left, right, floor, ceiling, resolution)
+    left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
+    left, right, middle, floor, ceiling = _merge_touching(left, right, xs[rough], xs[rough + 1], 4 * resolution)
+    before, after = approach_points(left, right, floor, ceiling, resolution)
     near = np.concatenate([before, after], axis=1)
     values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)
     at_middle = np.asarray(function(middle))[0]
-    exact = np.array([_exact(*place) for place in zip(left, right, middle, strict=True)])
+    exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
     values_there = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
     discontinuities = []
     half = before.shape[1]
@@ -159,13 +159,13 @@ def _searched(
     for i in range(len(left)):
         sides = (left[i] - before[i], values[:, i, :half]), (after[i] - right[i], values[:, i, half:])
         inside = left[i] > low, right[i] < high
-        limits = [_limits(sides, inside, extent, k) for k in range(count)]
-        kind = kind_of(limits, joined(limits, extent), float(at_middle[i]), extent)
+        limits = [_both_limits(sides, inside, extent, k) for k in range(count)]
+        kind = discontinuity_kind(limits, limits_meet(limits, extent), float(at_middle[i]), extent)
         if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
-            limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, count)]
-        through = joined(limits, extent)
+            limits[1:] = [_both_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, count)]
+        through = limits_meet(limits, extent)
         broken = through.index(False) if not all(through) else count
-        if broken < count and overflowed([values[broken] for _, values in sides], inside):
+        if broken < count and leaves_float_range([values[broken] for _, values in sides], inside):
             kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
@@ -177,24 +177,24 @@ def _searched(
     return discontinuities, near[inner], values[:, inner]
 
 
-def _exact(left: float, right: float, middle: float) -> float:
+def _short_position(left: float, right: float, middle: float) -> float:
     """Return the short decimal number or the multiple of pi/4 in an interval that contains a discontinuity, or nan."""
     candidates = round(4 * middle / math.pi) * math.pi / 4, float(f"{middle:.9g}")
     return next((place + 0.0 for place in candidates if left <= place <= right), math.nan)
 
 
-def _limits(
+def _both_limits(
     sides: tuple[tuple[Floats, Floats], ...], inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0
 ) -> tuple[Limit, Limit]:
     """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``."""
     left, right = (
-        limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
+        one_sided_limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
         for (distances, values), there in zip(sides, inside, strict=True)
     )
     return left, right
 
 
-def _merged(
+def _merge_touching(
     left: Floats, right: Floats, floor: Floats, ceiling: Floats, close: float
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Merge intervals that touch.
@@ -211,10 +211,10 @@ def _merged(
     return left, right, middle, floor, ceiling
 
 
-def _interrupted(xs: Floats, ys: Floats, discontinuities: list[Discontinuity], count: int) -> tuple[Floats, Floats]:
+def _interrupt(xs: Floats, ys: Floats, discontinuities: list[Discontinuity], count: int) -> tuple[Floats, Floats]:
     """Insert the limits on both sides of each discontinuity, separated by nan in the curves that are discontinuous."""
     places = np.array([[b.left, b.left + (b.right - b.left) / 2, b.right] for b in discontinuities]).reshape(-1)
-    xs, ys = _with(xs, ys, places, np.full((len(ys), len(places)), np.nan))
+    xs, ys = _insert_samples(xs, ys, places, np.full((len(ys), len(places)), np.nan))
     for b in discontinuities:
         first, last = np.searchsorted(xs, b.left, "left"), np.searchsorted(xs, b.right, "right") - 1
         for k in range(count):
@@ -226,7 +226,7 @@ def _interrupted(xs: Floats, ys: Floats, discontinuities: list[Discontinuity], c
     return xs, ys
 
 
-def even(low: float, high: float, count: int) -> Floats:
+def even_points(low: float, high: float, count: int) -> Floats:
     """Return equally spaced points from ``low`` to ``high``; a point that differs from 0 only by rounding errors becomes 0."""
     points = np.linspace(low, high, count)
     points[np.abs(points) < 1e-9 * (high - low) / count] = 0.0

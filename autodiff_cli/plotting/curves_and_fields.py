@@ -14,13 +14,13 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.compiler.program import Compiled, output_name, terms
 from autodiff_cli.errors import MissingValue, Span, UsageError, setting
 from autodiff_cli.evaluation import compile
-from autodiff_cli.evaluation.names import free_names, without_value
+from autodiff_cli.evaluation.names import free_names, missing_values_error
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.evaluation.rows.outputs import output_names, with_list
+from autodiff_cli.evaluation.rows.outputs import output_names, with_list_output
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
-from autodiff_cli.plotting.adaptive_sampling import MOST_POINTS, even, merged, sample, window
+from autodiff_cli.plotting.adaptive_sampling import MOST_POINTS, even_points, merge_samples, sample, shown_range
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
 from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource, Scale
 from autodiff_cli.wording import listed, shortened
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SAMPLES = 401
-NEAR = 5.0
+DEFAULT_REACH = 5.0
 """The default range of a variable extends to this distance from 0."""
 SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
 MOST_ROWS = 250
 """The maximum number of points after refinement for a program that is evaluated point by point."""
-HUGE = 1e306
+LARGEST_DRAWN = 1e306
 """The largest magnitude that is drawn as finite.  Differences of larger values may overflow."""
 MOST_NAMED = 8
 MOST_CURVES = 6
@@ -48,11 +48,11 @@ _KINDS = {
     "bend": ("kink of the derivative", "kinks of the derivative"),
     "oscillation": ("no limit", "no limits"),
     "edge": ("the domain ends", "the domain ends"),
-    "overflow": (f"too large to be drawn (over {HUGE:g})",) * 2,
+    "overflow": (f"too large to be drawn (over {LARGEST_DRAWN:g})",) * 2,
 }
 
 
-class _Output(NamedTuple):
+class _PlottedOutput(NamedTuple):
     """An expression to plot: the name of its column, its label, and the program that computes it."""
 
     column: str
@@ -60,7 +60,7 @@ class _Output(NamedTuple):
     program: str
 
 
-def sampled(
+def sample_expression(
     expression: str,
     over: Sequence[Range] = (),
     at: Mapping[str, object] | None = None,
@@ -74,16 +74,16 @@ def sampled(
     The parameters and the errors are those of ``plot.plot``, but ``over`` contains ranges.
     """
     fixed = {**(at or {}), **(const or {})}
-    outputs = _outputs(expression)
+    outputs = _plotted_outputs(expression)
     needed: dict[str, Span] = {}
     for output in outputs:
         needed = {**free_names(parse(output.program), fixed), **needed}
-    notes = _unused(outputs)
+    notes = _notes_on_unshown(outputs)
     if not over and 0 < len(needed) <= 2:
         over = _default_ranges(outputs, list(needed), fixed, log)
         notes += [note("range", f"the range of {variable.name} is {variable.low:g} to {variable.high:g}") for variable in over]
-    _check(expression, [r.name for r in over], needed, at or {}, const or {})
-    order = _order(order, len(outputs), len(over), log)
+    _check_ranges(expression, [r.name for r in over], needed, at or {}, const or {})
+    order = _checked_order(order, len(outputs), len(over), log)
     used = {*needed, *(name for output in outputs for name in free_names(parse(output.program)))}
     notes += [
         note("unused", f"'{name}' does not occur in the expression")
@@ -92,32 +92,34 @@ def sampled(
     ]
     # One additional order is computed, because the slope of a curve reveals its discontinuities.
     highest = min(order + 1, 2) if len(over) == 1 else 1
-    programs = [_compiled(output.program, over, fixed, highest) for output in outputs]
-    steps = _steps(over, path)
+    programs = [_compile_derivatives(output.program, over, fixed, highest) for output in outputs]
+    steps = _path_points(over, path)
     source = PlotSource(tuple(output.program for output in outputs), at or {}, const or {})
     if len(over) == 1:
-        value = _curves(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
-        return _plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
-    return _field(expression, source, over, order, programs[0], notes, steps)
+        value = _run_program(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
+        return _sample_plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
+    return _sample_field(expression, source, over, order, programs[0], notes, steps)
 
 
-def _outputs(expression: str) -> list[_Output]:
+def _plotted_outputs(expression: str) -> list[_PlottedOutput]:
     """Return the expressions at the end of a program; the program of each has blanks in place of the others."""
-    source = with_list(expression)
+    source = with_list_output(expression)
     tree = parse(source)
     names, last = output_names(tree), tree.children[-1]
     if not names:
-        return [_Output("value", "value", expression)]
+        return [_PlottedOutput("value", "value", expression)]
     if len(names) > MOST_CURVES:
         raise UsageError(f"a plot shows at most {MOST_CURVES} expressions, not {len(names)}", hint="make several plots")
     before = source[: last.span[0]]
     return [
-        _Output(name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}")
+        _PlottedOutput(
+            name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}"
+        )
         for name, item in zip(names, last.children, strict=True)
     ]
 
 
-def _unused(outputs: Sequence[_Output]) -> list[Record]:
+def _notes_on_unshown(outputs: Sequence[_PlottedOutput]) -> list[Record]:
     """Return a note on each expression before the last statement, whose value is not shown."""
     before = parse(outputs[0].program).children[:-1]
     return [
@@ -127,7 +129,7 @@ def _unused(outputs: Sequence[_Output]) -> list[Record]:
     ]
 
 
-def _order(order: int | None, outputs: int, variables: int, log: str) -> int:
+def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
     """Check the order of derivatives, and return it or its default."""
     if order is None:
         order = 0 if outputs > 1 or "y" in log else 1
@@ -146,27 +148,27 @@ def _order(order: int | None, outputs: int, variables: int, log: str) -> int:
     return order
 
 
-def _compiled(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
+def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
     wrt = [r.name for r in over if r.name in free_names(parse(program), fixed)]
     names, by, leaves = compile.names_and_values(program, wrt, fixed, "float64")
     return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
 
 
-def _default_ranges(outputs: Sequence[_Output], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
+def _default_ranges(outputs: Sequence[_PlottedOutput], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
     """Return a range for each variable, in which at least one of the outputs exists."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
     name = names[0]
     if "x" in log:
         return [Range(name, 0.01, 100.0)]
-    points = even(-NEAR, NEAR, SAMPLES)
+    points = even_points(-DEFAULT_REACH, DEFAULT_REACH, SAMPLES)
     with np.errstate(all="ignore"):
-        values = [_curves(_compiled(output.program, [], fixed, 0), {name: points}, ["value"]) for output in outputs]
+        values = [_run_program(_compile_derivatives(output.program, [], fixed, 0), {name: points}, ["value"]) for output in outputs]
     inside = points[~np.isnan(np.concatenate(values)).all(axis=0)]
-    return [Range(name, float(inside[0]), float(inside[-1])) if len(inside) > 1 else Range(name, -NEAR, NEAR)]
+    return [Range(name, float(inside[0]), float(inside[-1])) if len(inside) > 1 else Range(name, -DEFAULT_REACH, DEFAULT_REACH)]
 
 
-def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
+def _path_points(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
     """Return the points of a path, with a column for each variable."""
     if path is None:
         return np.empty((0, len(over)))
@@ -176,20 +178,20 @@ def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Float
     return np.stack([np.asarray(path[variable.name], float) for variable in over], 1)
 
 
-def _plot(
+def _sample_plot(
     expression: str,
     source: PlotSource,
     over: Range,
     order: int,
-    outputs: Sequence[_Output],
+    outputs: Sequence[_PlottedOutput],
     programs: Sequence[Compiled],
     notes: list[Record],
     path: Floats,
     log: str,
 ) -> Plot:
     scale = Scale(log)
-    low, high = scale.across(over)
-    points = scale.x(even(low, high, over.samples or SAMPLES))
+    low, high = scale.x_ends(over)
+    points = scale.x(even_points(low, high, over.samples or SAMPLES))
     points[[0, -1]] = over.low, over.high
     orders = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
     curves = [Curve(output.column, output.label) for output in outputs]
@@ -202,18 +204,20 @@ def _plot(
             most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
             for first in range(order + 1) if log else (0,):
                 terms = orders[first : first + 2] if log else orders
-                function = partial(_on_axes, program, over.name, terms, scale)
-                samples = sample(function, scale.axis(points), 1 if log else order + 1, most)
-                parts.append(replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.seen(mark)]))
+                function = partial(_curves_on_axes, program, over.name, terms, scale)
+                samples = sample(function, scale.axis_positions(points), 1 if log else order + 1, most)
+                parts.append(
+                    replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.is_of_value(mark)])
+                )
     for k, part in enumerate(parts):
-        marks = [scale.moved(mark) for mark in part.discontinuities]
+        marks = [scale.with_variable_position(mark) for mark in part.discontinuities]
         named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
-        notes += described(over.name, marks if k < len(outputs) else [], named)
-    samples = parts[0] if len(parts) == 1 else merged(parts)
+        notes += discontinuity_notes(over.name, marks if k < len(outputs) else [], named)
+    samples = parts[0] if len(parts) == 1 else merge_samples(parts)
     if samples.coarse:
         hint = f"use {10 * len(points)} samples or a shorter range"
         notes.append(note("coarse", f"the curve changes too fast for {len(points)} samples; {hint}"))
-    table = np.concatenate([_curves(program, {over.name: points}, orders[: order + 1]) for program in programs])
+    table = np.concatenate([_run_program(program, {over.name: points}, orders[: order + 1]) for program in programs])
     if not np.isfinite(samples.ys[0]).any():
         notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     if "y" in log and (table <= 0).any():
@@ -221,44 +225,44 @@ def _plot(
     return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
 
 
-def _on_axes(program: Compiled, name: str, terms: Sequence[str], scale: Scale, u: Floats) -> Floats:
+def _curves_on_axes(program: Compiled, name: str, terms: Sequence[str], scale: Scale, u: Floats) -> Floats:
     """Return a value and its derivatives at points of the horizontal axis, in units of the axes."""
     x = scale.x(u)
-    return scale.drawn(x, _defined(_curves(program, {name: x}, terms)))
+    return scale.curves_on_axes(x, _without_undefined(_run_program(program, {name: x}, terms)))
 
 
-def _field(
+def _sample_field(
     expression: str, source: PlotSource, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
 ) -> Field:
     counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
-    x, y = (even(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
+    x, y = (even_points(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
     grid = np.meshgrid(x, y)
     columns = {r.name: part.ravel() for r, part in zip(over, grid, strict=True)}
-    table = _curves(program, columns, ["value", *(output_name((r.name,)) for r in over)]).reshape(-1, *grid[0].shape)
-    value, *gradient = _defined(table)
+    table = _run_program(program, columns, ["value", *(output_name((r.name,)) for r in over)]).reshape(-1, *grid[0].shape)
+    value, *gradient = _without_undefined(table)
     with np.errstate(all="ignore"):
-        discontinuous, steep = _discontinuous(x, y, value, gradient)
-        seen = window(value.ravel(), steep or bool(np.isinf(value).any()))
+        discontinuous, steep = _find_discontinuous(x, y, value, gradient)
+        seen = shown_range(value.ravel(), steep or bool(np.isinf(value).any()))
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     slopes = np.stack(gradient) if order else None
     return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, slopes, discontinuous, seen, path, notes)
 
 
-def _defined(curves: Floats) -> Floats:
+def _without_undefined(curves: Floats) -> Floats:
     """Set derivatives to nan where the value is nan, as for log(x) at negative x; replace huge values with infinity."""
     curves = np.where(np.isnan(curves[0]), np.nan, curves)
-    return np.where(np.abs(curves) > HUGE, np.copysign(np.inf, curves), curves)
+    return np.where(np.abs(curves) > LARGEST_DRAWN, np.copysign(np.inf, curves), curves)
 
 
-def _curves(program: Compiled, columns: Mapping[str, Floats], terms: Sequence[str]) -> Floats:
+def _run_program(program: Compiled, columns: Mapping[str, Floats], terms: Sequence[str]) -> Floats:
     """Return the results of a program for columns of points, ``(k, n)``; derivatives with respect to unused variables are 0."""
     points = next(iter(columns.values()))
     results = program(**{name: column for name, column in columns.items() if name in program.variables})
     return np.stack([np.broadcast_to(results.get(name, 0.0), points.shape) for name in terms])
 
 
-def _check(
+def _check_ranges(
     expression: str, over: Sequence[str], needed: Mapping[str, Span], at: Mapping[str, object], const: Mapping[str, object]
 ) -> None:
     """Raise an error unless one or two ranges are given, and every variable has either a range or a value."""
@@ -275,10 +279,10 @@ def _check(
                 raise UsageError(f"'{name}' has a range and a value", hint=hint)
     missing = {name: span for name, span in needed.items() if name not in over}
     if missing:
-        raise without_value(missing, expression)
+        raise missing_values_error(missing, expression)
 
 
-def described(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
+def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
     """Return a note for each kind of discontinuity, with its positions; ``named`` begins each note."""
     places: dict[tuple[str, str, str], list[float]] = {}
     for mark in discontinuities:
@@ -296,7 +300,7 @@ def described(name: str, discontinuities: Sequence[Discontinuity], named: str = 
     return notes
 
 
-def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
+def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
     """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
     marks = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]

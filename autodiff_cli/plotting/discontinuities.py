@@ -138,7 +138,9 @@ def mismatch(xs: Floats, ys: Floats, count: int) -> Floats:
     return differences
 
 
-def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, count: int, resolution: float) -> tuple[Floats, Floats]:
+def bisect_intervals(
+    function: Curves, left: Floats, right: Floats, extent: Extent, count: int, resolution: float
+) -> tuple[Floats, Floats]:
     """Bisect all intervals at once, each towards the half with the larger mismatch, and return the ends.
 
     Args:
@@ -156,7 +158,7 @@ def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, coun
         before = np.stack([ends[0], middle]), np.stack([values[:, 0], at_middle], axis=1)
         after = np.stack([middle, ends[1]]), np.stack([at_middle, values[:, 1]], axis=1)
         sizes = np.stack([np.fmax(*extent.size(k, values[k])) for k in range(count)])
-        first = _rougher(_roughness(*before, count) / sizes, _roughness(*after, count) / sizes)
+        first = _is_first_half_rougher(_roughness(*before, count) / sizes, _roughness(*after, count) / sizes)
         ends = np.where(first, before[0], after[0])
         values = np.where(first, before[1], after[1])
     return ends[0], ends[1]
@@ -175,7 +177,7 @@ def _roughness(ends: Floats, values: Floats, count: int) -> Floats:
     return roughness
 
 
-def _rougher(first: Floats, second: Floats) -> Mask:
+def _is_first_half_rougher(first: Floats, second: Floats) -> Mask:
     """Return whether the first half of each interval is at least as rough as the second half.
 
     The halves are compared in the first curve that is not smooth.
@@ -187,7 +189,7 @@ def _rougher(first: Floats, second: Floats) -> Mask:
     return rougher
 
 
-def approaches(left: Floats, right: Floats, low: Floats, high: Floats, resolution: float) -> tuple[Floats, Floats]:
+def approach_points(left: Floats, right: Floats, low: Floats, high: Floats, resolution: float) -> tuple[Floats, Floats]:
     """Return points on both sides of intervals at geometrically shrinking distances, ``(n, DISTANCES)`` each, the closest last.
 
     Args:
@@ -204,7 +206,7 @@ def approaches(left: Floats, right: Floats, low: Floats, high: Floats, resolutio
     return left[:, None] - distances[0], right[:, None] + distances[1]
 
 
-def limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest: float = 0.0) -> Limit:
+def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest: float = 0.0) -> Limit:
     """Return the limit of a curve as the distance goes to 0.
 
     Args:
@@ -248,7 +250,7 @@ def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
     return Limit("none")
 
 
-def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool, ...]:
+def limits_meet(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool, ...]:
     """Return whether the limits of each curve from both sides are equal."""
     return tuple(
         left.kind == right.kind == "finite" and extent.meet(k, left.value, right.value, left.doubt + right.doubt)
@@ -256,7 +258,7 @@ def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool,
     )
 
 
-def overflowed(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
+def leaves_float_range(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
     """Return whether a curve leaves the range of floats: it is infinite on one side, and infinite or huge on the other.
 
     Next to a pole, values are finite and smaller than ``LARGE``.
@@ -272,7 +274,7 @@ def overflowed(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
     return any(infinite) and all(high) and bool(np.sign(sides[0][-1]) == np.sign(sides[1][-1]))
 
 
-def kind_of(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], value: float, extent: Extent) -> str:
+def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], value: float, extent: Extent) -> str:
     """Return the kind of a discontinuity; empty if every curve is continuous.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.plotting.layout import ticks
-from autodiff_cli.plotting.picture import PictureTheme, rendered
+from autodiff_cli.plotting.picture import PictureTheme, render_figure
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import two_lines
 
@@ -70,23 +70,23 @@ class FittedPlot:
         mean = 0.0 if self.mean is None else self.mean
         error = 0.0 if self.error is None else self.error
         heights = np.concatenate([self.y - error, self.y + error, self.curve[1] - mean, self.curve[1] + mean])
-        return *_margin(np.concatenate([self.x, self.curve[0]])), *_margin(heights)
+        return *_range_with_margin(np.concatenate([self.x, self.curve[0]])), *_range_with_margin(heights)
 
 
-def _margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
+def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     wide = (high - low) or abs(low) or 1.0
     return low - share * wide, high + share * wide
 
 
-def picture(plot: FittedPlot, kind: str) -> bytes:
+def fit_picture(plot: FittedPlot, kind: str) -> bytes:
     """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    return rendered(kind, "light", HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
+    return render_figure(kind, "light", HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
@@ -120,7 +120,7 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
         above.errorbar(x, y, error, label="data", elinewidth=1, gid="data", **points)
     below.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
     below.plot(x, residuals, gid="residuals", **points)
-    bottom, top = _margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
+    bottom, top = _range_with_margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
     for axes, ends, most in ((above, (low, high), 9), (below, (bottom, top), 5)):
         axes.set_xlim(left, right)
         axes.set_ylim(*ends)

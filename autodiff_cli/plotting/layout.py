@@ -14,7 +14,7 @@ from autodiff_cli.number_text import number_text
 from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.model import Field, Plot
 
-CROWDED = 40
+MOST_MARKS = 40
 """The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""
 TINY = 1e-290
 FLAT = 15
@@ -34,12 +34,12 @@ def panels(plot: Plot) -> list[Panel]:
     """Group the curves that are legible on the same axes; if the range of values is given, all curves share the axes."""
     everything = tuple(range(len(plot.columns)))
     if plot.y_range is not None:
-        return [Panel(everything, *plot.scale.up(plot.y_range))]
+        return [Panel(everything, *plot.scale.y_ends(plot.y_range))]
     groups: list[Panel] = []
     for k in everything:
         if groups:
             wider = _panel(plot, (*groups[-1].curves, k))
-            if all(_legible(plot.samples.evenly[i], wider) for i in wider.curves):
+            if all(_is_legible(plot.samples.evenly[i], wider) for i in wider.curves):
                 groups[-1] = wider
                 continue
         groups.append(_panel(plot, (k,)))
@@ -61,10 +61,10 @@ def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
     if room:
         low = min(low, max(min(float(w[0]) for w in windows), low - room))
         high = max(high, min(max(float(w[1]) for w in windows), high + room))
-    return Panel(curves, *_opened(low, high))
+    return Panel(curves, *_widened(low, high))
 
 
-def _opened(low: float, high: float) -> tuple[float, float]:
+def _widened(low: float, high: float) -> tuple[float, float]:
     """Return a range for axes or colours; the range of a constant is widened."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
         # A bound that differs from 0 only by rounding errors becomes 0.
@@ -74,7 +74,7 @@ def _opened(low: float, high: float) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _legible(y: Floats, panel: Panel) -> bool:
+def _is_legible(y: Floats, panel: Panel) -> bool:
     """Return whether at least 40% of a curve is inside the axes and the visible part is constant or not too flat."""
     finite = y[np.isfinite(y)]
     if not len(finite):
@@ -86,13 +86,13 @@ def _legible(y: Floats, panel: Panel) -> bool:
     return span * FLAT >= panel.high - panel.low or span <= 1e-9 * float(np.abs(finite).max())
 
 
-def margin(panel: Panel, share: float) -> tuple[float, float]:
+def range_with_margin(panel: Panel, share: float) -> tuple[float, float]:
     """Return the range of a panel, extended above and below by a share of its length."""
     room = (panel.high - panel.low) * share
     return panel.low - room, panel.high + room
 
 
-def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def clip_curve(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Clip a curve to a range of values; values outside the range become nan."""
     for bound in (low, high):
         with np.errstate(all="ignore"):
@@ -105,16 +105,16 @@ def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Fl
         return xs, np.where((ys >= low) & (ys <= high), ys, np.nan)
 
 
-def runs(ys: Floats) -> list[slice]:
+def finite_slices(ys: Floats) -> list[slice]:
     """Return the slices of a curve in which all values are finite."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], np.isfinite(ys), [False]]).astype(int)))
     return [slice(a, b) for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
 
 
-def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
+def thin_curve(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
     """Return the pieces of a curve, reduced to the first, last, lowest and highest point of each column."""
     pieces = []
-    for run in runs(ys):
+    for run in finite_slices(ys):
         x, y = xs[run], ys[run]
         column = np.floor((x - low) / (high - low) * columns)
         begin = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
@@ -130,17 +130,17 @@ def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return at most ``most`` ticks and their labels: multiples of pi if the bounds are multiples of pi/4, else round numbers."""
     if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
         step = _first_step(low, high, [part * math.pi for part in (0.25, 0.5, 1, 2, 5, 10, 20)], most)
-        places = _steps(low, high, step)
+        places = _multiples(low, high, step)
         if len(places) <= most:
-            return places, [_of_pi(round(4 * place / math.pi) / 4) for place in places]
+            return places, [_pi_label(round(4 * place / math.pi) / 4) for place in places]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    places = _steps(low, high, _first_step(low, high, [part * power for part in (1, 2, 5, 10, 20)], most))
+    places = _multiples(low, high, _first_step(low, high, [part * power for part in (1, 2, 5, 10, 20)], most))
     return places, tick_labels(places)
 
 
 def _first_step(low: float, high: float, steps: Sequence[float], most: int) -> float:
     """Return the first of some distances between ticks that gives at most ``most`` ticks, or the last one."""
-    return next((step for step in steps if len(_steps(low, high, step)) <= most), steps[-1])
+    return next((step for step in steps if len(_multiples(low, high, step)) <= most), steps[-1])
 
 
 def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:
@@ -162,11 +162,11 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
     ]
 
 
-def _steps(low: float, high: float, step: float) -> list[float]:
+def _multiples(low: float, high: float, step: float) -> list[float]:
     return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-def _of_pi(share: float) -> str:
+def _pi_label(share: float) -> str:
     """Return a multiple of pi as text: ``−3π/4``."""
     if not share:
         return "0"
@@ -190,12 +190,12 @@ def _with_minus(text: str) -> str:
     return text.replace("-", "−") if "e" not in text else text
 
 
-def marks(plot: Plot) -> list[Discontinuity]:
+def shown_marks(plot: Plot) -> list[Discontinuity]:
     """Return the discontinuities to mark: all, or none if there are too many."""
-    return plot.samples.discontinuities if len(plot.samples.discontinuities) <= CROWDED else []
+    return plot.samples.discontinuities if len(plot.samples.discontinuities) <= MOST_MARKS else []
 
 
-def vertical(mark: Discontinuity) -> bool:
+def has_vertical_line(mark: Discontinuity) -> bool:
     """Return whether a discontinuity is marked with a vertical line, as a pole is."""
     return any(side.kind == "infinite" for side in mark.limits[0])
 
@@ -208,7 +208,7 @@ class Circle(NamedTuple):
     filled: bool
 
 
-def circles(mark: Discontinuity) -> list[Circle]:
+def mark_circles(mark: Discontinuity) -> list[Circle]:
     """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
     if mark.kind not in ("kink", "vertical tangent", "jump", "hole"):
         return []
@@ -228,7 +228,7 @@ def path_marks(count: int) -> list[str]:
     return [*"•" * (count - 1), *"●"[:count]]
 
 
-def shape_of(field: Field) -> float:
+def height_over_width(field: Field) -> float:
     """Return the length of the vertical range divided by the length of the horizontal range."""
     return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))
 
@@ -238,10 +238,10 @@ def value_range(field: Field) -> tuple[float, float]:
     low, high = field.y_range or field.window
     if not np.isfinite(low):
         return -1.0, 1.0
-    return _opened(float(low), float(high))
+    return _widened(float(low), float(high))
 
 
-def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+def value_bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for part in (1, 2, 2.5, 5, 10, 20):
@@ -253,7 +253,7 @@ def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     return levels, tick_labels(levels)
 
 
-def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, Floats, Floats, Floats]:
+def gradient_arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the arrows of the gradient, in the direction of steepest ascent on the screen.
 
     Args:
@@ -266,9 +266,9 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
         arrow is proportional to the cube root of the magnitude of the gradient, but it is at least 0.25.
     """
     assert field.gradient is not None
-    column, row = _spaced(len(field.x), across), _spaced(len(field.y), up)
+    column, row = _spaced_indices(len(field.x), across), _spaced_indices(len(field.y), up)
     at = np.ix_(row, column)
-    u, v = field.gradient[0][at], field.gradient[1][at] * shape_of(field) / aspect
+    u, v = field.gradient[0][at], field.gradient[1][at] * height_over_width(field) / aspect
     x, y = np.meshgrid(field.x[column], field.y[row])
     with np.errstate(all="ignore"):
         length = np.hypot(u, v)
@@ -278,7 +278,7 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
         return x[good], y[good], (u * factor)[good], (v * factor)[good]
 
 
-def _spaced(count: int, target: int) -> Indices:
+def _spaced_indices(count: int, target: int) -> Indices:
     """Return about ``target`` of ``count`` positions, equally spaced, with a margin at both ends."""
     step = max(1, round(count / target))
     return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

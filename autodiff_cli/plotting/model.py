@@ -25,23 +25,23 @@ class Scale:
 
     log: str = ""
 
-    def across(self, over: Range) -> tuple[float, float]:
+    def x_ends(self, over: Range) -> tuple[float, float]:
         """Return the ends of the horizontal axis.
 
         Raises:
             UsageError: if the axis is logarithmic, and the range is not positive.
         """
-        return self._ends("x", (over.low, over.high), f"{over.name}=1:100", "over")
+        return self._axis_ends("x", (over.low, over.high), f"{over.name}=1:100", "over")
 
-    def up(self, y_range: tuple[float, float]) -> tuple[float, float]:
+    def y_ends(self, y_range: tuple[float, float]) -> tuple[float, float]:
         """Return the ends of the vertical axis for a range of values.
 
         Raises:
             UsageError: if the axis is logarithmic, and the range is not positive.
         """
-        return self._ends("y", y_range, "1:100", "y_range")
+        return self._axis_ends("y", y_range, "1:100", "y_range")
 
-    def _ends(self, axis: str, ends: tuple[float, float], example: str, option: str) -> tuple[float, float]:
+    def _axis_ends(self, axis: str, ends: tuple[float, float], example: str, option: str) -> tuple[float, float]:
         if axis not in self.log:
             return ends
         if ends[0] <= 0:
@@ -51,7 +51,7 @@ class Scale:
             )
         return math.log10(ends[0]), math.log10(ends[1])
 
-    def axis(self, x: Floats) -> Floats:
+    def axis_positions(self, x: Floats) -> Floats:
         """Return the positions of points on the horizontal axis."""
         return np.log10(x) if "x" in self.log else x
 
@@ -59,7 +59,7 @@ class Scale:
         """Return the points at positions on the horizontal axis."""
         return 10.0**u if "x" in self.log else u
 
-    def drawn(self, x: Floats, curves: Floats) -> Floats:
+    def curves_on_axes(self, x: Floats, curves: Floats) -> Floats:
         """Return a value and its derivatives, ``(k, n)``, in units of the axes; on a logarithmic axis, ``k`` is at most 2."""
         if not self.log:
             return curves
@@ -71,17 +71,17 @@ class Scale:
                 value = np.log10(np.where(value > 0, value, np.nan))
         return np.stack([value] if slope is None else [value, slope])
 
-    def placed(self, points: Floats) -> Floats:
+    def to_axes(self, points: Floats) -> Floats:
         """Return points ``(k, 2)`` in units of the axes."""
         x, y = points.T
         with np.errstate(all="ignore"):
-            return np.stack([self.axis(x), np.log10(np.where(y > 0, y, np.nan)) if "y" in self.log else y], 1)
+            return np.stack([self.axis_positions(x), np.log10(np.where(y > 0, y, np.nan)) if "y" in self.log else y], 1)
 
-    def seen(self, mark: Discontinuity) -> bool:
+    def is_of_value(self, mark: Discontinuity) -> bool:
         """Return whether a discontinuity is one of the value: the logarithm also has poles and ends where the value is 0."""
         return "y" not in self.log or mark.kind in ("jump", "kink", "hole")
 
-    def moved(self, mark: Discontinuity) -> Discontinuity:
+    def with_variable_position(self, mark: Discontinuity) -> Discontinuity:
         """Return a discontinuity with its position on the variable instead of the axis."""
         return replace(mark, at=float(f"{10.0**mark.at:.12g}")) if "x" in self.log else mark
 
@@ -162,7 +162,7 @@ class Plot(CommandResult):
         marks = [
             {
                 "kind": discontinuity.kind,
-                "at": self.scale.moved(discontinuity).at,
+                "at": self.scale.with_variable_position(discontinuity).at,
                 **({"curve": self.columns[discontinuity.curve]} if several else {}),
             }
             for discontinuity in self.samples.discontinuities

@@ -15,19 +15,19 @@ from autodiff_cli.errors import MissingPackage
 from autodiff_cli.lazy import library
 from autodiff_cli.plotting.layout import (
     Panel,
-    arrows,
     axis_ticks,
-    bands,
-    circles,
-    clipped,
-    margin,
-    marks,
+    clip_curve,
+    gradient_arrows,
+    has_vertical_line,
+    height_over_width,
+    mark_circles,
     panels,
-    shape_of,
-    thinned,
+    range_with_margin,
+    shown_marks,
+    thin_curve,
     ticks,
+    value_bands,
     value_range,
-    vertical,
 )
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.control_characters import visible
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 800, 480
 """The size of a picture in CSS pixels."""
-MORE = 220
+PANEL_HEIGHT = 220
 """The height in pixels of every panel after the first."""
-ALIKE = 1.6
+MOST_UNEQUAL = 1.6
 """Two ranges are drawn to the same scale if the ratio of their lengths is at most this factor."""
 DENSITY = {"png": 192, "svg": 96, "pdf": 96}
 """Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each CSS pixel, for high-resolution screens."""
@@ -104,14 +104,14 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
     """
     if isinstance(plot, Plot):
         parts = panels(plot)
-        height = HEIGHT + MORE * (len(parts) - 1)
-        return rendered(kind, plot.theme, height, lambda figure, colors: _curves(figure, plot, parts, colors))
-    alike = 1 / ALIKE <= shape_of(plot) <= ALIKE
-    height = round(0.8 * WIDTH * shape_of(plot)) + 80 if alike else HEIGHT
-    return rendered(kind, plot.theme, height, lambda figure, colors: _field(figure, plot, alike, colors))
+        height = HEIGHT + PANEL_HEIGHT * (len(parts) - 1)
+        return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_panels(figure, plot, parts, colors))
+    alike = 1 / MOST_UNEQUAL <= height_over_width(plot) <= MOST_UNEQUAL
+    height = round(0.8 * WIDTH * height_over_width(plot)) + 80 if alike else HEIGHT
+    return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_field(figure, plot, alike, colors))
 
 
-def rendered(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
+def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
     """Return the contents of a picture file.
 
     Args:
@@ -157,13 +157,13 @@ def rendered(kind: str, theme: str, height: int, draw: Callable[[Figure, Picture
     return out.getvalue()
 
 
-def _curves(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
+def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
     """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    ends = plot.scale.across(plot.over)
-    title = _title(rows[0], plot.expression, colors)
+    ends = plot.scale.x_ends(plot.over)
+    title = _draw_title(rows[0], plot.expression, colors)
     for axes, panel in zip(rows, panels, strict=True):
-        low, high = margin(panel, 0.04)
+        low, high = range_with_margin(panel, 0.04)
         axes.set_ylim(low, high)
         axes.set_xlim(*ends)
         axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(panels) == 1 else 6))
@@ -172,32 +172,32 @@ def _curves(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureThem
         axes.set_axisbelow(True)
         if low < 0 < high and "y" not in plot.scale.log:
             axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
-        _marks(axes, plot, panel, colors)
+        _draw_marks(axes, plot, panel, colors)
         for k in reversed(panel.curves):
-            _curve(axes, plot, k, (low, high), colors.curves[k])
+            _draw_curve(axes, plot, k, (low, high), colors.curves[k])
         handles, labels = axes.get_legend_handles_labels()
         axes.legend(
             handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
         )
         if 0 in panel.curves:
-            _path(axes, plot.scale.placed(plot.path), colors, joined=False)
+            _draw_path(axes, plot.scale.to_axes(plot.path), colors, joined=False)
     rows[-1].set_xlabel(plot.over.name)
     figure.draw_without_rendering()
     legend = rows[0].get_legend()
     assert legend is not None
     if title.get_window_extent().x1 > legend.get_window_extent().x0:
-        _title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
+        _draw_title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
 
 
-def _title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
+def _draw_title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
     """Write an expression above the axes, and return the text."""
     text = shortened(visible(expression), 60)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 
 
-def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
-    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], *window)
-    pieces = thinned(xs, ys, *plot.scale.across(plot.over), 2000)
+def _draw_curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
+    xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], *window)
+    pieces = thin_curve(xs, ys, *plot.scale.x_ends(plot.over), 2000)
     # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.
     gap = np.array([np.nan])
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
@@ -209,7 +209,7 @@ def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: s
     line.set_solid_capstyle("round")
 
 
-def _path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -> None:
+def _draw_path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -> None:
     """Draw the points of a path; the last point is larger."""
     if len(path):
         style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
@@ -217,13 +217,13 @@ def _path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -
         axes.plot(*path[-1:].T, linestyle="none", markersize=8, zorder=7, **style)
 
 
-def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
+def _draw_marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
     """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
-    points = marks(plot)
+    points = shown_marks(plot)
     for mark in points:
-        if vertical(mark):
+        if has_vertical_line(mark):
             axes.axvline(mark.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    drawn = [(circle, colors.curves[mark.curve]) for mark in points if mark.curve in panel.curves for circle in circles(mark)]
+    drawn = [(circle, colors.curves[mark.curve]) for mark in points if mark.curve in panel.curves for circle in mark_circles(mark)]
     if drawn:
         x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
         edges = [color for _, color in drawn]
@@ -231,13 +231,13 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
         axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
-def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> None:
+def _draw_field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> None:
     """Draw the value as bands between contour lines, and the gradient as arrows."""
     from matplotlib.colors import LinearSegmentedColormap
 
     axes = figure.subplots()
-    _title(axes, plot.expression, colors)
-    levels, labels = bands(*value_range(plot), 12)
+    _draw_title(axes, plot.expression, colors)
+    levels, labels = value_bands(*value_range(plot), 12)
     value = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors.bands)
     if value.count():
@@ -259,11 +259,11 @@ def _field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> No
         axes.set_aspect("equal")
         for _ in range(2):  # the first layout leaves too little room, because equal scales make the axes smaller
             figure.draw_without_rendering()
-    _path(axes, plot.path, colors)
+    _draw_path(axes, plot.path, colors)
     if plot.gradient is not None:
         figure.draw_without_rendering()  # the arrows depend on the size of the axes
         box = axes.get_window_extent()
         across = 22
-        x, y, u, v = arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)
+        x, y, u, v = gradient_arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)
         style: dict[str, Any] = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
         axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors.ink, units="width", scale=1.35 * across, alpha=0.85, **style)

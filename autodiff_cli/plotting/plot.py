@@ -16,8 +16,8 @@ from autodiff_cli.autograd.primitives.interface_kinds import (
     checks,
     choice,
 )
-from autodiff_cli.evaluation.ranges import interval, ranges
-from autodiff_cli.plotting.curves_and_fields import sampled
+from autodiff_cli.evaluation.ranges import parse_interval, parse_ranges
+from autodiff_cli.plotting.curves_and_fields import sample_expression
 from autodiff_cli.plotting.model import Field, Plot
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def plot(
         MissingValue: if a variable has neither a range nor a value, or the path does not have it.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
-    ends = ranges(_range_texts(over or ()))
-    window = None if y_range is None else interval(_text(y_range, "y_range"), "y_range")
-    result = sampled(expression, ends, at, const, order, path, log)
+    ends = parse_ranges(_range_texts(over or ()))
+    window = None if y_range is None else parse_interval(_text(y_range, "y_range"), "y_range")
+    result = sample_expression(expression, ends, at, const, order, path, log)
     if window is not None and isinstance(result, Plot):
-        result.scale.up(window)  # the values of a logarithmic axis are positive
+        result.scale.y_ends(window)  # the values of a logarithmic axis are positive
     return replace(result, y_range=window, theme=theme)
 
 

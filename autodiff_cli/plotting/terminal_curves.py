@@ -11,7 +11,18 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
-from autodiff_cli.plotting.layout import Panel, axis_ticks, circles, clipped, marks, panels, path_marks, thinned, ticks, vertical
+from autodiff_cli.plotting.layout import (
+    Panel,
+    axis_ticks,
+    clip_curve,
+    has_vertical_line,
+    mark_circles,
+    panels,
+    path_marks,
+    shown_marks,
+    thin_curve,
+    ticks,
+)
 from autodiff_cli.plotting.model import Plot
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.styled_text import Text
@@ -21,12 +32,12 @@ COLORS = (32, 166, 133, 35, 161, 136)
 """Blue, orange, purple, green, red and brown in the palette of 256 colours; they are legible on black and on white."""
 DASHES = ((1, 0), (6, 4), (1, 3), (14, 4), (3, 3), (1, 7))
 """The line style of each curve: the number of dots drawn, and the number of dots skipped after them."""
-SAMPLES = ("━━━━", "━ ━ ", "· · ", "━━━ ", "╸╸╸╸", "·   ")
+LEGEND_SAMPLES = ("━━━━", "━ ━ ", "· · ", "━━━ ", "╸╸╸╸", "·   ")
 WIDEST, NARROWEST = 120, 24
-DIM = 244
+GRAY = 244
 
 
-def size() -> tuple[int, int]:
+def plot_size() -> tuple[int, int]:
     """Return the number of columns and of rows of a plot.
 
     The width is that of the terminal or of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The height is a quarter of the
@@ -45,12 +56,12 @@ def pages(plot: Plot, _: int) -> list[Text]:
 def drawn(plot: Plot, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = not is_colored(color)
-    columns, rows = size()
+    columns, rows = plot_size()
     parts = panels(plot)
     height = max(8, rows // len(parts)) if len(parts) > 1 else rows
     lines: list[str] = []
     for panel in parts:
-        lines += [*_legend(plot, panel, columns, colorless), *_drawn(plot, panel, columns, height, colorless)]
+        lines += [*_legend(plot, panel, columns, colorless), *_panel_lines(plot, panel, columns, height, colorless)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -61,42 +72,44 @@ def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str
         name = visible(plot.curves[k].label)
         if room < len(name) + 8 and room < columns:
             lines, room = [*lines, ""], columns
-        lines[-1] += f"   {SAMPLES[k] if colorless else f'{chr(27)}[38;5;{COLORS[k]}m{SAMPLES[k]}{chr(27)}[0m'} {name}"
+        lines[-1] += (
+            f"   {LEGEND_SAMPLES[k] if colorless else f'{chr(27)}[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}{chr(27)}[0m'} {name}"
+        )
         room -= len(name) + 8
     return lines[1:]
 
 
-def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
+def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
     """Return the lines of one panel."""
-    low, high = ends = plot.scale.across(plot.over)
+    low, high = ends = plot.scale.x_ends(plot.over)
     up = axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
     across = axis_ticks(plot, "x", ends, max(3, columns // 10))
-    plotext, figure = cleared(columns, rows, ends, (panel.low, panel.high), up, across)
+    plotext, figure = empty_figure(columns, rows, ends, (panel.low, panel.high), up, across)
     inner = columns - max(map(len, up[1])) - 2, rows - 3
-    dim = plotext.pixel(DIM)
+    dim = plotext.pixel(GRAY)
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
         figure.line(0, "horizontal", style="dotted", pixel=dim)
-    for mark in marks(plot):
-        if vertical(mark) and low < mark.at < high:
+    for mark in shown_marks(plot):
+        if has_vertical_line(mark) and low < mark.at < high:
             figure.line(mark.at, "vertical", style="dotted", pixel=dim)
     for k in reversed(panel.curves):
         _draw_curve(plotext, plot, panel, k, inner)
-    for mark in marks(plot):
-        for x, y, filled in circles(mark) if mark.curve in panel.curves else ():
+    for mark in shown_marks(plot):
+        for x, y, filled in mark_circles(mark) if mark.curve in panel.curves else ():
             if panel.low <= y <= panel.high:
                 figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[mark.curve])))
     if 0 in panel.curves:
-        for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.placed(plot.path).T, strict=True):
+        for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.to_axes(plot.path).T, strict=True):
             if low <= x <= high and panel.low <= y <= panel.high:
                 figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
-    return lines_of(figure, colorless)
+    return figure_lines(figure, colorless)
 
 
 Ticks = tuple[list[float], list[str]]
 """The positions of the ticks of an axis, and their labels."""
 
 
-def cleared(
+def empty_figure(
     columns: int,
     rows: int,
     across: tuple[float, float],
@@ -124,24 +137,24 @@ def cleared(
     figure.ruler("x").lim(*across)
     figure.ruler("y").ticks(*y_ticks)
     figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
-    figure.axes(True, pixel=plotext.pixel(DIM))
+    figure.axes(True, pixel=plotext.pixel(GRAY))
     return plotext, figure
 
 
-def lines_of(figure: Any, colorless: bool) -> list[str]:
+def figure_lines(figure: Any, colorless: bool) -> list[str]:
     """Return the lines of a figure of plotext."""
     # plotext gives axes a white background, which is removed here.
     return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 
 
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
-    low, high = plot.scale.across(plot.over)
-    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
+    low, high = plot.scale.x_ends(plot.over)
+    xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
     # Braille dots per unit of x and y.
     scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
     marker = plotext.marker("braille", COLORS[k])
-    for x, y in thinned(xs, ys, low, high, 2 * inner[0]):
-        for part_x, part_y in _dashed(x, y, scale, *DASHES[k]):
+    for x, y in thin_curve(xs, ys, low, high, 2 * inner[0]):
+        for part_x, part_y in _split_into_dashes(x, y, scale, *DASHES[k]):
             signal = plotext.figure.signal(part_x.tolist(), part_y.tolist(), marker=marker)
             plotext.figure.draw(signal.lines())
 
@@ -150,7 +163,7 @@ _LONGEST = 1e6
 """The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
 
 
-def _dashed(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
+def _split_into_dashes(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
     """Split a curve into dashes; all lengths are in dots along the curve."""
     if not left_out or len(x) < 2:
         return [(x, y)]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from autodiff_cli.arrays import Indices
-from autodiff_cli.plotting.layout import arrows, bands, path_marks, shape_of, ticks, value_range
+from autodiff_cli.plotting.layout import gradient_arrows, height_over_width, path_marks, ticks, value_bands, value_range
 from autodiff_cli.plotting.model import Field
-from autodiff_cli.plotting.terminal_curves import cleared, lines_of, size
+from autodiff_cli.plotting.terminal_curves import empty_figure, figure_lines, plot_size
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.terminal import is_colored
 
@@ -17,7 +17,7 @@ BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
 """The colours of bands from dark to light, in the palette of 256 colours."""
 LIGHT = 74
 """The darkest colour on which arrows are black."""
-SHADES = "·░▒▓█"
+BAND_SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
 
 
@@ -29,26 +29,26 @@ def pages(field: Field, _: int) -> list[Text]:
 def drawn(field: Field, color: str) -> str:
     """Return the plot of a field as text for standard output."""
     colorless = not is_colored(color)
-    columns, rows = size()
+    columns, rows = plot_size()
     up = ticks(field.y[0], field.y[-1], max(3, rows // 3))
     margin = max(map(len, up[1])) + 1
     inner = columns - margin - 1
-    rows = min(max(12, round(inner * shape_of(field) / 2) + 4), rows + 6)  # a character is twice as high as it is wide
-    _, figure = cleared(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
-    frame = lines_of(figure, True)
-    levels, labels = bands(*value_range(field), len(SHADES if colorless else BLUES))
-    numbers = _bands(field, inner, rows - 4, levels)
-    texts = _texts(field, numbers, colorless)
+    rows = min(max(12, round(inner * height_over_width(field) / 2) + 4), rows + 6)  # a character is twice as high as it is wide
+    _, figure = empty_figure(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
+    frame = figure_lines(figure, True)
+    levels, labels = value_bands(*value_range(field), len(BAND_SHADES if colorless else BLUES))
+    numbers = _band_numbers(field, inner, rows - 4, levels)
+    texts = _cell_texts(field, numbers, colorless)
     lines = frame[:1]
     for line, row, band in zip(frame[1:], texts, numbers.tolist(), strict=False):
-        cells = [_cell(text, number, levels, colorless) for text, number in zip(row, band, strict=True)]
+        cells = [_styled_cell(text, number, levels, colorless) for text, number in zip(row, band, strict=True)]
         lines.append(f"{line[:margin]}{''.join(cells)}{line[margin + inner :]}")
     lines += frame[len(lines) :]
-    lines.append(" " * margin + _key(levels, labels, inner, colorless))
+    lines.append(" " * margin + _legend(levels, labels, inner, colorless))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> Indices:
+def _band_numbers(field: Field, columns: int, rows: int, levels: list[float]) -> Indices:
     """Return the number of the band in each cell, the top row first; -1 for a value that is not finite."""
     row, column = (np.floor((np.arange(n) + 0.5) / n * len(p)).astype(int) for n, p in ((rows, field.y), (columns, field.x)))
     value = field.value[np.ix_(row[::-1], column)]
@@ -56,45 +56,45 @@ def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> Indice
     return np.where(np.isfinite(value), band, -1)
 
 
-def _texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]]:
+def _cell_texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]]:
     """Return the arrow of the gradient, the point of the path or nothing in each cell."""
     rows, columns = bands.shape
     texts = [[""] * columns for _ in range(rows)]
     if field.gradient is not None:
-        for x, y, u, v in zip(*arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
-            row, column = _place(field, x, y, rows, columns)
+        for x, y, u, v in zip(*gradient_arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
+            row, column = _cell_of_point(field, x, y, rows, columns)
             if colorless:
                 texts[row][max(0, column - 1) : column + 2] = [" "] * (min(columns, column + 2) - max(0, column - 1))
             texts[row][column] = ARROWS[round(math.atan2(v, u) / (math.pi / 4)) % 8]
     for point, x, y in zip(path_marks(len(field.path)), *field.path.T, strict=True):
         if field.x[0] <= x <= field.x[-1] and field.y[0] <= y <= field.y[-1]:
-            row, column = _place(field, x, y, rows, columns)
+            row, column = _cell_of_point(field, x, y, rows, columns)
             texts[row][column] = point
     return texts
 
 
-def _place(field: Field, x: float, y: float, rows: int, columns: int) -> tuple[int, int]:
+def _cell_of_point(field: Field, x: float, y: float, rows: int, columns: int) -> tuple[int, int]:
     """Return the row and the column of the cell of a point."""
     column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
     return rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows)), column
 
 
-def _cell(text: str, band: int, levels: list[float], colorless: bool) -> str:
+def _styled_cell(text: str, band: int, levels: list[float], colorless: bool) -> str:
     """Return a character on a band, which is a shade if the character is empty or a colour; -1 stands for no band."""
     if band < 0:
         return text or " "
     share = band / max(1, len(levels) - 2)
     if colorless:
-        return text or SHADES[round(share * (len(SHADES) - 1))]
+        return text or BAND_SHADES[round(share * (len(BAND_SHADES) - 1))]
     blue = BLUES[round(share * (len(BLUES) - 1))]
     return f"\x1b[38;5;{16 if blue >= LIGHT else 231};48;5;{blue}m{text or ' '}\x1b[0m"
 
 
-def _key(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
+def _legend(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
     """Return the legend: a sample of each band, with as many limits between the bands as fit."""
     for every in range(1, len(levels) + 1):
         texts = [f" {label} " if k % every == 0 else "" for k, label in enumerate(labels)]
         if len("value") + 2 * (len(levels) - 1) + sum(map(len, texts)) <= columns:
             break
-    samples = [2 * _cell("", band, levels, colorless) for band in range(len(levels) - 1)]
+    samples = [2 * _styled_cell("", band, levels, colorless) for band in range(len(levels) - 1)]
     return "".join(["value", texts[0], *(part for pair in zip(samples, texts[1:], strict=True) for part in pair)])

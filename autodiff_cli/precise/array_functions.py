@@ -27,7 +27,7 @@ Dim = int | tuple[int, ...] | None
 _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(np.minimum)
 
 
-def boxed(value: object) -> Cells:
+def as_cell(value: object) -> Cells:
     """Return a zero-dimensional array of one value."""
     box = np.empty((), np.object_)
     box[()] = value
@@ -36,7 +36,7 @@ def boxed(value: object) -> Cells:
 
 def _array(value: Cells | Number) -> Cells:
     """Return the result of a reduction as an array, even if it is a single number."""
-    return value if isinstance(value, np.ndarray) else boxed(value)
+    return value if isinstance(value, np.ndarray) else as_cell(value)
 
 
 def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
@@ -58,7 +58,7 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
         return _add(size, dim, keepdim)
     if p == 2:
         return np.sqrt(_add(size * size, dim, keepdim))
-    return _array(_add(size**p, dim, keepdim)) ** (boxed(_exact(x, 1.0)) / p)
+    return _array(_add(size**p, dim, keepdim)) ** (as_cell(_exact(x, 1.0)) / p)
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
@@ -85,7 +85,7 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
     return np.moveaxis(result, 0, dimension(dim, x.ndim))
 
 
-def _eliminate(rows: Cells, right: Cells) -> Number | int:
+def _gaussian_elimination(rows: Cells, right: Cells) -> Number | int:
     """Return the determinant by Gaussian elimination; the right-hand sides become solutions unless it is 0."""
     n, sign = len(rows), 1
     product: Number | int = rows.flat[0].math.number(1.0) if n else 1
@@ -111,7 +111,7 @@ def _eliminate(rows: Cells, right: Cells) -> Number | int:
 def _determinant(x: Cells) -> Cells:
     determinants = np.empty(x.shape[:-2], object)
     for place in np.ndindex(determinants.shape):
-        determinants[place] = _eliminate(x[place].copy(), np.empty((x.shape[-1], 0), object))
+        determinants[place] = _gaussian_elimination(x[place].copy(), np.empty((x.shape[-1], 0), object))
     return determinants
 
 
@@ -121,7 +121,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
     matrices, solutions = (np.array(np.broadcast_to(operand, (*batch, *operand.shape[-2:]))) for operand in (x, right))
     for place in np.ndindex(batch):
-        if _eliminate(matrices[place], solutions[place]) == 0:
+        if _gaussian_elimination(matrices[place], solutions[place]) == 0:
             raise LinAlgError("the matrix is singular")
     return solutions[..., 0] if vector else solutions
 

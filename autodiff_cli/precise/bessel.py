@@ -14,7 +14,7 @@ from autodiff_cli.errors import NotPrecise
 from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
 from autodiff_cli.precise.elementary import Entry
 
-_FAR = 1e30
+_LARGEST_PHASE = 1e30
 """The largest argument of an oscillating function, whose phase needs more digits than this exponent."""
 _LARGEST_ORDER = 300
 """The largest order for which mpmath does not need thousands of terms or a very long working precision."""
@@ -38,17 +38,17 @@ def bessel_k(m: Arithmetic, v: Real, x: Real) -> Real:
         return mp.nan
     if mp.isinf(x) or mp.isinf(v) or not x:
         return mp.inf if not mp.isinf(x) else m.zero if not mp.isinf(v) else mp.nan
-    return _rounded(mp, lambda: _near(m, v, x, 1) if x < 1 else _integral(mp, v, x))
+    return _at_present_precision(mp, lambda: _difference_of_first_kinds(m, v, x, 1) if x < 1 else _integral(mp, v, x))
 
 
-def _rounded(mp: Context, compute: Callable[[], Real]) -> Real:
+def _at_present_precision(mp: Context, compute: Callable[[], Real]) -> Real:
     """Return the result of a function that raises the precision, rounded to the present precision."""
     with mp.extraprec(0):
         value = compute()
     return value * 1
 
 
-def _near(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+def _difference_of_first_kinds(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4)."""
     mp = m.mp
     if abs(v) > 1e6:
@@ -93,11 +93,11 @@ def _bessel_y(m: Arithmetic, v: Real, x: Real) -> Real:
         return mp.nan
     if not x or mp.isinf(x):
         return m.zero if x else -mp.inf if v > -0.5 else mp.nan
-    if x > _FAR:
+    if x > _LARGEST_PHASE:
         raise NotPrecise("yv of a large argument")
     if abs(v) > _LARGEST_ORDER:
         raise NotPrecise("yv of a large order")
-    return _rounded(mp, lambda: _near(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
+    return _at_present_precision(mp, lambda: _difference_of_first_kinds(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
 
 
 def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
@@ -109,7 +109,7 @@ def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
         return mp.nan
     if not x:
         return mp.mpf(1) if not v else m.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
-    if abs(v) > _LARGEST_ORDER or abs(x) > (_FAR if sign < 0 else 1e6):
+    if abs(v) > _LARGEST_ORDER or abs(x) > (_LARGEST_PHASE if sign < 0 else 1e6):
         raise NotPrecise("a Bessel function of a large order or argument")
     if mp.isint(v) and v < 0:
         return _first_order(m, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
@@ -124,7 +124,7 @@ def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
     mp = m.mp
     if not m.finite(x):
         return mp.nan if mp.isnan(x) or (x < 0 and derivative) else m.zero if x < 0 or name == "airyai" else mp.inf
-    if abs(x) > _FAR:
+    if abs(x) > _LARGEST_PHASE:
         raise NotPrecise("an Airy function of a large argument")
     value: Real = getattr(mp, name)(x, derivative=derivative)
     return value

@@ -122,7 +122,7 @@ class Differences:
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
             self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
-        return [_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
+        return [_choose_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:
         """Return whether a derivative is undefined, or smooth, finite and more than rounding errors."""
@@ -229,7 +229,7 @@ class _Run:
             if not self.math.finite(value):
                 slopes.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
                 continue
-            slope = _judged(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
+            slope = _classify(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
             if slope.kind == "jump":
                 left, right = (self.value(((index[0], side, 1),))[j] for side in (-2, 2))
                 slope = slope._replace(sides=(left, right))
@@ -262,7 +262,7 @@ def _limit(mp: Context, quotients: tuple[Quotient, Quotient], ratio: Real) -> Re
     return mp.sign(near) * mp.inf if growth > 1 else None
 
 
-def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
+def _classify(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
     """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step."""
 
     def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
@@ -297,12 +297,12 @@ def _judged(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient
     return slope("smooth", central.value)
 
 
-def _alike(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
+def _sides_agree(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
     """Return whether two pairs of one-sided limits agree to 1 %."""
     return all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(first, second, strict=True))
 
 
-def _confirmed(first: Slope, second: Slope) -> Slope:
+def _choose_confirmed(first: Slope, second: Slope) -> Slope:
     """Choose between two results, the second of which was computed with more digits."""
     # A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two sides,
     # is much smaller in the second result, it was a rounding error.
@@ -310,12 +310,12 @@ def _confirmed(first: Slope, second: Slope) -> Slope:
     smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
     if first.kind == second.kind == "jump":
         return second
-    if first.kind == second.kind == "kink" and first.sides[0] < first.sides[1] and _alike(first.sides, second.sides):
+    if first.kind == second.kind == "kink" and first.sides[0] < first.sides[1] and _sides_agree(first.sides, second.sides):
         return first  # the central quotient of abs(x*(x - 1)) tends to 0
     if second.kind == "smooth" and not central:
         return smooth
     if second.kind != "undefined" and abs(first.central) > 0 and abs(central) < abs(first.central) * 1e-60:
         return smooth
     if first.kind == second.kind == "kink":
-        return first if _alike(first.sides, second.sides) else smooth._replace(value=(second.sides[0] + second.sides[1]) / 2)
+        return first if _sides_agree(first.sides, second.sides) else smooth._replace(value=(second.sides[0] + second.sides[1]) / 2)
     return second

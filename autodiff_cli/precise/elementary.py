@@ -13,14 +13,14 @@ from typing import Any
 from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Context, Number, Real
 
 Entry = Callable[..., Any]
-OfOne = Callable[[Arithmetic, Real], Real]
+ScalarFunction = Callable[[Arithmetic, Real], Real]
 Plain = Number | float
 """A non-tensor argument, such as a slope or a bound."""
 
 
-def of_mpmath(
+def mpmath_function(
     name: str, exists: Callable[[Real], bool] = lambda x: True, far: Callable[[Context, Real], object] | None = None
-) -> OfOne:
+) -> ScalarFunction:
     """Wrap an mpmath function.
 
     Args:
@@ -56,7 +56,7 @@ def _trunc(m: Arithmetic, x: Real) -> Real:
     return m.mp.floor(x) if x >= 0 else m.mp.ceil(x)
 
 
-def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: OfOne, remainder: bool) -> Real:
+def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
     """Return the rounded quotient of two numbers, or the remainder."""
     divisor = m.number(y).value
     if not divisor or not m.finite(x) or m.mp.isnan(divisor):
@@ -119,19 +119,19 @@ def _gelu(m: Arithmetic, x: Real, approximate: str) -> Real:
     return x * _sigmoid(m, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
 
 
-_erfc = of_mpmath("erfc", far=lambda mp, x: 1 - mp.sign(x))
-_floor, _sign = of_mpmath("floor"), of_mpmath("sign")
+_erfc = mpmath_function("erfc", far=lambda mp, x: 1 - mp.sign(x))
+_floor, _sign = mpmath_function("floor"), mpmath_function("sign")
 
 ELEMENTARY: dict[str, Entry] = {
-    **{name: of_mpmath(name) for name in ("atan", "asinh", "ceil")},
-    **{name: of_mpmath(name, far=lambda mp, x: mp.nan) for name in ("sin", "cos", "tan")},
-    **{name: of_mpmath(name, far=lambda mp, x: mp.sign(x)) for name in ("tanh", "erf")},
-    **{name: of_mpmath(name, lambda x: abs(x) <= 1) for name in ("asin", "acos")},
-    "sinh": of_mpmath("sinh", far=lambda mp, x: x),
-    "cosh": of_mpmath("cosh", far=lambda mp, x: abs(x)),
+    **{name: mpmath_function(name) for name in ("atan", "asinh", "ceil")},
+    **{name: mpmath_function(name, far=lambda mp, x: mp.nan) for name in ("sin", "cos", "tan")},
+    **{name: mpmath_function(name, far=lambda mp, x: mp.sign(x)) for name in ("tanh", "erf")},
+    **{name: mpmath_function(name, lambda x: abs(x) <= 1) for name in ("asin", "acos")},
+    "sinh": mpmath_function("sinh", far=lambda mp, x: x),
+    "cosh": mpmath_function("cosh", far=lambda mp, x: abs(x)),
     "erfc": _erfc,
-    "acosh": of_mpmath("acosh", lambda x: x >= 1),
-    "sqrt": of_mpmath("sqrt", lambda x: x >= 0),
+    "acosh": mpmath_function("acosh", lambda x: x >= 1),
+    "sqrt": mpmath_function("sqrt", lambda x: x >= 0),
     "abs": lambda m, x: abs(x),
     "neg": lambda m, x: -x,
     "add": lambda m, x, y: m.add(x, y).value,

@@ -22,14 +22,14 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
-from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.precise.arithmetic import Arithmetic, Exact, Number, Real
-from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells, boxed
+from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells, as_cell
 from autodiff_cli.precise.elementary import ELEMENTARY
 from autodiff_cli.precise.special import SPECIAL
 
@@ -64,20 +64,20 @@ class Precise(Tensor):
             NotPrecise: if the primitive does not have an arbitrary-precision implementation.
         """
         if primitive.of_sequence:
-            arrays = [_cells(self.math, array) for array in arguments[0]]
-            return tensor(self.math, _computed(primitive.name, primitive.forward, [arrays, *arguments[1:]]))
+            arrays = [_as_cells(self.math, array) for array in arguments[0]]
+            return tensor(self.math, _compute_or_refuse(primitive.name, primitive.forward, [arrays, *arguments[1:]]))
         operands, statics = arguments[: primitive.arity], arguments[primitive.arity :]
         statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in statics]
         if primitive.elementwise:
-            return _element_by_element(self.math, primitive, [_elements(value) for value in operands], statics)
-        cells = [None if value is None else _cells(self.math, value) for value in operands]
+            return _element_by_element(self.math, primitive, [_as_array(value) for value in operands], statics)
+        cells = [None if value is None else _as_cells(self.math, value) for value in operands]
         forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
-        return tensor(self.math, _computed(primitive.name, forward, [*cells, *statics]))
+        return tensor(self.math, _compute_or_refuse(primitive.name, forward, [*cells, *statics]))
 
     def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> list[Tensor]:
         """Return the results of an operation with several results, such as ``sort``."""
         forward = ARRAY_FUNCTIONS.get(operation.name, operation.forward)
-        return [tensor(self.math, part) for part in _computed(operation.name, forward, [self._data, *arguments[1:]])]
+        return [tensor(self.math, part) for part in _compute_or_refuse(operation.name, forward, [self._data, *arguments[1:]])]
 
     def item(self) -> Any:
         """Return the only element as a float that stores its exact number."""
@@ -92,7 +92,7 @@ class Precise(Tensor):
 
 def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
     """Convert the result of an operation to a tensor: an ordinary tensor for booleans and indices."""
-    array = result if isinstance(result, np.ndarray) else boxed(result)
+    array = result if isinstance(result, np.ndarray) else as_cell(result)
     if array.dtype != object:
         return precise(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
     kinds = {type(cell) for cell in array.flat}
@@ -103,7 +103,7 @@ def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
 
 def precise(math: Arithmetic, values: object) -> Precise:
     """Convert numbers of any type to an arbitrary-precision tensor without rounding."""
-    array = boxed(values) if isinstance(values, float) else np.asarray(values)
+    array = as_cell(values) if isinstance(values, float) else np.asarray(values)
     result = Precise.__new__(Precise)
     result._data = np.empty(array.shape, object)
     for i, value in enumerate(array.flat):
@@ -114,23 +114,23 @@ def precise(math: Arithmetic, values: object) -> Precise:
     return result
 
 
-def _elements(value: object) -> NDArray[Any]:
+def _as_array(value: object) -> NDArray[Any]:
     """Convert a tensor, an array or a number to an array."""
     if isinstance(value, Tensor):
         value = value._data
-    return value if isinstance(value, np.ndarray) else boxed(value)
+    return value if isinstance(value, np.ndarray) else as_cell(value)
 
 
-def _cells(math: Arithmetic, value: object) -> NDArray[Any]:
+def _as_cells(math: Arithmetic, value: object) -> NDArray[Any]:
     """Convert floating-point elements to ``Number`` objects; return booleans and indices unchanged."""
-    array = _elements(value)
+    array = _as_array(value)
     if array.dtype.kind in "bi" or (array.dtype == object and all(type(cell) is Number for cell in array.flat)):
         return array
     cells: Cells = precise(math, array)._data
     return cells
 
 
-def _computed(
+def _compute_or_refuse(
     name: str, forward: Callable[..., Any], arguments: Sequence[Any], errors: tuple[type[Exception], ...] = FOREIGN
 ) -> Any:
     try:
@@ -146,7 +146,7 @@ _OF_MPMATH = (ArithmeticError, ValueError, NotImplementedError, MemoryError, Typ
 
 
 @functools.cache
-def _identity(primitive: Primitive) -> Callable[..., Any] | None:
+def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
     """Return the function that evaluates the decomposition of a primitive, if it is a text, which holds exactly."""
     text = primitive.decomposition
     if not isinstance(text, str):
@@ -168,14 +168,14 @@ def _element_by_element(
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":
         name = "power of a number"  # its argument is the exponent
-    function = _FUNCTIONS.get(name) or _identity(primitive)
+    function = _FUNCTIONS.get(name) or _decomposition_function(primitive)
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
         if function is None:
             raise NotPrecise(name)
         operands = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in row]
-        value = _computed(name, function, [math, *operands, *statics], _OF_MPMATH)
+        value = _compute_or_refuse(name, function, [math, *operands, *statics], _OF_MPMATH)
         if isinstance(value, math.mp.mpc):
             value = math.mp.nan if value.imag else value.real
         if isinstance(value, (bool, np.bool_)):
@@ -197,13 +197,13 @@ class _TensorLog(TensorLog):
             return value
         tensor = super().as_tensor(value, node)
         if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
-            return self.raised(tensor)
+            return self.as_precise(tensor)
         exact = precise(self.math, np.array(value, dtype=object))
         if node is not None and self.entries and self.entries[-1][0] is tensor:
             self.entries[-1] = (exact, self.entries[-1][1])
         return exact
 
-    def raised(self, tensor: Tensor) -> Tensor:
+    def as_precise(self, tensor: Tensor) -> Tensor:
         """Convert a tensor of floats to an arbitrary-precision tensor; return any other tensor unchanged."""
         if isinstance(tensor, Precise) or not tensor.is_floating_point():
             return tensor
@@ -212,15 +212,15 @@ class _TensorLog(TensorLog):
     def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
         argument = super()._argument(op, parameter, value, node)
         if op.kinds.get(parameter) in (POSITIONS, MASK):
-            return _lowered(argument)
-        return self.raised(argument) if isinstance(argument, Tensor) else argument
+            return _as_ordinary(argument)
+        return self.as_precise(argument) if isinstance(argument, Tensor) else argument
 
 
-def _lowered(value: Any) -> Any:
+def _as_ordinary(value: Any) -> Any:
     """Convert indices, which may be arbitrary-precision tensors, to ordinary tensors."""
     if isinstance(value, Precise):
         return new_tensor(value._data.astype(np.float64))
-    return [_lowered(item) for item in value] if isinstance(value, list) else value
+    return [_as_ordinary(item) for item in value] if isinstance(value, list) else value
 
 
 class PreciseEvaluator(Evaluator):
@@ -258,7 +258,7 @@ class PreciseEvaluator(Evaluator):
 
     def output(self) -> Tensor:
         """Run the program and return its result."""
-        return self.tensors.raised(self.as_tensor(self.run()))
+        return self.tensors.as_precise(self.as_tensor(self.run()))
 
     def name(self, node: Syntax) -> Any:
         value = super().name(node)
@@ -270,7 +270,12 @@ class PreciseEvaluator(Evaluator):
         return value
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        numbers = bool(op.tensors) and all(map(is_plain, arguments)) and all(map(is_plain, named.values())) and not op.variadic
+        numbers = (
+            bool(op.tensors)
+            and all(map(is_plain_number, arguments))
+            and all(map(is_plain_number, named.values()))
+            and not op.variadic
+        )
         if not numbers or all(isinstance(value, bool) for value in arguments):
             return super().apply(op, arguments, named, node)
         count = len(op.tensors)
@@ -279,15 +284,15 @@ class PreciseEvaluator(Evaluator):
             result = super().apply(op, raised, named, node)
         return result.item() if isinstance(result, Tensor) and not result.shape else result
 
-    def listed(self, result: Any, node: Syntax) -> Any:
-        listed = super().listed(self.tensors.raised(result) if isinstance(result, Tensor) else result, node)
-        return self.tensors.raised(listed) if isinstance(listed, Tensor) else listed
+    def list_result(self, result: Any, node: Syntax) -> Any:
+        listed = super().list_result(self.tensors.as_precise(result) if isinstance(result, Tensor) else result, node)
+        return self.tensors.as_precise(listed) if isinstance(listed, Tensor) else listed
 
     def keys(self, values: Iterable[Any]) -> list[Any]:
-        return super().keys([_lowered(value) for value in values])
+        return super().keys([_as_ordinary(value) for value in values])
 
     def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
-        value = self.within(function, function.body, [self.tensors.as_tensor(value) for value in arguments])
+        value = self.evaluate_body(function, function.body, [self.tensors.as_tensor(value) for value in arguments])
         return self.tensors.keep(value, node)
 
 

@@ -91,9 +91,9 @@ class Reference:
         return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing=listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
-        return _numbers(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
+        return _elements_and_shape(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
 
-    def at(self, inputs: list[Real]) -> list[Real]:
+    def values_at(self, inputs: list[Real]) -> list[Real]:
         """Return the elements of the output at other elements of the inputs.
 
         Raises:
@@ -123,7 +123,7 @@ class Reference:
 
         return Differences(evaluate, [0.0], self._order, self._digits)
 
-    def follow_up(self, formula: str) -> tuple[list[Real], tuple[int, ...]]:
+    def evaluate_formula(self, formula: str) -> tuple[list[Real], tuple[int, ...]]:
         """Evaluate another expression with the names and functions of the program, and return its elements and its shape.
 
         Raises:
@@ -139,7 +139,7 @@ class Reference:
             other.functions.update(program.functions)
             return other.output()
 
-        return _numbers(arithmetic, compute)
+        return _elements_and_shape(arithmetic, compute)
 
     def tensors(self) -> list[Tensor]:
         """Return all tensors of the program in the order of evaluation, which is the order of ``Evaluator.named``."""
@@ -148,7 +148,7 @@ class Reference:
         return [tensor for tensor, _, _ in program.named()]
 
 
-def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
+def _elements_and_shape(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
     """Compute a tensor, and return its elements and its shape."""
     try:
         tensor = compute()

@@ -75,7 +75,7 @@ class Verified:
 
     def value(self, value: ArrayLike) -> None:
         """Compare and add the value of the expression."""
-        self._add(("value",), value, self._reference.differences.values())
+        self._compare_and_add(("value",), value, self._reference.differences.values())
 
     def tensors(self) -> None:
         """Compare and add the tensors of all steps of the program."""
@@ -85,7 +85,7 @@ class Verified:
         if [tensor.shape for tensor, _ in listed] != [tensor.shape for tensor in exact]:
             return  # tensors without digits, such as indices, may be in only one of the two lists
         for (tensor, name), other in zip(listed, exact, strict=True):
-            self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
+            self._compare_and_add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
     def derivative(self, path: Path, names: Sequence[str], value: ArrayLike) -> None:
         """Compare and add a derivative.
@@ -98,24 +98,24 @@ class Verified:
         if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
             return  # the output does not depend on a variable, or is empty
         slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(names)]
-        self._add(path, value, map(_number, slopes))
+        self._compare_and_add(path, value, map(_smooth_value, slopes))
 
     def coefficients(self, values: NDArray[np.floating]) -> None:
         """Compare and add the coefficients of a Taylor series in the single variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
         for k in range(1, len(values)):
-            derivatives = map(_number, differences.slopes((0,) * k))
+            derivatives = map(_smooth_value, differences.slopes((0,) * k))
             exact += [None if number is None else number / math.factorial(k) for number in derivatives]
-        self._add(COEFFICIENTS, values, exact)
+        self._compare_and_add(COEFFICIENTS, values, exact)
 
-    def _add(self, path: Path, values: ArrayLike, exact: Iterable[Real | None]) -> None:
+    def _compare_and_add(self, path: Path, values: ArrayLike, exact: Iterable[Real | None]) -> None:
         array = np.asarray(values)
         pairs = list(zip(array.ravel(), exact, strict=True))
-        self.right[path] = _nest([self._count(number, other) for number, other in pairs], array.shape)
-        self.texts[path] = _nest([None if other is None else self._text(other) for _, other in pairs], array.shape)
+        self.right[path] = _nested_lists([self._count_right_digits(number, other) for number, other in pairs], array.shape)
+        self.texts[path] = _nested_lists([None if other is None else self._exact_text(other) for _, other in pairs], array.shape)
 
-    def _count(self, value: float, exact: Real | None) -> float | None:
+    def _count_right_digits(self, value: float, exact: Real | None) -> float | None:
         mp = self._mp
         if exact is None or mp.isnan(exact):
             return None
@@ -128,7 +128,7 @@ class Verified:
         error = abs(mp.mpf(float(value)) - exact) / abs(exact)
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
-    def _text(self, exact: Real) -> str:
+    def _exact_text(self, exact: Real) -> str:
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))
@@ -141,7 +141,7 @@ class Verified:
         """
         right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
         texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}
-        return {"verified": _nested(right), **(_nested(texts) if self.digits is not None else {})}
+        return {"verified": _nested_dictionaries(right), **(_nested_dictionaries(texts) if self.digits is not None else {})}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
         """Return, for each scalar, its path, its index in the array, its correct digits and its text."""
@@ -153,7 +153,7 @@ class Verified:
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
         """Return, for each scalar, its name, its correct digits and its text."""
-        return [(_label(path, place), right, text) for path, place, right, text in self.rows()]
+        return [(_number_name(path, place), right, text) for path, place, right, text in self.rows()]
 
     def mark(self, record: dict[str, object], column: str, path: Path, right: str = "right_digits") -> None:
         """Add the correct digits of a number to a record if they are known, and replace the number by its exact text.
@@ -171,7 +171,7 @@ class Verified:
 
     def beside(self, records: list[dict[str, object]]) -> list[dict[str, object]]:
         """Add the correct digits of values and gradients to records, and replace the numbers by their exact texts."""
-        known = {_label(path): path for path in self.right if path[0] != "tensors"}
+        known = {_number_name(path): path for path in self.right if path[0] != "tensors"}
         for record in records:
             name = str(record["name"])
             if "grad" in record:  # a tensor, whose name may equal the name of a derivative
@@ -198,11 +198,11 @@ class Verified:
         for path, right in self.right.items():
             if path[0] != "tensors":
                 known = [digits for digits in np.array(right, dtype=object).flat if digits is not None]
-                parts.append(f"{_label(path)} {min(known):g}" if known else f"{_label(path)} none")
+                parts.append(f"{_number_name(path)} {min(known):g}" if known else f"{_number_name(path)} none")
         return f"correct digits: {', '.join(parts)}"
 
 
-def _nest(cells: Sequence[object], shape: tuple[int, ...]) -> object:
+def _nested_lists(cells: Sequence[object], shape: tuple[int, ...]) -> object:
     """Arrange cells in nested lists of the given shape; for the shape ``()``, return the single cell."""
     array = np.empty(len(cells), object)
     array[:] = cells
@@ -210,11 +210,11 @@ def _nest(cells: Sequence[object], shape: tuple[int, ...]) -> object:
     return nest
 
 
-def _number(slope: Slope) -> Real | None:
+def _smooth_value(slope: Slope) -> Real | None:
     return slope.value if slope.kind == "smooth" else None
 
 
-def _nested(flat: Mapping[Path, object]) -> dict[str, object]:
+def _nested_dictionaries(flat: Mapping[Path, object]) -> dict[str, object]:
     """Convert paths to nested dictionaries, such as ``{("grad", "x"): 1}`` to ``{"grad": {"x": 1}}``."""
     tree: dict[str, object] = {}
     for path, value in flat.items():
@@ -227,7 +227,7 @@ def _nested(flat: Mapping[Path, object]) -> dict[str, object]:
     return tree
 
 
-def _label(path: Path, place: tuple[int, ...] = ()) -> str:
+def _number_name(path: Path, place: tuple[int, ...] = ()) -> str:
     """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, or the name of a tensor."""
     kind, *names = path
     if path == COEFFICIENTS and place:

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.tree import Syntax, names_in, new_tree, walk
 
@@ -129,7 +129,9 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
     values = {name: names[name] for name in given if name in names}
     variables = {name: value for name, value in values.items() if isinstance(value, Tensor) and value._requires_grad}
     constants = {
-        name: value for name, value in values.items() if name not in variables and (is_plain(value) or isinstance(value, Tensor))
+        name: value
+        for name, value in values.items()
+        if name not in variables and (is_plain_number(value) or isinstance(value, Tensor))
     }
     definitions = _definitions([*statements, root], functions)
     return Program(new_tree("start", *definitions, *statements, root), variables, constants)
@@ -146,7 +148,7 @@ def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> li
     return [tree for name, tree in functions.items() if name in used and tree.children[1].kind != "block"]
 
 
-def notes_behind(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
+def notes_on_program(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
     """Return the notes on a backward pass, or on a value that is shown.
 
     Args:

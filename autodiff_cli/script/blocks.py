@@ -12,13 +12,13 @@ from contextlib import closing
 from typing import Any
 
 from autodiff_cli.errors import ArgumentError, AutodiffError, ShapeError
-from autodiff_cli.evaluation.coercion import holds_tensor, whole
+from autodiff_cli.evaluation.coercion import as_whole_number, holds_tensor
 from autodiff_cli.evaluation.operations import after
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, new_token, new_tree
-from autodiff_cli.script.format_strings import formatted
-from autodiff_cli.script.library import CONTEXTS, call
+from autodiff_cli.script.format_strings import format_value
+from autodiff_cli.script.library import CONTEXTS, call_with_values
 from autodiff_cli.script.statements import COMPOUND
 
 
@@ -44,7 +44,7 @@ class Blocks(Machine):
             "format_string": self._format_string,
             **{kind: self._visits[kind] for kind in ("assignment", "unpack", "definition", "definition_with_grad")},
             "return": lambda node: after(node, node.children[1:], lambda node, values: values[0] if values else None),
-            "block": lambda node: self._sequence(node, one_by_one(node.children)),
+            "block": lambda node: self._sequence(node, iterate(node.children)),
             **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
             **{kind: lambda node: after(node, _operands(node), self._effect) for kind in EFFECTS},
         }
@@ -87,7 +87,7 @@ class Blocks(Machine):
                 context.__exit__(None, None, None)
 
     def _range(self, tree: Syntax) -> range:
-        values = [whole(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
+        values = [as_whole_number(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
         if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
             raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
         if values[2:] == [0]:
@@ -98,7 +98,7 @@ class Blocks(Machine):
         name = tree.children[0].text
         given = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
-        return call(name, CONTEXTS[name], given, named, self._argument)
+        return call_with_values(name, CONTEXTS[name], given, named, self._argument)
 
     def _sequence(self, node: Syntax, statements: Generator[Syntax]) -> Any:
         """Return the work that runs statements in a function; its value is that of the last one if it returns a value."""
@@ -135,7 +135,7 @@ class Blocks(Machine):
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
         *names, tree = node.children
-        parts = self.unpacked(values[0], len(names), node)
+        parts = self.unpack(values[0], len(names), node)
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
             self._set(name.text, part, tree)
             if not self._depth:
@@ -161,7 +161,7 @@ class Blocks(Machine):
 
         def join(node: Syntax, values: list[Any]) -> str:
             left = iter(values)
-            return "".join(formatted(next(left), part.text) if part.kind == "field" else part.text for part in parts)
+            return "".join(format_value(next(left), part.text) if part.kind == "field" else part.text for part in parts)
 
         return after(node, [part.children[0] for part in result], join)
 
@@ -180,7 +180,7 @@ class Blocks(Machine):
         raise NotImplementedError
 
 
-def one_by_one(statements: Sequence[Syntax]) -> Generator[Syntax]:
+def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:
     """Yield the statements of a block."""
     yield from statements
 

@@ -9,7 +9,7 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
-from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.script.library import Transformed
 
@@ -31,10 +31,10 @@ def display(value: object) -> str:
     return str(value)
 
 
-def to_plain(value: object) -> Any:
+def as_plain_value(value: object) -> Any:
     """Return a value for JSON: a number, nested lists of numbers, or the text of any other value."""
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        return [as_plain_value(item) for item in value]
     if isinstance(value, Tensor):
         return plain(value._data)
-    return value if value is None or is_plain(value) else display(value)
+    return value if value is None or is_plain_number(value) else display(value)

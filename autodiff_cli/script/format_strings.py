@@ -8,7 +8,7 @@ from typing import Any
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ParseError
-from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.language.tree import Syntax, new_token, unescaped
 from autodiff_cli.script.display import display
 
@@ -17,7 +17,7 @@ _MOST_WIDE = 1_000
 """The maximum width and precision in a format specification."""
 
 
-def fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax]) -> list[Syntax]:
+def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax]) -> list[Syntax]:
     """Return the parts of a format string: texts, and ``field`` nodes with an expression and the format specification as text.
 
     Args:
@@ -41,9 +41,9 @@ def fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax])
         elif character == "{":
             parts.append(new_token("text", text))
             text = ""
-            colon, close = _ends(source, position, end)
+            colon, close = _field_ends(source, position, end)
             specification = source[colon + 1 : close] if colon < close else ""
-            _check(specification, (colon, close), source)
+            _check_specification(specification, (colon, close), source)
             part = expression(position + 1, colon)
             parts.append(Syntax("field", [part], specification, (position, close + 1)))
             position = close + 1
@@ -54,7 +54,7 @@ def fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax])
     return [*parts, new_token("text", text)]
 
 
-def _ends(source: str, start: int, end: int) -> tuple[int, int]:
+def _field_ends(source: str, start: int, end: int) -> tuple[int, int]:
     """Return the positions where the expression and the replacement field that begins at ``start`` end."""
     depth, colon = 0, None
     for i in range(start + 1, end):
@@ -67,14 +67,14 @@ def _ends(source: str, start: int, end: int) -> tuple[int, int]:
     raise ParseError("'{' is never closed", span=(start, start + 1), source=source, hint="close the field with '}', or write {{")
 
 
-def _check(specification: str, span: tuple[int, int], source: str) -> None:
+def _check_specification(specification: str, span: tuple[int, int], source: str) -> None:
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None or any(int(digits or 0) > _MOST_WIDE for digits in matched.groups()):
         hint = f"write it as in {{x:.4f}}, with at most {_MOST_WIDE} characters"
         raise ParseError("this format is not supported", span=span, source=source, hint=hint)
 
 
-def formatted(value: object, specification: str) -> str:
+def format_value(value: object, specification: str) -> str:
     """Return a value in the format of a replacement field.
 
     Raises:
@@ -83,9 +83,9 @@ def formatted(value: object, specification: str) -> str:
     if not specification:
         return display(value)
     number: Any = value.item() if isinstance(value, Tensor) and value.shape == () else value
-    if is_plain(number) and specification[-1] in "bcdoxX" and float(number).is_integer():
+    if is_plain_number(number) and specification[-1] in "bcdoxX" and float(number).is_integer():
         number = int(number)
-    if is_plain(number) or isinstance(number, str):
+    if is_plain_number(number) or isinstance(number, str):
         try:
             return format(number, specification)
         except ValueError as error:

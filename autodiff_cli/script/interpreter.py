@@ -22,38 +22,38 @@ from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, UnknownName
-from autodiff_cli.evaluation.coercion import described, holds_tensor, is_plain
+from autodiff_cli.evaluation.coercion import holds_tensor, is_plain_number, value_description
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import CALL, STATEMENTS, Syntax, new_token, new_tree, unparse
-from autodiff_cli.script.backward_notes import History, Program, notes_behind, program_behind
-from autodiff_cli.script.blocks import Blocks, Index, one_by_one
+from autodiff_cli.language.tree import CALL_METHOD, STATEMENTS, Syntax, new_token, new_tree, unparse
+from autodiff_cli.script.backward_notes import History, Program, notes_on_program, program_behind
+from autodiff_cli.script.blocks import Blocks, Index, iterate
 from autodiff_cli.script.display import display
 from autodiff_cli.script.library import (
     ACTIONS,
-    AS_GIVEN,
     ATTRIBUTES,
     CONTEXTS,
     CREATING,
     DTYPES,
+    KEEPING_THEIR_TYPE,
     METHODS,
     SETTABLE,
     SILENT,
     TRANSFORMING,
     Transformed,
-    call,
+    call_with_values,
     hint_for_function,
     hint_for_name,
     hint_for_none,
     is_whole,
-    kind_of,
-    numbers_in,
+    listed_class,
+    without_tensors,
 )
 from autodiff_cli.script.namespaces import PACKAGE
-from autodiff_cli.script.statements import COMPOUND, WORDS, read
+from autodiff_cli.script.statements import COMPOUND, WORDS, parse_statements
 from autodiff_cli.suggest import suggestion
 
 LAST = "_"
@@ -65,7 +65,7 @@ _WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
 _LARGEST = 2**53
 
 
-class Shown(NamedTuple):
+class StatementOutput(NamedTuple):
     """The output of a statement.
 
     Attributes:
@@ -101,10 +101,10 @@ class Interpreter(Blocks):
         self.notes_on_values = False
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
-        self._output: list[Shown] = []
+        self._output: list[StatementOutput] = []
         self._lists: dict[str, tuple[Tensor, list[Any]]] = {}
 
-    def run(self, text: str) -> Iterator[Shown]:
+    def run(self, text: str) -> Iterator[StatementOutput]:
         """Run the next part of the program and yield its output during the run.
 
         The text is appended to ``source``, and parsed before the first statement runs.  After an error, the names keep their
@@ -115,14 +115,14 @@ class Interpreter(Blocks):
         """
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
-        statements = read(self.source, start)
-        before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_mode()
+        statements = parse_statements(self.source, start)
+        before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_settings()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
         anomaly.set_anomaly_enabled(*self._anomaly)
         outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
-        levels = [one_by_one(statements)]
+        levels = [iterate(statements)]
         self.start_counting()
         try:
             while levels:
@@ -145,7 +145,7 @@ class Interpreter(Blocks):
             self._scope, self._depth = {}, 0  # reset after an error inside a function
             self.dtype = self.tensors.dtype = default_type()
             set_default_dtype(before)
-            self._recording, self._anomaly = modes.is_grad_enabled(), _anomaly_mode()
+            self._recording, self._anomaly = modes.is_grad_enabled(), _anomaly_settings()
             modes.set_grad_enabled(mode)
             anomaly.set_anomaly_enabled(*checks)
             anomaly.forward_place.set(outside)
@@ -155,37 +155,41 @@ class Interpreter(Blocks):
         value = self.evaluate(tree)
         self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = value is None or (last is not None and last.text != CALL and (last.text in SILENT or last.text.endswith("_")))
+        silent = value is None or (
+            last is not None and last.text != CALL_METHOD and (last.text in SILENT or last.text.endswith("_"))
+        )
         if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
             self._show_value(tree, value)
 
     def _show(self, node: Syntax) -> None:
         """Show the table of some tensors, or of all tensors."""
-        self._output.append(Shown(node, rows=[self._row(tree) for tree in node.children] if node.children else self._all()))
+        self._output.append(
+            StatementOutput(node, rows=[self._row(tree) for tree in node.children] if node.children else self._all_rows())
+        )
 
     def _print(self, given: list[Any], named: Mapping[str, Any], node: Syntax) -> None:
         if named:
             raise ArgumentError("print has no parameters with names", hint=f"print one line with each call; {PACKAGE}")
-        self._output.append(Shown(node, value=given, text=" ".join(map(display, given))))
+        self._output.append(StatementOutput(node, value=given, text=" ".join(map(display, given))))
 
     def _remember(self, tree: Syntax, value: object) -> None:
         """Record a statement that ran, and collect the notes on its backward passes."""
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
         for root in self._history.roots(tree):
-            self._note(root, shows_value=False)
+            self._collect_notes(root, shows_value=False)
         self._history.add(tree, value)
 
     def _show_value(self, tree: Syntax, value: object) -> None:
         """Show the value of an expression, which is then the value of ``_``."""
-        self._output.append(Shown(tree, value=value, text=display(value)))
+        self._output.append(StatementOutput(tree, value=value, text=display(value)))
         if self.notes_on_values:
-            self._note(tree, shows_value=True)
+            self._collect_notes(tree, shows_value=True)
         self.names[LAST], self.expressions[LAST] = value, unparse(tree)
         self._history.add(new_tree("assignment", new_token("NAME", LAST), tree), value)
 
-    def _note(self, root: Syntax, shows_value: bool) -> None:
-        for one in notes_behind(self.program(root), self.source, self.dtype, shows_value):
+    def _collect_notes(self, root: Syntax, shows_value: bool) -> None:
+        for one in notes_on_program(self.program(root), self.source, self.dtype, shows_value):
             if all(one["message"] != other["message"] for other in self.notes):
                 self.notes.append(one)
 
@@ -200,14 +204,17 @@ class Interpreter(Blocks):
             return {**dict.fromkeys(TensorRow._fields), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
-                f"show requires tensors, not {described(value)}", span=tree.span, source=self.source, hint=f"use print({name})"
+                f"show requires tensors, not {value_description(value)}",
+                span=tree.span,
+                source=self.source,
+                hint=f"use print({name})",
             )
         try:
             return TensorRow.from_tensor(self.tensors.as_tensor(value), name, self.expressions.get(name, name)).record()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
-    def _all(self) -> list[dict[str, Any]]:
+    def _all_rows(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
         return [TensorRow.from_tensor(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
@@ -216,7 +223,7 @@ class Interpreter(Blocks):
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *WORDS}
 
     def members(self, thing: object) -> set[str]:
-        kind = kind_of(thing)
+        kind = listed_class(thing)
         return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ())}
 
     def members_of(self, name: str) -> set[str]:
@@ -224,8 +231,8 @@ class Interpreter(Blocks):
         first, *rest = name.split(".")
         thing = self.names.get(first)
         for part in rest:
-            thing = getattr(thing, part) if part in ATTRIBUTES.get(kind_of(thing), ()) else None
-        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if kind_of(thing) is Tensor else []
+            thing = getattr(thing, part) if part in ATTRIBUTES.get(listed_class(thing), ()) else None
+        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if listed_class(thing) is Tensor else []
         return {*self.members(thing), *functions}
 
     # Statements
@@ -236,15 +243,15 @@ class Interpreter(Blocks):
             self._set_attribute(node, target, value)
         elif node.kind == "set_index":
             if not isinstance(target, Tensor):
-                raise ArgumentError(f"only a tensor has elements to set, not {described(target)}")
-            set_elements(target, self.keys(keys), value if is_plain(value) else self.tensors.as_tensor(value))
+                raise ArgumentError(f"only a tensor has elements to set, not {value_description(target)}")
+            set_elements(target, self.keys(keys), value if is_plain_number(value) else self.tensors.as_tensor(value))
         elif isinstance(target, Tensor):
             name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
             if changed is None:
                 raise ArgumentError(f"'{node.children[1].text}' does not exist for tensors", hint="write x = x @ y")
-            call(f"{name}_", changed, [value], {}, self._argument)
-        elif node.children[0].kind == "name" and is_plain(target):
+            call_with_values(f"{name}_", changed, [value], {}, self._argument)
+        elif node.children[0].kind == "name" and is_plain_number(target):
             name = node.children[0].children[0].text
             if name not in (self._scope if self._depth else self.names):
                 known = name in self.names
@@ -254,7 +261,7 @@ class Interpreter(Blocks):
                 )
             self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
         else:
-            raise ArgumentError(f"only a tensor can be changed, not {described(target)}")
+            raise ArgumentError(f"only a tensor can be changed, not {value_description(target)}")
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
         items = list(value) if isinstance(value, list) and holds_tensor(value) else None
@@ -269,7 +276,7 @@ class Interpreter(Blocks):
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
             hint = f"set one of the attributes {', '.join(SETTABLE)}"
-            raise UnknownName(f"'.{name}' of {described(target)} cannot be set", span=node.children[1].span, hint=hint)
+            raise UnknownName(f"'.{name}' of {value_description(target)} cannot be set", span=node.children[1].span, hint=hint)
         if name != "requires_grad" and (value is not None or name == "data"):
             value = self.tensors.as_tensor(value)
         setattr(target, name, value)
@@ -303,7 +310,7 @@ class Interpreter(Blocks):
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
-        if method and any(name in names for names in (*METHODS.values(), ("apply", CALL))):
+        if method and any(name in names for names in (*METHODS.values(), ("apply", CALL_METHOD))):
             return name
         if not method and name in ACTIONS and name not in self.functions:
             return name
@@ -314,45 +321,45 @@ class Interpreter(Blocks):
             error.hint = hint_for_function(name) or suggestion(name, known) or error.hint
             raise
 
-    def call_found(
+    def call_function(
         self, found: FunctionInfo | UserFunction | Transformed | str, given: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
         if isinstance(found, (FunctionInfo, UserFunction)):
-            return super().call_found(found, given, named, node)
+            return super().call_function(found, given, named, node)
         self.count(node)
         if isinstance(found, Transformed):
-            return call(found.name, found.function, given, named, self._argument)
+            return call_with_values(found.name, found.function, given, named, self._argument)
         if node.kind == "call":
-            return self._print(given, named, node) if found == "print" else self._act(found, given, named)
+            return self._print(given, named, node) if found == "print" else self._call_action(found, given, named)
         if found == "apply" and isinstance(given[0], UserFunction):
             return self.enter(given[0], given[1:], named, node)
-        if found == CALL:
+        if found == CALL_METHOD:
             if not isinstance(given[0], _FUNCTIONS):
-                raise ArgumentError(f"{described(given[0])} is not a function", hint="write * to multiply")
-            return self.call_found(given[0], given[1:], named, node)
-        return self._method(found, given, named, node)
+                raise ArgumentError(f"{value_description(given[0])} is not a function", hint="write * to multiply")
+            return self.call_function(given[0], given[1:], named, node)
+        return self._call_method(found, given, named, node)
 
-    def _method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def _call_method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         thing, *rest = given
         if isinstance(thing, (list, bool, int, float)):
             thing = self.tensors.as_tensor(thing)
-        if name in METHODS.get(kind_of(thing), ()):
-            return call(name, getattr(thing, name), rest, named, self._argument)
+        if name in METHODS.get(listed_class(thing), ()):
+            return call_with_values(name, getattr(thing, name), rest, named, self._argument)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
             return self.apply(FUNCTIONS[name], [thing, *rest], named, node)
         hint = hint_for_none(node) if thing is None and node.children[0].kind == "attribute" else None
-        raise UnknownName(f"{described(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
+        raise UnknownName(f"{value_description(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
-    def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
+    def _call_action(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
         if name not in CREATING:
-            return call(name, ACTIONS[name], given, named, self._callable if name in TRANSFORMING else self._argument)
+            return call_with_values(name, ACTIONS[name], given, named, self._callable if name in TRANSFORMING else self._argument)
         if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
-            given = [numbers_in(given[0]), *given[1:]]
+            given = [without_tensors(given[0]), *given[1:]]
         if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*given[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
-        if name not in AS_GIVEN and not (name == "tensor" and given and isinstance(given[0], bool)):
+        if name not in KEEPING_THEIR_TYPE and not (name == "tensor" and given and isinstance(given[0], bool)):
             named = {"dtype": self.dtype, **named}
-        return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
+        return call_with_values(name, ACTIONS[name], given, named, self._argument, as_given=True)
 
     def _callable(self, value: object) -> Any:
         """Convert a function of the language to a Python function; return any other value unchanged."""
@@ -383,18 +390,18 @@ class Interpreter(Blocks):
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
-        known = ATTRIBUTES.get(kind_of(thing), ())
+        known = ATTRIBUTES.get(listed_class(thing), ())
         result = getattr(thing, name, _MISSING) if name in known else _MISSING
         if result is not _MISSING:
             return result.dtype if isinstance(result, dtype) else result  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):
             hint = hint_for_none(node) if thing is None else suggestion(name, known)
-            raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
+            raise UnknownName(f"{value_description(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
         result = super().attribute(thing, name, node)
         return Size(map(Index, result)) if name == "shape" else result
 
 
-def _anomaly_mode() -> tuple[bool, bool]:
+def _anomaly_settings() -> tuple[bool, bool]:
     return anomaly.is_anomaly_enabled(), anomaly.is_anomaly_check_nan_enabled()

@@ -24,7 +24,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
-from autodiff_cli.evaluation.coercion import refused
+from autodiff_cli.evaluation.coercion import refusal
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
@@ -58,13 +58,13 @@ def _transformation(name: str, transform: Action) -> Action:
 
     @functools.wraps(transform)
     def transformed(*given: Any, **named: Any) -> Transformed:
-        function, *rest = map(_counted, given)
-        return Transformed(name, transform(function, *rest, **{keyword: _counted(value) for keyword, value in named.items()}))
+        function, *rest = map(_with_integers, given)
+        return Transformed(name, transform(function, *rest, **{keyword: _with_integers(value) for keyword, value in named.items()}))
 
     return transformed
 
 
-def _counted(value: Any) -> Any:
+def _with_integers(value: Any) -> Any:
     """Return a value with whole numbers as integers; a list is a tuple, because the language does not distinguish them."""
     counted = mapped(lambda one: int(one) if isinstance(one, float) and one.is_integer() else one, value)
     return tuple(counted) if isinstance(counted, list) else counted
@@ -132,7 +132,7 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
 SETTABLE = ("grad", "requires_grad", "data")
 """The tensor attributes that a program may set."""
 DTYPES = {name: np.dtype(name) for name in NAMES}
-AS_GIVEN = (
+KEEPING_THEIR_TYPE = (
     "as_tensor",
     "from_numpy",
     "is_tensor",
@@ -147,12 +147,12 @@ SILENT = (
 """Functions and methods whose results are not shown."""
 
 
-def kind_of(thing: object) -> type:
+def listed_class(thing: object) -> type:
     """Return the class under which ``METHODS`` and ``ATTRIBUTES`` list a value."""
     return next((kind for kind in METHODS if isinstance(thing, kind)), type(thing))
 
 
-def call(
+def call_with_values(
     name: str,
     action: Action,
     given: Sequence[Any],
@@ -186,7 +186,7 @@ def call(
         if isinstance(error, AutodiffError) and "<class" not in str(error):  # PyTorch's words may name a class of Python
             raise
         values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
-        raise refused(name, values, f"it is {_shown(name, signature)}") from error
+        raise refusal(name, values, f"it is {_signature_text(name, signature)}") from error
 
 
 _IN_HOOK = re.compile(r"\.register_\w*hook\([^()]*\Z")
@@ -222,9 +222,9 @@ def hint_for_none(node: Syntax) -> str:
     return "run the backward pass first: .grad is none until then"
 
 
-def numbers_in(items: list[Any]) -> list[Any]:
+def without_tensors(items: list[Any]) -> list[Any]:
     """Replace the tensors in a nested list by numbers, because a new tensor is a copy without history."""
-    return [numbers_in(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
+    return [without_tensors(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
 
 
 def is_whole(value: object = 0.0) -> bool:
@@ -243,7 +243,7 @@ def _signature(function: Action, method: bool) -> inspect.Signature:
 
 def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
     """Return the error for arguments that do not match a signature; ``reason`` is Python's message."""
-    about = f"it is {_shown(name, signature)}"
+    about = f"it is {_signature_text(name, signature)}"
     unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
     if unknown:
         hint = suggestion(unknown[1], signature.parameters) or about
@@ -252,7 +252,7 @@ def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> Ar
     return ArgumentError(f"{name} requires the argument '{missing[1]}'" if missing else f"{name}: {reason}", hint=about)
 
 
-def _shown(name: str, signature: inspect.Signature) -> str:
+def _signature_text(name: str, signature: inspect.Signature) -> str:
     shown = []
     for parameter in signature.parameters.values():
         stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) or "**" * (parameter.kind is parameter.VAR_KEYWORD)

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
-from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, split
-from autodiff_cli.script.format_strings import fields
+from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, ranges_between
+from autodiff_cli.script.format_strings import parse_fields
 from autodiff_cli.script.library import CONTEXTS
 from autodiff_cli.script.namespaces import PACKAGE, without_prefixes
 
 COMPOUND = ("with", "for")
 """Kinds of statements that run a block."""
-FORMS = {"with": "with no_grad(): w = x**2", "for": "for i in range(10): x *= 2", "def": "def f(x): return x**2"}
+BLOCK_EXAMPLES = {"with": "with no_grad(): w = x**2", "for": "for i in range(10): x *= 2", "def": "def f(x): return x**2"}
 """An example of each statement that has a block, by its first word."""
-WORDS = (*FORMS, "show", "return", "lambda", "true", "false", "none")
+WORDS = (*BLOCK_EXAMPLES, "show", "return", "lambda", "true", "false", "none")
 """The words of programs that are not names."""
-_FOREIGN = {
+_PYTHON_STATEMENTS = {
     **dict.fromkeys(("if", "elif", "else"), f"write a conditional as 'a if condition else b'; {PACKAGE}"),
     **dict.fromkeys(("while", "break", "continue"), f"write a loop as 'for i in range(10):'; {PACKAGE}"),
     "class": f"write a function with its own derivative as f(x) = x**2 with grad (2*x); {PACKAGE}",
@@ -42,20 +42,20 @@ _FOREIGN = {
 """Statements of Python that programs do not contain, with a hint for each."""
 
 
-def unfinished(source: str, start: int = 0) -> bool:
+def is_unfinished(source: str, start: int = 0) -> bool:
     """Return whether the text ends inside a bracket or a block, so that more lines must follow."""
-    first, more, inside = _lines(source[start:])
-    opens = re.match(rf"\s*(?:{'|'.join(FORMS)})\b", first) is not None and first.rstrip().endswith(":")
+    first, more, inside = _first_line(source[start:])
+    opens = re.match(rf"\s*(?:{'|'.join(BLOCK_EXAMPLES)})\b", first) is not None and first.rstrip().endswith(":")
     return inside or (opens and not source.endswith("\n\n" if more else "\n\n\n"))
 
 
 def ends_block(source: str, line: str) -> bool:
     """Return whether a line ends the block at the end of ``source``."""
-    _, more, inside = _lines(source)
+    _, more, inside = _first_line(source)
     return more and not inside and bool(line.strip()) and not line[0].isspace() and line[0] != "#"
 
 
-def _lines(text: str) -> tuple[str, bool, bool]:
+def _first_line(text: str) -> tuple[str, bool, bool]:
     """Return the first line of a text outside of brackets, whether more lines follow, and whether a bracket is open at the end."""
     text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")
     depth, end = 0, None
@@ -66,7 +66,7 @@ def _lines(text: str) -> tuple[str, bool, bool]:
     return text[:end], end is not None, depth > 0
 
 
-def read(source: str, start: int = 0) -> list[Syntax]:
+def parse_statements(source: str, start: int = 0) -> list[Syntax]:
     """Return the statements of a program.
 
     Args:
@@ -84,7 +84,7 @@ def read(source: str, start: int = 0) -> list[Syntax]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBlock:
     """A block that has not ended; ``header`` and ``body`` are the indentations of its statement and of the lines in it."""
 
     node: Syntax
@@ -100,11 +100,11 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
         self._statements: list[Syntax] = []
-        self._open: list[_Open] = []
+        self._open: list[_OpenBlock] = []
 
     def read(self, start: int) -> list[Syntax]:
         outermost: str | None = None
-        for tokens, begins_line in _parts(tokenize(self.source, start)):
+        for tokens, begins_line in _statement_tokens(tokenize(self.source, start)):
             begin = tokens[0].span[0]
             line = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]
             if begins_line:
@@ -119,7 +119,7 @@ class _Reader:
 
     def _part(self, tokens: list[Syntax], indent: str) -> None:
         """Read the tokens between two separators: a statement, after the beginnings of any number of blocks."""
-        while tokens[0].text in FORMS and tokens[1].kind in ("NAME", "COLON"):
+        while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):
             tokens = self._enter(tokens, indent)
         if tokens[0].kind == "$END":
             return
@@ -155,7 +155,7 @@ class _Reader:
             hint="indent only the lines of a block after a colon, all by the same spaces or tabs",
         )
 
-    def _finish(self, block: _Open) -> None:
+    def _finish(self, block: _OpenBlock) -> None:
         """Check and simplify a statement whose block is complete."""
         body = block.node.children[-1]
         if not block.inline and block.body is None:
@@ -179,7 +179,7 @@ class _Reader:
 
     def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
         """Open a block, and return the tokens after its colon."""
-        colon = split([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")[0].stop
+        colon = ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")[0].stop
         missing = colon == len(tokens)
         header = tokens[1 : -1 if missing else colon]
         word = tokens[0].text
@@ -197,18 +197,18 @@ class _Reader:
             node = Syntax("definition", [self._signature(header, span), block], "", span)
         self._add(node)
         rest = tokens[colon + 1 :]
-        self._open.append(_Open(node, word, indent, inline=rest[0].kind != "$END"))
+        self._open.append(_OpenBlock(node, word, indent, inline=rest[0].kind != "$END"))
         return rest
 
     def _wrong_header(self, message: str, word: str, span: Span) -> ParseError:
-        return self._error(message, span, f"write it as in '{FORMS[word]}'")
+        return self._error(message, span, f"write it as in '{BLOCK_EXAMPLES[word]}'")
 
     def _error(self, message: str, span: Span, hint: str) -> ParseError:
         return ParseError(message, span=span, source=self.source, hint=hint)
 
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
         contexts = self._expressions(tokens)
-        if not contexts or any(tree.kind not in ("name", "call") or _called(tree) not in CONTEXTS for tree in contexts):
+        if not contexts or any(tree.kind not in ("name", "call") or _called_name(tree) not in CONTEXTS for tree in contexts):
             raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
         return contexts
 
@@ -217,7 +217,7 @@ class _Reader:
         if name.kind != "NAME" or word.text != "in" or not rest:
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
         limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest)
-        if len(limits) != 1 or limits[0].kind != "call" or _called(limits[0]) != "range":
+        if len(limits) != 1 or limits[0].kind != "call" or _called_name(limits[0]) != "range":
             raise self._error("a loop runs over range(...) only", span, f"write 'for i in range(1, 4):' for 1, 2 and 3; {PACKAGE}")
         return [name, limits[0]]
 
@@ -231,12 +231,12 @@ class _Reader:
 
     def _statement(self, tokens: list[Syntax]) -> Syntax:
         first, second = tokens[0], tokens[1]
-        if (first.text in _FOREIGN and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
+        if (first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
             raise ParseError(
                 f"a program cannot contain '{first.text}'",
                 span=first.span,
                 source=self.source,
-                hint=_FOREIGN.get(first.text, PACKAGE),
+                hint=_PYTHON_STATEMENTS.get(first.text, PACKAGE),
             )
         tokens = without_prefixes(tokens, self.source)
         span = (tokens[0].span[0], tokens[-2].span[1])
@@ -251,7 +251,7 @@ class _Reader:
         if len(tokens) == 1:
             return []
         trees: list[Syntax] = []
-        for part in split([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
+        for part in ranges_between([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
             end = tokens[part.stop].span
             if part.start == part.stop:
                 raise self._error("a value is missing here", end, "write a value before and after each comma")
@@ -273,7 +273,7 @@ class _Reader:
             before = kept[-1] if kept else None
             if token.kind == "STRING" and before is not None and before.text in ("f", "F") and before.span[1] == token.span[0]:
                 kept[-1] = new_token("FORMAT_STRING", before.text + token.text, (before.span[0], token.span[1]))
-                kept[-1].children = fields(kept[-1], self.source, self._field)
+                kept[-1].children = parse_fields(kept[-1], self.source, self._field)
             elif token.text == "lambda" and _is_lambda(tokens, i):
                 kept.append(new_token("LAMBDA", token.text, token.span))
             else:
@@ -289,7 +289,7 @@ class _Reader:
         return trees[0]
 
 
-def _called(tree: Syntax) -> str:
+def _called_name(tree: Syntax) -> str:
     """Return the name in a name or in a call."""
     return tree.children[0].text
 
@@ -302,7 +302,7 @@ def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
     return following in (["NAME", "COLON"], ["NAME", "COMMA"])
 
 
-def _parts(tokens: Sequence[Syntax]) -> Iterator[tuple[list[Syntax], bool]]:
+def _statement_tokens(tokens: Sequence[Syntax]) -> Iterator[tuple[list[Syntax], bool]]:
     """Yield the tokens between two separators, followed by ``$END``, and whether they are the first ones on their line."""
     part: list[Syntax] = []
     begins = True

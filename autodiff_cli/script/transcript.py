@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.evaluation.evaluation import COLUMNS, plain_records
-from autodiff_cli.script.display import to_plain
-from autodiff_cli.script.interpreter import Interpreter, Shown
+from autodiff_cli.script.display import as_plain_value
+from autodiff_cli.script.interpreter import Interpreter, StatementOutput
 
 
 class Transcript(CommandResult):
@@ -40,10 +40,10 @@ class Transcript(CommandResult):
         ]
 
 
-def record(source: str, shown: Shown) -> Record:
+def record(source: str, shown: StatementOutput) -> Record:
     """Return the record of a statement: its line number, its text and its output."""
     start, end = shown.tree.span
     step: Record = {"line": source.count("\n", 0, start) + 1, "statement": source[start:end]}
     if shown.rows is not None:
         return {**step, "tensors": plain_records(shown.rows)}
-    return {**step, "value": to_plain(shown.value), "text": shown.text}
+    return {**step, "value": as_plain_value(shown.value), "text": shown.text}

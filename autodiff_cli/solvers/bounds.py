@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.errors import UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import constant, named
+from autodiff_cli.evaluation.bindings import constant_value, split_bindings
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "
         name: the setting that contains them.
         example: an example of a value for the hint of an error.
     """
-    return list(values.items()) if isinstance(values, Mapping) else [pair for text in values for pair in named(text, name, example)]
+    return (
+        list(values.items())
+        if isinstance(values, Mapping)
+        else [pair for text in values for pair in split_bindings(text, name, example)]
+    )
 
 
 def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) -> dict[str, Interval]:
@@ -65,7 +69,7 @@ def _end(end: str | float, empty: float, name: str, variable: str) -> float:
         return float(end)
     if not end.strip():
         return empty
-    value: Array = constant(end, name, variable)
+    value: Array = constant_value(end, name, variable)
     if value.ndim or np.isnan(value):
         raise UsageError(
             f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}", hint="use two numbers"

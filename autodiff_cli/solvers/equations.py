@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
-from autodiff_cli.language.tree import Syntax, split, walk
+from autodiff_cli.language.tree import Syntax, ranges_between, walk
 
 
 class Equation(NamedTuple):
@@ -71,12 +71,12 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
     result = Equations(source, [], [])
     functions: set[str] = set()
     texts = [token.text for token in tokens]
-    for part in split(texts, lambda i: tokens[i].kind == "_SEPARATOR"):
+    for part in ranges_between(texts, lambda i: tokens[i].kind == "_SEPARATOR"):
         statement = tokens[part]
         if not statement:
             continue
         span = (statement[0].span[0], statement[-1].span[1])
-        sides = split(texts[part], lambda i, kinds=[token.kind for token in statement]: kinds[i] == "EQUAL")  # type: ignore[misc]
+        sides = ranges_between(texts[part], lambda i, kinds=[token.kind for token in statement]: kinds[i] == "EQUAL")  # type: ignore[misc]
         if len(sides) > 2:
             raise ParseError(
                 "an equation has one equals sign",

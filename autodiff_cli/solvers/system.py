@@ -21,9 +21,9 @@ from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import AutodiffError, LimitError, LinAlgError, NotRecordable, ShapeError
-from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import trace_elements
-from autodiff_cli.evaluation.evaluation import Evaluation, given_values
+from autodiff_cli.evaluation.evaluation import Evaluation, evaluated_inputs
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import Syntax, names_in, unparse
@@ -78,8 +78,8 @@ class System:
     ) -> None:
         self.source = source
         self.programs = list(programs)
-        values, constants = given_values(at, const, "float64")
-        leaves = variables({**values, **constants}, np.dtype(np.float64), ())
+        values, constants = evaluated_inputs(at, const, "float64")
+        leaves = new_leaves({**values, **constants}, np.dtype(np.float64), ())
         self._constants = {name: leaves[name] for name in constants}
         self.names = tuple(values)
         self.shapes = {name: leaves[name].shape for name in values}
@@ -282,7 +282,7 @@ class System:
 
     def _evaluated(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         kind = np.dtype(np.float64)
-        leaves = variables(self.named(x), kind, self.names if differentiable else ())
+        leaves = new_leaves(self.named(x), kind, self.names if differentiable else ())
         outputs = []
         with np.errstate(all="ignore"), set_grad_enabled(differentiable):
             for program in self.programs:

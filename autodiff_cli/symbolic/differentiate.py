@@ -15,11 +15,11 @@ from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import variables as as_leaves
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
-from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.evaluator import Evaluator
-from autodiff_cli.evaluation.lowering import lowered
+from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
@@ -119,7 +119,7 @@ class Derivatives(CommandResult):
 
 def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
     """Evaluate a formula at a point, or at the points of arrays."""
-    evaluator = Evaluator(unparse(tree), as_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
+    evaluator = Evaluator(unparse(tree), new_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
     with np.errstate(all="ignore"), set_grad_enabled(False):
         return np.asarray(evaluator.as_tensor(evaluator.run())._data, dtype=np.float64)
 
@@ -174,7 +174,7 @@ def diff(
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
-    values_at = given_values(at, None, "float64")[0]
+    values_at = evaluated_inputs(at, None, "float64")[0]
     if shape or symmetric or any(np.shape(value) for value in values_at.values()):
         return _of_matrices(expression, values_at, const, order, wrt, shape or {}, symmetric)
     names, by, leaves = variables_and_constants(expression, wrt, const)
@@ -218,7 +218,7 @@ def _of_matrices(
     if order > 2:
         raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
     names, by, _ = variables_and_constants(expression, wrt, None)
-    values = {**at, **given_values(None, const, "float64")[1]}
+    values = {**at, **evaluated_inputs(None, const, "float64")[1]}
     by = [name for name in by if name not in (const or {})] if wrt is None else by
     dims = dimensions(names, values, shape, symmetric)
     matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
@@ -304,23 +304,23 @@ def _of_order(
     """Return the derivatives of one order as formulas, after each order is rewritten."""
     # The derivatives of each lower order are converted to formulas, so that collected terms are differentiated only once.  This
     # also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
-    lower: dict[Term, Traced] = {(): traced}
+    lower_orders: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
         result: dict[Term, Formula] = {}
-        for term, (tape, outputs, variables) in lower.items():
+        for term, (tape, outputs, variables) in lower_orders.items():
             own = len(tape.instructions)
             following = by[by.index(term[-1]) if term else 0 :]
             with np.errstate(all="ignore"), set_grad_enabled(False):
                 slopes = gradient(outputs[0], [variables[name] for name in following])
             if step == order:
-                slopes = lowered(tape, slopes)
+                slopes = lower(tape, slopes)
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
                 result[*term, name] = rewrite(formula)
         if step < order:
-            lower, count = {}, 0
+            lower_orders, count = {}, 0
             for term, formula in result.items():
-                lower[term] = retraced(formula, traced.variables)
-                count += len(lower[term].tape.instructions) + 1
+                lower_orders[term] = retraced(formula, traced.variables)
+                count += len(lower_orders[term].tape.instructions) + 1
                 check_count(
                     count,
                     MOST_OPERATIONS,

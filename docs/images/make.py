@@ -15,7 +15,7 @@ from rich.text import Text
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.plotting.fit_picture import picture as fitted_picture
+from autodiff_cli.plotting.fit_picture import fit_picture as fitted_picture
 from autodiff_cli.plotting.model import Looks
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot

@@ -25,7 +25,7 @@ from autodiff_cli.data.row_blocks import (
     field_of,
 )
 from autodiff_cli.errors import DataError
-from autodiff_cli.language.limited_reading import size_of
+from autodiff_cli.language.limited_reading import file_size
 
 _PORTION = 1 << 26
 """The number of bytes of the row groups that are requested from a server in one step."""
@@ -48,7 +48,7 @@ class ArrowReader(Reader):
 
     def __init__(self, source: Input, file: IO[bytes]) -> None:
         super().__init__(source, file)
-        self._size = size_of(file)
+        self._size = file_size(file)
         self._arrow = pyarrow(source.format.library)
         self.done = source.first - 1
         self.groups = None if source.span is None else list(range(*source.span))

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.data.row_blocks import ROW, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import of_first_bytes
-from autodiff_cli.language.limited_reading import size_of
+from autodiff_cli.language.limited_reading import file_size
 
 CHUNK = 1 << 21
 """The number of bytes of one read; more short lines would need much memory as rows."""
@@ -39,7 +39,7 @@ class TextReader(Reader):
     def __init__(self, source: Input, file: BinaryIO, soon: bool = False) -> None:
         super().__init__(source, file)
         self.line = source.first
-        self.total = size_of(file)
+        self.total = file_size(file)
         self._most: int | None = None
         if source.span is not None:
             begin, end = source.span

@@ -9,7 +9,7 @@ from autodiff_cli.language.parser import tokenize
 from autodiff_cli.language.tree import Syntax
 
 
-def with_list(source: str) -> str:
+def with_list_output(source: str) -> str:
     """Return a program whose last statement is the list ``[u, v]`` if it is ``u, v``.
 
     Raises:
@@ -54,7 +54,7 @@ def output_names(tree: Syntax) -> tuple[str, ...]:
     return names
 
 
-def numbers(evaluator: Evaluator, several: bool) -> list[Tensor]:
+def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
     """Run a program, and return its outputs, which must be scalars.
 
     Args:
@@ -66,14 +66,14 @@ def numbers(evaluator: Evaluator, several: bool) -> list[Tensor]:
     """
     last = evaluator.tree.children[-1]
     if not several:
-        return [_scalar(evaluator.as_tensor(evaluator.run()), last, evaluator)]
+        return [_require_scalar(evaluator.as_tensor(evaluator.run()), last, evaluator)]
     return [
-        _scalar(evaluator.tensors.as_tensor(value, item), item, evaluator)
+        _require_scalar(evaluator.tensors.as_tensor(value, item), item, evaluator)
         for value, item in zip(evaluator.run(), last.children, strict=True)
     ]
 
 
-def _scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
+def _require_scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
     if output.shape:
         raise ShapeError(
             f"expected one number, but the expression has shape {list(output.shape)}",

@@ -14,10 +14,10 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.program import Compiled, Term
 from autodiff_cli.compiler.tracer import is_per_row, of_one_number, takes_array
 from autodiff_cli.errors import AutodiffError, UsageError, setting
-from autodiff_cli.evaluation.bindings import variables as as_leaves
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.operations import Operations
-from autodiff_cli.evaluation.rows.outputs import numbers
+from autodiff_cli.evaluation.rows.outputs import run_scalar_outputs
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 
@@ -65,7 +65,7 @@ def check_row(expression: str, names: Sequence[str], wrt: Sequence[str], leaves:
     Raises:
         FunctionOfColumn: if a function of arrays has one number of the row as its argument.
     """
-    row = as_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), wrt)
+    row = new_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), wrt)
     try:
         with np.errstate(all="ignore"):
             RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
@@ -128,10 +128,10 @@ class RowByRowProgram(Compiled):
                 array[i] = value
 
     def _row(self, values: Mapping[str, Any]) -> list[Any]:
-        row = as_leaves(dict(values), self.dtype, self.wrt)
+        row = new_leaves(dict(values), self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
         with np.errstate(all="ignore"):
-            return [number for output in numbers(evaluator, bool(self.named)) for number in self._results(output, row)]
+            return [number for output in run_scalar_outputs(evaluator, bool(self.named)) for number in self._results(output, row)]
 
     def _results(self, output: Tensor, row: Mapping[str, Tensor]) -> list[Any]:
         order = max(map(len, self.wanted))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import MissingValue, ParseError, UsageError, setting
-from autodiff_cli.evaluation.bindings import bindings, constant
-from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.bindings import bindings, constant_value
+from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
-from autodiff_cli.evaluation.ranges import COLON, interval
+from autodiff_cli.evaluation.ranges import COLON, parse_interval
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import pieces
+from autodiff_cli.language.tree import split_outside_brackets
 from autodiff_cli.solvers.bounds import check_names, intervals, pairs
 from autodiff_cli.solvers.equations import Equations, equations, names_in
 from autodiff_cli.solvers.fitting.losses import LOSSES, Loss
@@ -57,7 +57,7 @@ def problem_of(
         )
     spread = weights if sigma is None else sigma
     starts, ranges = _starts(at or {})
-    _, constants = given_values(None, const, "float64")
+    _, constants = evaluated_inputs(None, const, "float64")
     from autodiff_cli.data.columns import Source
     from autodiff_cli.data.selection import Condition, constant_or_column
 
@@ -158,8 +158,8 @@ def _starts(starts: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, floa
     for name, value in pairs(starts, "at"):
         if name in numbers or name in ranges:
             raise UsageError(f"'{name}' is given twice with {setting('at')}", hint="give each parameter one start")
-        if isinstance(value, str) and len(pieces(value, COLON)) > 1:
-            ranges[name] = interval(value, "at")
+        if isinstance(value, str) and len(split_outside_brackets(value, COLON)) > 1:
+            ranges[name] = parse_interval(value, "at")
         elif isinstance(value, tuple) and len(value) == 2:
             ranges[name] = (float(value[0]), float(value[1]))
         else:
@@ -216,7 +216,7 @@ def _loss(text: str | None) -> Loss:
     name, colon, scale = text.partition(":")
     if name not in LOSSES:
         raise UsageError(f"unknown loss '{name}'", hint=suggestion(name, LOSSES) or f"use {listed(LOSSES[1:], 'or')}")
-    value = float(constant(scale, "loss")) if colon else 1.0
+    value = float(constant_value(scale, "loss")) if colon else 1.0
     if not 1 / _LARGEST_SCALE <= value <= _LARGEST_SCALE:  # the square of others may overflow
         message = f"the scale {scale} of {setting('loss')} is outside 1e-100 to 1e100"
         raise UsageError(message, hint=f"write {setting('loss', f'{name}:1.5')}")

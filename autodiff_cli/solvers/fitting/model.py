@@ -17,7 +17,7 @@ from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives
 from autodiff_cli.errors import LimitError, NotRecordable, ShapeError
-from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import RowByRowProgram, trace_elements
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.tree import Syntax, unparse
@@ -65,7 +65,7 @@ class Model:
         self.rows = len(next(iter(columns.values()))) if columns else 0
         self.reason: str | None = None
         self.constants = dict(constants or {})
-        self._leaves = variables(self.constants, np.dtype(np.float64), ())
+        self._leaves = new_leaves(self.constants, np.dtype(np.float64), ())
         self._programs: dict[str, Compiled] = {}
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:

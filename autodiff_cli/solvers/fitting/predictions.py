@@ -19,7 +19,7 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.data.columns import Dataset, Source
 from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.names import free_names
-from autodiff_cli.evaluation.ranges import ranges
+from autodiff_cli.evaluation.ranges import parse_ranges
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.lazy import library
@@ -110,7 +110,7 @@ def _rows(problem: FitProblem, where: Data, needed: list[str]) -> Dataset:
     """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
     name, equals, ends = where.partition("=") if isinstance(where, str) else ("", "", "")
     if equals and name.strip().isidentifier() and ":" in ends:  # a range, and not the name of a file
-        (span,) = ranges([f"{name}={ends}"], "predict")
+        (span,) = parse_ranges([f"{name}={ends}"], "predict")
         if needed != [span.name]:
             raise UsageError(
                 f"{setting('predict')} gives a range of '{span.name}', but the right side of the model needs "

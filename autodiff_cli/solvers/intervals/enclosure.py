@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.partition import needed, resolved
 from autodiff_cli.errors import LimitError, NotRecordable
-from autodiff_cli.evaluation.lowering import decomposition, lowered
+from autodiff_cli.evaluation.lowering import decomposition, lower
 from autodiff_cli.solvers.intervals.interval import Interval, point, unbounded
 from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
@@ -38,7 +38,7 @@ class Enclosure:
         if variables:
             try:
                 with np.errstate(all="ignore"), set_grad_enabled(False):
-                    results = lowered(variables[0].tape, results, _has_rule)
+                    results = lower(variables[0].tape, results, _has_rule)
             except (NotRecordable, LimitError):  # a function without a rule stays, and is unbounded
                 pass
         self._variables = {operand: i for i, operand in enumerate(variables)}

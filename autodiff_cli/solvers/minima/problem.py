@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, ShapeError, UsageError, setting
-from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes import notes_on
 from autodiff_cli.solvers.bounds import Interval, check_names
@@ -84,7 +84,7 @@ class MinimumProblem:
         self.sign = -1.0 if maximize else 1.0
         source = "\n".join([expression, *subject])
         known = {*at, *(const or {})}
-        values_at, constants = given_values(at, const, "float64")
+        values_at, constants = evaluated_inputs(at, const, "float64")
         try:
             objective, parsed = _statements(expression, source, subject, known)
             programs = [objective, *(constraint.function for constraint in parsed)]

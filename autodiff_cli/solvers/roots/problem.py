@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.errors import AutodiffError, NotSolved, UsageError, setting
 from autodiff_cli.evaluation.names import check_functions, free_names
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.notes.nonfinite_value import of_value
+from autodiff_cli.notes.nonfinite_value import nonfinite_value_notes
 from autodiff_cli.solvers.equations import equations, names_in
 from autodiff_cli.solvers.system import System
 
@@ -116,7 +116,7 @@ class RootProblem:
             evaluation = self.system.evaluation(i, x)
             if not np.isfinite(evaluation.output._data).all():
                 with np.errstate(all="ignore"):
-                    first = next(iter(of_value(evaluation)), None)
+                    first = next(iter(nonfinite_value_notes(evaluation)), None)
                 span = self.parsed.equations[i].span
                 if first is not None and first["span"] is not None:
                     span = (first["span"][0], first["span"][1])

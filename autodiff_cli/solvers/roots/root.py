@@ -11,7 +11,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, VALUES, VALUES_OR_TEXTS, checks
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
-from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.solvers.bounds import Interval, check_names, intervals
 from autodiff_cli.solvers.roots.all_roots import Roots, roots_over
@@ -253,7 +253,7 @@ def root(
     ranges = intervals([over] if isinstance(over, str) else over, "over")
     if all and not ranges:
         raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
-    values, constants = given_values(at, const, "float64")
+    values, constants = evaluated_inputs(at, const, "float64")
     names = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
     if data is not None:
         from autodiff_cli.solvers.roots.rows import root_columns

@@ -316,7 +316,7 @@ def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
 
         def size(place: Real) -> Real:
             nonlocal sign
-            value = reference.at([place])[0]
+            value = reference.values_at([place])[0]
             if not reference.differences.math.finite(value):
                 raise NotPrecise("a residual that is not defined")
             sign = sign or int(mp.sign(value))

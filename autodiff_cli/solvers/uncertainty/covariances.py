@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.errors import DataError, NotSolved, setting
-from autodiff_cli.language.limited_reading import display_name, text
+from autodiff_cli.language.limited_reading import display_name, read_program
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix
@@ -60,7 +60,7 @@ def covariance(source: Covariance) -> Estimates:
     """
     if isinstance(source, str):
         path = None if source == "-" else source
-        where, content = display_name(path), text(path)
+        where, content = display_name(path), read_program(path)
         try:
             document = json.loads(content)
         except ValueError as error:

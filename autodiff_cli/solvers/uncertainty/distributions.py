@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import UsageError
-from autodiff_cli.evaluation.bindings import constant
+from autodiff_cli.evaluation.bindings import constant_value
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -104,7 +104,7 @@ def split_distribution(text: str) -> tuple[str, Distribution]:
         if argument is not None:
             raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
         return number, Distribution(kind)
-    parameter = float(constant(argument, "u")) if argument else math.nan
+    parameter = float(constant_value(argument, "u")) if argument else math.nan
     if not parameter > 0:
         what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
         message = f"the distribution {word} needs {what}, a positive number: {text}"

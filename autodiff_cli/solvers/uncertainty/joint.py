@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import constant
-from autodiff_cli.language.tree import pieces
+from autodiff_cli.evaluation.bindings import constant_value
+from autodiff_cli.language.tree import split_outside_brackets
 from autodiff_cli.solvers.uncertainty.distributions import Distribution
 from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.suggest import suggestion
@@ -90,7 +90,7 @@ def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
     result: dict[tuple[str, str], float] = {}
     for text in texts:
         names, _, value = text.rpartition("=")
-        pair = [name.replace(" ", "").replace(",", ", ") for name in pieces(names)]
+        pair = [name.replace(" ", "").replace(",", ", ") for name in split_outside_brackets(names)]
         if len(pair) != 2 or not all(pair) or not value.strip():
             raise UsageError(
                 f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'", hint=f"write {setting('corr')} L,T=0.3"
@@ -98,7 +98,7 @@ def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
         key = (pair[0], pair[1])
         if key in result or key[::-1] in result:
             raise UsageError(f"the correlation of {pair[0]} and {pair[1]} is given twice", hint="give each pair one number")
-        result[key] = float(constant(value.strip(), "corr"))
+        result[key] = float(constant_value(value.strip(), "corr"))
     return result
 
 

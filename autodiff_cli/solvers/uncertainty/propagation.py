@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, VALUES, checks
 from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
-from autodiff_cli.evaluation.bindings import constant
+from autodiff_cli.evaluation.bindings import constant_value
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.equations import names_in
@@ -141,7 +141,7 @@ def propagate(
 
 def _count(trials: int | str) -> int:
     """Return the number of trials."""
-    number = float(constant(trials, "monte_carlo")) if isinstance(trials, str) else float(trials)
+    number = float(constant_value(trials, "monte_carlo")) if isinstance(trials, str) else float(trials)
     if not number.is_integer():
         raise UsageError(f"{setting('monte_carlo')} must be a whole number, not {trials}", hint="use 1e6, for example")
     return int(number)

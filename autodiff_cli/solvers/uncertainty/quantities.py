@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import ShapeError, UsageError, setting
-from autodiff_cli.evaluation.bindings import constant, from_file
+from autodiff_cli.evaluation.bindings import constant_value, from_file
 from autodiff_cli.evaluation.names import element_names
-from autodiff_cli.language.tree import pieces
+from autodiff_cli.language.tree import split_outside_brackets
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Estimates
 from autodiff_cli.solvers.uncertainty.distributions import Distribution, split_distribution
@@ -135,7 +135,10 @@ def _named(name: str, value: Array, distributions: list[Distribution | None]) ->
 def _part(statement: Stated, name: str) -> _Part:
     text = statement.strip() if isinstance(statement, str) else ""
     if isinstance(statement, list) or (text.startswith("[") and text.endswith("]")):
-        parts = [_part(item, name) for item in (statement if isinstance(statement, list) else filter(None, pieces(text[1:-1])))]
+        parts = [
+            _part(item, name)
+            for item in (statement if isinstance(statement, list) else filter(None, split_outside_brackets(text[1:-1])))
+        ]
         if len({part.value.shape for part in parts}) > 1:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
         value = np.stack([part.value for part in parts]) if parts else np.zeros(0)
@@ -164,7 +167,7 @@ def _text(text: str, name: str) -> _Part:
     sides = _SIGN.split(scaled[1] if scaled else body)
     if len(sides) == 2 and sides[0].strip():
         factor = float(f"1e{scaled[2]}") if scaled else 1.0
-        value = constant(sides[0].strip(), "at", name) * factor
+        value = constant_value(sides[0].strip(), "at", name) * factor
         sizes = _sizes(sides[1].strip(), name, value, factor)
         return _Part(value, [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)])
     if body != text:
@@ -190,7 +193,7 @@ def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
 
 def _numbers(numbers: str | ArrayLike, option: str, name: str) -> Array:
     if isinstance(numbers, str):
-        return np.asarray(from_file(numbers[1:]) if numbers.startswith("@") else constant(numbers, option, name), float)
+        return np.asarray(from_file(numbers[1:]) if numbers.startswith("@") else constant_value(numbers, option, name), float)
     try:
         return np.array(numbers, float)
     except (TypeError, ValueError):

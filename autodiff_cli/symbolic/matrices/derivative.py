@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.gradient import gradient
-from autodiff_cli.evaluation.lowering import lowered
+from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
@@ -94,5 +94,5 @@ class Derivative:
         tape, outputs, variables = retraced(formula, [*names, *others])
         own = len(tape.instructions)
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            slopes = lowered(tape, gradient(outputs[0], [variables[name] for name in names]))
+            slopes = lower(tape, gradient(outputs[0], [variables[name] for name in names]))
         return [self.short_forms.shortest(slope) for slope in formulas(self.arrays.algebra, slopes, own)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language.latex_names import bold
 from autodiff_cli.language.parser import parse
@@ -50,7 +50,7 @@ def notation(expression: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetr
 def _dimensions(tree: Syntax, values: Mapping[str, Any]) -> dict[Syntax, int]:
     """Return the number of dimensions of the parts of a program, which is evaluated to find them."""
     dtype = np.dtype("float64")
-    evaluator = Evaluator(unparse(tree), variables(dict(values), dtype, ()), dtype, tree)
+    evaluator = Evaluator(unparse(tree), new_leaves(dict(values), dtype, ()), dtype, tree)
     evaluator.tensors.steps = []
     with np.errstate(all="ignore"), set_grad_enabled(False):
         evaluator.run()

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, setting
-from autodiff_cli.evaluation.coercion import items, literal_text, takes_sequence
+from autodiff_cli.evaluation.coercion import flat_items, list_literal_text, takes_sequence
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
@@ -90,7 +90,7 @@ class Reader(Evaluator):
         if not constant.ndim:
             return self.arrays.map(self.arrays.algebra.number(constant.item()), ())
         whole = constant.astype(int)
-        text = literal_text((whole if (whole == constant).all() else constant).tolist())
+        text = list_literal_text((whole if (whole == constant).all() else constant).tolist())
         return self.arrays.leaf(text, tuple(_length(size) for size in constant.shape))
 
     # The evaluator
@@ -152,7 +152,7 @@ class Reader(Evaluator):
             function = _programs()[op.name]
             used = self._used(op, values, function.parameters)
             try:
-                return self.within(function, function.body, [used[name] for name in function.parameters])
+                return self.evaluate_body(function, function.body, [used[name] for name in function.parameters])
             except AutodiffError as error:
                 error.span = error.source = None  # the place is in the definition, which the user does not know
                 raise
@@ -337,7 +337,7 @@ class Reader(Evaluator):
 
 
 def _has_symbol(values: Iterable[object]) -> bool:
-    return any(isinstance(item, Symbol) for item in items(list(values)))
+    return any(isinstance(item, Symbol) for item in flat_items(list(values)))
 
 
 def _is_finite(value: object) -> bool:
